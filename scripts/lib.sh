@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# What the scripts beside this file share. It is sourced, never run.
+
+# Where the project is, wherever the caller stands.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Talk goes to stderr: stdout is for what another program may read.
+say() { printf '%s\n' "$*" >&2; }
+
+# fail WHAT-HAPPENED [WHAT-TO-DO...]
+fail() {
+    say "${0##*/}: $1"
+    shift
+    [[ $# -eq 0 ]] || printf '    %s\n' "$@" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# --- the system's packages ----------------------------------------------------------------------------
+
+# Installs packages; where it may not, says which command would. For the caller to judge: it never exits.
+install_packages() {
+    have apt-get || { say "missing: $*, and there is no apt-get here to install them with"; return 1; }
+    local as_root=(env)
+    if [[ $EUID -ne 0 ]]; then
+        as_root=(sudo -n env)
+        if ! sudo -n true 2>/dev/null; then
+            say "missing: $*. Installing them needs root:"
+            say "    sudo apt-get install --no-install-recommends $*"
+            return 1
+        fi
+    fi
+    # On a machine that has just booted, something else is often installing too: wait for it.
+    local apt=("${as_root[@]}" LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
+    local install=("${apt[@]}" install --yes --no-install-recommends "$@") deadline=$((SECONDS + 120)) output
+    say "installing $* ..."
+    # The package lists may be absent or too old; fetching them is slow, so only if it fails without.
+    output=$("${install[@]}" 2>&1 </dev/null) && return
+    # That option does not make `update` wait.
+    until output=$("${apt[@]}" update 2>&1 </dev/null) || [[ $output != *lock* ]] || ((SECONDS > deadline)); do
+        sleep 1
+    done
+    output+=$("${install[@]}" 2>&1 </dev/null) && return
+    say "apt-get could not install $*. Its last words:"
+    tail -n 8 <<<"$output" | sed 's/^/    /' >&2
+    return 1
+}
+
+# --- ZooKeeper ----------------------------------------------------------------------------------------
+
+debian_zookeeper=/usr/share/java/zookeeper.jar
+
+# The library's package is enough to run a server by hand, and nothing in it starts one by itself.
+need_java_and_zookeeper() {
+    local missing=()
+    have java || missing+=(default-jre-headless)
+    if [[ -n ${ZOOKEEPER_HOME:-} ]]; then
+        compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
+            fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, and no lib/*.jar is in there" \
+                "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
+    elif [[ ! -e $debian_zookeeper ]]; then
+        missing+=(libzookeeper-java)
+    fi
+    [[ ${#missing[@]} -ne 0 ]] || return 0
+    install_packages "${missing[@]}" ||
+        fail "there is no ZooKeeper to start" \
+            "install the packages above, or install a Java runtime, unpack a ZooKeeper release" \
+            "and set ZOOKEEPER_HOME to its directory"
+}
+
+# Debian's jar names what it needs, except for a logger; slf4j-simple writes to stderr and needs no file.
+zookeeper_classpath() {
+    if [[ -n ${ZOOKEEPER_HOME:-} ]]; then
+        printf '%s\n' "$ZOOKEEPER_HOME/conf:$ZOOKEEPER_HOME/lib/*"
+    else
+        printf '%s\n' "$debian_zookeeper:${debian_zookeeper%/*}/slf4j-simple.jar"
+    fi
+}
+
+# --- Rust ---------------------------------------------------------------------------------------------
+
+# need_rust [COMPONENT...], as rustup names them: rustfmt, clippy
+need_rust() {
+    local wanted found component
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml")
+    # rustup's directory is not on the PATH of a cron job, nor of the shell that has just installed it.
+    have cargo || PATH="$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin"
+    have cargo || fail "there is no cargo here; zklock is built with Rust $wanted or newer" \
+        "install it with rustup: https://www.rust-lang.org/tools/install"
+    found=$(rustc --version | cut -d ' ' -f 2)
+    [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
+        fail "this is Rust $found; zklock is built with $wanted or newer" "run: rustup update stable"
+    for component; do
+        cargo "${component#rust}" --version >/dev/null 2>&1 ||
+            fail "the toolchain has no $component" "run: rustup component add $component"
+    done
+    # Rust links with the C compiler's help.
+    have cc || install_packages gcc libc6-dev || fail "there is no C compiler for Rust to link with"
+}
