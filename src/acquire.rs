@@ -1,0 +1,225 @@
+//! Getting the locks: connect, queue, wait; until they are ours or something says stop.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use nix::sys::signal::Signal;
+
+use crate::claim::{Claim, Notice};
+use crate::clock::BootTime;
+use crate::event::{Event, Events};
+use crate::lock::contender::{News, Trouble};
+use crate::lock::path::LockPath;
+use crate::lock::record::{Record, printable};
+use crate::lock::set::Set;
+use crate::sys;
+use crate::ui;
+use crate::zk::{Diagnosis, Failure, Hosts};
+
+/// How long to try, and what to be content with.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// When to give up waiting; `None` is never.
+    pub deadline: Option<BootTime>,
+    /// How long an attempt may take to have a connection and a first answer, where there is no deadline.
+    pub connect_timeout: Duration,
+    /// Give up as soon as the lock is seen busy.
+    pub nonblock: bool,
+    /// What a forced stop of the command would take: a lease shorter than that is none.
+    pub kill_after: Duration,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every lock is ours, and the lease is fresh.
+    Held,
+    /// Somebody else holds it. That has been said.
+    Busy,
+    /// Somebody wants us to end.
+    Interrupted(Signal),
+}
+
+/// Waits for the locks. Whatever the outcome, the claim has still to be released.
+pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits) -> Result<Outcome> {
+    let began = BootTime::now();
+    let mut acquisition = Acquisition {
+        hosts,
+        limits,
+        began,
+        connected: false,
+        waiting_for: None,
+        held_since: None,
+    };
+    loop {
+        let now = BootTime::now();
+        claim.confirm_if_due(now);
+        if acquisition.is_ours(claim, now) {
+            return Ok(Outcome::Held);
+        }
+        let give_up_at = acquisition.give_up_at(claim);
+        if give_up_at.is_some_and(|at| at <= now) {
+            return acquisition.out_of_time(claim);
+        }
+        let wake = [give_up_at, claim.next_due()].into_iter().flatten().min();
+        let Some(event) = events.next(wake)? else { continue };
+        if let Some(outcome) = acquisition.take(claim, event)? {
+            return Ok(outcome);
+        }
+    }
+}
+
+struct Acquisition<'a> {
+    hosts: &'a Hosts,
+    limits: Limits,
+    began: BootTime,
+    connected: bool,
+    /// The contender just ahead, as people know it.
+    waiting_for: Option<String>,
+    held_since: Option<BootTime>,
+}
+
+impl Acquisition<'_> {
+    /// All held, and under a lease that leaves the command some time. A waiter confirms while it waits, so that
+    /// it is fresh as a rule; else the confirmations that are under way make it so.
+    fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> bool {
+        if !claim.set().is_some_and(Set::all_held) {
+            return false;
+        }
+        let kill_after = self.limits.kill_after;
+        let fresh = claim.lease().is_some_and(|lease| lease.stop_at(kill_after) > now);
+        if !fresh && self.held_since.is_none() {
+            log::debug!("first in line, waiting for a fresh lease");
+        }
+        self.held_since.get_or_insert(now);
+        fresh
+    }
+
+    /// Connecting is the client's affair up to its own deadline; only then there is something to give up here.
+    fn give_up_at(&self, claim: &Claim) -> Option<BootTime> {
+        match self.limits.deadline {
+            _ if !self.connected || claim.set().is_some_and(Set::all_held) => None,
+            Some(deadline) => Some(deadline),
+            None if self.limits.nonblock => Some(self.began + self.limits.connect_timeout),
+            None => None,
+        }
+    }
+
+    fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
+        let Some(set) = claim.set() else {
+            bail!("no session in time")
+        };
+        let waited = ui::time(BootTime::now().since(self.began));
+        if let (true, Some(path)) = (set.seen_busy(), set.path(set.current())) {
+            let ahead = self.waiting_for.as_deref().unwrap_or("another contender");
+            ui::warn(
+                path,
+                format_args!("busy: gave up after {waited} of waiting for {ahead}"),
+            );
+            return Ok(Outcome::Busy);
+        }
+        bail!(
+            "connected to {}, but got no answer about the lock within {waited}; is the ensemble overloaded?",
+            self.hosts
+        )
+    }
+
+    fn take(&mut self, claim: &mut Claim, event: Event) -> Result<Option<Outcome>> {
+        match event {
+            Event::Signal(signal @ (Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT)) => {
+                return Ok(Some(Outcome::Interrupted(signal)));
+            }
+            // Nothing runs yet that could stop beside us.
+            Event::Signal(Signal::SIGTSTP) => sys::stop_by(nix::libc::SIGTSTP, false),
+            Event::Signal(_) | Event::Child => {}
+            event => {
+                for notice in claim.take(event) {
+                    if let Some(outcome) = self.notice(claim, notice)? {
+                        return Ok(Some(outcome));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn notice(&mut self, claim: &mut Claim, notice: Notice) -> Result<Option<Outcome>> {
+        match notice {
+            Notice::Connected => self.connected = true,
+            Notice::Unreachable(diagnoses) => bail!("{}", self.unreachable(&diagnoses)),
+            Notice::Lost(Failure::AuthFailed) => bail!("{} refused the credentials", self.hosts),
+            Notice::Lost(failure) => self.begin_again(claim, &failure)?,
+            Notice::NodeGone => bail!(Trouble::Deleted),
+            Notice::Disconnected => log::debug!("connection lost while waiting"),
+            Notice::Reconnected => log::debug!("connected again"),
+            Notice::Closed => bail!("the session was closed while we were waiting"),
+            Notice::Lock(path, news) => return self.news(claim, &path, news),
+        }
+        Ok(None)
+    }
+
+    fn news(&mut self, claim: &Claim, path: &LockPath, news: News) -> Result<Option<Outcome>> {
+        match news {
+            News::Queued(node) => ui::step(path, format_args!("queued as {}", node.path)),
+            News::Waiting {
+                predecessor,
+                data,
+                ahead,
+            } => {
+                let who = describe(&predecessor, &data);
+                ui::step(path, format_args!("waiting for {who}, {ahead} ahead"));
+                self.waiting_for = Some(who);
+            }
+            News::Held => {
+                let node = claim
+                    .set()
+                    .and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
+                let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
+                let after = ui::time(BootTime::now().since(self.began));
+                ui::step(
+                    path,
+                    format_args!("acquired after {after}, fencing token {token}"),
+                );
+            }
+            News::Busy { holder, data } => {
+                ui::warn(path, format_args!("busy: held by {}", describe(&holder, &data)));
+                return Ok(Some(Outcome::Busy));
+            }
+            News::Failed(trouble) => bail!(trouble),
+        }
+        Ok(None)
+    }
+
+    /// The session ended while nothing was run yet: nothing is lost but our place in the queue.
+    fn begin_again(&mut self, claim: &mut Claim, failure: &Failure) -> Result<()> {
+        if let Some(path) = claim.set().and_then(|set| set.path(set.current())) {
+            ui::warn(
+                path,
+                format_args!("the session was lost while waiting ({failure}); queueing again at the end"),
+            );
+        }
+        self.connected = false;
+        self.held_since = None;
+        claim.reopen(self.limits.deadline)?;
+        Ok(())
+    }
+
+    fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
+        let tried = ui::time(BootTime::now().since(self.began));
+        let mut text =
+            format!("no ZooKeeper server could be reached within {tried}; set -z or ZKLOCK_ZOOKEEPER");
+        for diagnosis in diagnoses {
+            text.push_str("\n  ");
+            text.push_str(&diagnosis.to_string());
+        }
+        text
+    }
+}
+
+/// A contender as people know it, or by its node if that doesn't say.
+fn describe(node: &str, data: &[u8]) -> String {
+    Record::from_bytes(data).map_or_else(
+        || format!("node {}", printable(node)),
+        |record| record.to_string(),
+    )
+}

@@ -1,0 +1,205 @@
+//! Our claim on the locks: a session, a contender for each lock, and the lease. Events move it along.
+//!
+//! Here the pure parts meet the wire. What a step asks for is sent; what it leads to is handed up.
+
+use std::io;
+
+use crate::clock::BootTime;
+use crate::event::{Emitter, Event};
+use crate::lock::contender::{Entry, News};
+use crate::lock::lease::Lease;
+use crate::lock::path::LockPath;
+use crate::lock::renewal::Renewal;
+use crate::lock::set::{Set, SetStep};
+use crate::zk::{Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+
+/// Something that came of an event.
+#[derive(Debug)]
+pub enum Notice {
+    /// There is a session, and the first lock is being contended for.
+    Connected,
+    /// There will be no session.
+    Unreachable(Vec<Diagnosis>),
+    /// The connection is lost; the session may live on.
+    Disconnected,
+    /// Connected again.
+    Reconnected,
+    /// The session is over, and with it every node of ours.
+    Lost(Failure),
+    /// One of our nodes isn't there any more, a confirmation says.
+    NodeGone,
+    /// The session is closed, and the server confirmed it.
+    Closed,
+    /// News of one lock.
+    Lock(LockPath, News),
+}
+
+/// A session with what hangs on it.
+#[derive(Debug)]
+pub struct Claim {
+    session: Session,
+    settings: Settings,
+    entries: Vec<Entry>,
+    events: Emitter,
+    contending: Option<Contending>,
+}
+
+#[derive(Debug)]
+struct Contending {
+    set: Set,
+    renewal: Renewal,
+    /// When the first create was sent: its answer is the first confirmation.
+    create_sent: BootTime,
+}
+
+impl Claim {
+    /// Begins to connect; the rest follows from the events.
+    pub fn open(settings: Settings, entries: Vec<Entry>, events: Emitter) -> io::Result<Self> {
+        let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
+        Ok(Self {
+            session,
+            settings,
+            entries,
+            events,
+            contending: None,
+        })
+    }
+
+    /// Begins anew with a session of its own, after the old one is over. Nothing of ours is left of that one.
+    /// Without a deadline it tries for ever: whoever waits without limit waits for servers as well.
+    pub fn reopen(&mut self, deadline: Option<BootTime>) -> io::Result<()> {
+        let key = SessionKey(self.session.key().0 + 1);
+        self.contending = None;
+        self.settings.deadline = deadline;
+        self.session = Session::open(key, self.settings.clone(), self.events.clone())?;
+        Ok(())
+    }
+
+    /// Takes in an event of the session. Events of a session that this one replaced are none of ours.
+    pub fn take(&mut self, event: Event) -> Vec<Notice> {
+        match event {
+            Event::Session(key, change) if key == self.session.key() => self.session_changed(change),
+            Event::Reply(key, lock, reply) if key == self.session.key() => self.replied(lock, reply),
+            _ => vec![],
+        }
+    }
+
+    fn session_changed(&mut self, change: SessionChange) -> Vec<Notice> {
+        match change {
+            SessionChange::Connected { id, timeout, began } => {
+                let mut set = Set::new(self.entries.clone(), id);
+                let step = set.begin();
+                let renewal = Renewal::new(Lease::new(began, timeout));
+                self.contending = Some(Contending {
+                    set,
+                    renewal,
+                    create_sent: BootTime::now(),
+                });
+                let mut notices = vec![Notice::Connected];
+                notices.extend(self.carry_out(step));
+                notices
+            }
+            SessionChange::Unreachable(diagnoses) => vec![Notice::Unreachable(diagnoses)],
+            SessionChange::Disconnected => {
+                self.set_connected(false);
+                vec![Notice::Disconnected]
+            }
+            SessionChange::Reconnected => {
+                self.set_connected(true);
+                vec![Notice::Reconnected]
+            }
+            SessionChange::Lost(why) => vec![Notice::Lost(why)],
+            SessionChange::Closed => vec![Notice::Closed],
+        }
+    }
+
+    fn set_connected(&mut self, connected: bool) {
+        if let Some(contending) = &mut self.contending {
+            contending.set.unsettle();
+            contending.renewal.set_connected(connected);
+        }
+    }
+
+    fn replied(&mut self, lock: usize, reply: Reply) -> Vec<Notice> {
+        let Some(contending) = &mut self.contending else {
+            return vec![];
+        };
+        let now = BootTime::now();
+        match reply {
+            Reply::Confirmed(sent, Ok(())) => contending.renewal.answered(sent, now),
+            Reply::Confirmed(_, Err(Failure::NoNode)) => return vec![Notice::NodeGone],
+            Reply::Confirmed(_, Err(failure)) => {
+                log::debug!("a confirmation failed: {failure}");
+                contending.renewal.unanswered(now);
+            }
+            reply => {
+                let created = matches!(reply, Reply::Created(Ok(_)));
+                let step = contending.set.take(lock, reply);
+                if contending.set.nodes().next().is_some() {
+                    contending
+                        .renewal
+                        .begin(created.then_some(contending.create_sent), now);
+                }
+                return self.carry_out(step);
+            }
+        }
+        vec![]
+    }
+
+    fn carry_out(&mut self, step: SetStep) -> Vec<Notice> {
+        let Some(contending) = &mut self.contending else {
+            return vec![];
+        };
+        for (lock, request) in step.requests {
+            if matches!(request, Request::Create { .. }) && contending.set.nodes().next().is_none() {
+                contending.create_sent = BootTime::now();
+            }
+            self.session.ask(lock, request);
+        }
+        let news = step.news.into_iter();
+        news.filter_map(|(lock, news)| Some(Notice::Lock(contending.set.path(lock)?.clone(), news)))
+            .collect()
+    }
+
+    /// Sends the confirmation that is due, if one is.
+    pub fn confirm_if_due(&mut self, now: BootTime) {
+        let Some(contending) = &mut self.contending else {
+            return;
+        };
+        if contending.renewal.due().is_some_and(|due| due <= now) {
+            let nodes = contending
+                .set
+                .nodes()
+                .map(|(_, node)| node.path.clone())
+                .collect();
+            contending.renewal.sent();
+            self.session.ask(0, Request::Confirm(nodes));
+        }
+    }
+
+    /// When [`confirm_if_due`](Self::confirm_if_due) has something to do next.
+    pub fn next_due(&self) -> Option<BootTime> {
+        self.contending.as_ref()?.renewal.due()
+    }
+
+    /// The lease, once there is a session.
+    pub fn lease(&mut self) -> Option<&mut Lease> {
+        self.contending
+            .as_mut()
+            .map(|contending| &mut contending.renewal.lease)
+    }
+
+    /// The locks, once there is a session.
+    pub fn set(&self) -> Option<&Set> {
+        self.contending.as_ref().map(|contending| &contending.set)
+    }
+
+    /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the
+    /// session to be closed. [`Notice::Closed`] says that it is done.
+    pub fn release(&self) {
+        let nodes = self
+            .set()
+            .map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        self.session.release(nodes.unwrap_or_default());
+    }
+}

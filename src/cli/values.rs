@@ -1,0 +1,143 @@
+//! Option values: what is accepted, and what is said about the rest.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use nix::sys::signal::Signal;
+
+/// Longer than this nobody waits, and every sum of times stays far from overflow.
+const LONGEST: f64 = 1e9;
+
+/// A time in seconds, fractions allowed.
+pub(super) fn seconds(text: &str) -> Result<Duration> {
+    // Rust would also take "inf", "nan" and "1e3"; whoever writes that in a crontab meant something else.
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        bail!("not a time in seconds; write a number such as 10 or 0.5");
+    }
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs_f64(seconds)),
+        Ok(_) => bail!("longer than 30 years; leave the option out to wait for ever"),
+        Err(_) => bail!("not a time in seconds; write a number such as 10 or 0.5"),
+    }
+}
+
+/// A time above zero.
+pub(super) fn positive_seconds(text: &str) -> Result<Duration> {
+    let time = seconds(text)?;
+    if time < Duration::from_millis(1) {
+        bail!("must be above zero");
+    }
+    Ok(time)
+}
+
+/// ZooKeeper takes session timeouts as 32-bit milliseconds.
+pub(super) fn session_timeout(text: &str) -> Result<Duration> {
+    let time = positive_seconds(text)?;
+    if time.as_millis() > 2_147_483_647 {
+        bail!("longer than ZooKeeper can express (24 days)");
+    }
+    Ok(Duration::from_millis(u64::try_from(time.as_millis())?))
+}
+
+/// An exit code. flock(1) takes 600 and exits with 88; here it is refused.
+pub(super) fn exit_code(text: &str) -> Result<u8> {
+    match text.parse() {
+        Ok(code) if text.bytes().all(|b| b.is_ascii_digit()) => Ok(code),
+        _ => bail!("an exit code is a number from 0 to 255"),
+    }
+}
+
+/// A signal by its name, with or without SIG, or by its number.
+pub(super) fn signal(text: &str) -> Result<Signal> {
+    let upper = text.to_ascii_uppercase();
+    let name = if upper.starts_with("SIG") {
+        upper
+    } else {
+        format!("SIG{upper}")
+    };
+    let by_number = || {
+        text.parse::<i32>()
+            .ok()
+            .and_then(|number| Signal::try_from(number).ok())
+    };
+    match name.parse().ok().or_else(by_number) {
+        Some(signal) => Ok(signal),
+        None => bail!("not a signal; write a name such as TERM or INT, or a number"),
+    }
+}
+
+/// A label travels in the lock node, and every waiter reads it.
+pub(super) fn label(text: &str) -> Result<String> {
+    if text.is_empty() || text.len() > 200 {
+        bail!("a label has 1 to 200 bytes");
+    }
+    if text.chars().any(char::is_control) {
+        bail!("a label has no control characters");
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_may_have_fractions() {
+        for (text, millis) in [
+            ("0", 0),
+            ("10", 10_000),
+            ("0.5", 500),
+            (".25", 250),
+            ("3.", 3_000),
+        ] {
+            assert!(
+                seconds(text).is_ok_and(|time| time == Duration::from_millis(millis)),
+                "{text}"
+            );
+        }
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "inf",
+            "nan",
+            "1e3",
+            "1s",
+            "1.2.3",
+            ".",
+            "99999999999",
+        ] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        assert!(positive_seconds("0").is_err());
+        assert!(session_timeout("9999999").is_err());
+    }
+
+    #[test]
+    fn exit_codes_are_0_to_255() {
+        assert!(exit_code("0").is_ok_and(|code| code == 0));
+        assert!(exit_code("255").is_ok_and(|code| code == 255));
+        for text in ["256", "600", "-1", "+1", "", "x"] {
+            assert!(exit_code(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn signals_have_names_and_numbers() {
+        for text in ["TERM", "SIGTERM", "term", "15"] {
+            assert!(
+                signal(text).is_ok_and(|signal| signal == Signal::SIGTERM),
+                "{text}"
+            );
+        }
+        assert!(signal("NONSENSE").is_err() && signal("0").is_err() && signal("99").is_err());
+    }
+
+    #[test]
+    fn labels_are_short_and_printable() {
+        assert!(label("nightly backup").is_ok());
+        for text in ["", "a\nb", "\x1b[2J", &"x".repeat(201)] {
+            assert!(label(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The words behind the options: which are locks, and where the command begins.
+//!
+//! A lock path begins with a slash, and so may a command. Only a `--` that comes after nothing but absolute
+//! paths ends a list of locks; without it the first word alone is the lock.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use thiserror::Error;
+
+use crate::lock::path::{BadPath, LockPath};
+
+/// The words, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// At least one, in the user's order.
+    pub locks: Vec<LockPath>,
+    /// The program to run.
+    pub program: OsString,
+    /// Its arguments, untouched.
+    pub arguments: Vec<OsString>,
+    /// The program's name as others may see it: of a shell string, its first word.
+    pub shown: OsString,
+}
+
+impl Words {
+    /// The first lock on the command line.
+    pub fn first_lock(&self) -> &LockPath {
+        // There is at least one: `understand` makes no words without.
+        &self.locks[0]
+    }
+}
+
+/// What is wrong with the words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadWords {
+    /// Nothing was said.
+    #[error("no lock path; write zklock PATH -- COMMAND, as in zklock /locks/job -- ./job.sh")]
+    NoPath,
+    /// A lock, but nothing to run.
+    #[error("no command to run under {0}; write zklock {0} -- COMMAND")]
+    NoCommand(String),
+    /// The command's name is empty.
+    #[error("the command to run under {0} is an empty word")]
+    EmptyCommand(String),
+    /// A shell string and a command.
+    #[error("-c takes one string and nothing else, but '{0}' follows; put the whole command into the string")]
+    TwoCommands(String),
+    /// A path that can't be a lock.
+    #[error("'{0}' can't be a lock: {1}")]
+    Path(String, BadPath),
+}
+
+/// Sorts `words` into locks and command; `shell` is a `-c` that stood among the options.
+pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Words, BadWords> {
+    let Some(first) = words.first() else {
+        return Err(BadWords::NoPath);
+    };
+    let is_path = |word: &OsString| word.as_bytes().starts_with(b"/");
+    let paths = words.iter().take_while(|word| is_path(word)).count();
+    let dashes = words.get(paths).is_some_and(|word| word == "--");
+
+    if let Some(string) = shell {
+        // With -c among the options every word is a lock.
+        let rest = words
+            .get(paths + usize::from(dashes && paths > 0)..)
+            .unwrap_or_default();
+        if paths > 0
+            && let Some(extra) = rest.first()
+        {
+            return Err(BadWords::TwoCommands(extra.to_string_lossy().into_owned()));
+        }
+        return shell_words(locks(words.get(..paths.max(1)).unwrap_or_default())?, string);
+    }
+    let (locks_end, command_start) = if paths > 0 && dashes {
+        (paths, paths + 1)
+    } else {
+        (1, 1)
+    };
+    let locks = locks(words.get(..locks_end).unwrap_or_default())?;
+    let path = first.to_string_lossy().into_owned();
+    match words.get(command_start..) {
+        None | Some([]) => Err(BadWords::NoCommand(path)),
+        Some([dash_c, rest @ ..]) if !dashes && (dash_c == "-c" || dash_c == "--command") => match rest {
+            [] => Err(BadWords::NoCommand(path)),
+            [string] => shell_words(locks, string),
+            [_, extra, ..] => Err(BadWords::TwoCommands(extra.to_string_lossy().into_owned())),
+        },
+        Some([program, ..]) if program.is_empty() => Err(BadWords::EmptyCommand(path)),
+        Some([program, arguments @ ..]) => Ok(Words {
+            locks,
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            shown: program.clone(),
+        }),
+    }
+}
+
+fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Words, BadWords> {
+    let first = string
+        .as_bytes()
+        .split(u8::is_ascii_whitespace)
+        .find(|word| !word.is_empty());
+    // An assignment in front may hold a secret; then only the shell is named.
+    let shown = match first {
+        None => {
+            return Err(BadWords::EmptyCommand(
+                locks.first().map(ToString::to_string).unwrap_or_default(),
+            ));
+        }
+        Some(word)
+            if word
+                .iter()
+                .all(|b| b.is_ascii_alphanumeric() || b"/._-+".contains(b)) =>
+        {
+            OsStr::from_bytes(word)
+        }
+        Some(_) => OsStr::new("sh"),
+    };
+    Ok(Words {
+        locks,
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), string.to_owned()],
+        shown: shown.to_owned(),
+    })
+}
+
+fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
+    words
+        .iter()
+        .map(|word| {
+            LockPath::parse(word).map_err(|why| BadWords::Path(word.to_string_lossy().into_owned(), why))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(words: &[&str], shell: Option<&str>) -> Result<(Vec<String>, Vec<String>), BadWords> {
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        let words = understand(&words, shell.map(OsStr::new))?;
+        let text = |word: &OsString| word.to_string_lossy().into_owned();
+        let command = std::iter::once(&words.program)
+            .chain(&words.arguments)
+            .map(text)
+            .collect();
+        Ok((words.locks.iter().map(ToString::to_string).collect(), command))
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "compared with what parse returns")]
+    fn said(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), BadWords> {
+        let own = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        Ok((own(locks), own(command)))
+    }
+
+    #[test]
+    fn the_three_forms() {
+        assert_eq!(parse(&["/a", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
+        assert_eq!(
+            parse(&["/a", "--", "ls", "-l"], None),
+            said(&["/a"], &["ls", "-l"])
+        );
+        assert_eq!(
+            parse(&["/a", "/b", "--", "ls"], None),
+            said(&["/a", "/b"], &["ls"])
+        );
+        assert_eq!(
+            parse(&["/a", "-c", "x | y"], None),
+            said(&["/a"], &["/bin/sh", "-c", "x | y"])
+        );
+        assert_eq!(
+            parse(&["/a", "/b"], Some("x")),
+            said(&["/a", "/b"], &["/bin/sh", "-c", "x"])
+        );
+        assert_eq!(
+            parse(&["/a", "--"], Some("x")),
+            said(&["/a"], &["/bin/sh", "-c", "x"])
+        );
+    }
+
+    #[test]
+    fn what_follows_the_lock_belongs_to_the_command() {
+        assert_eq!(
+            parse(&["/a", "git", "log", "--", "f"], None),
+            said(&["/a"], &["git", "log", "--", "f"])
+        );
+        assert_eq!(
+            parse(&["/a", "/bin/sh", "-c", "x"], None),
+            said(&["/a"], &["/bin/sh", "-c", "x"])
+        );
+        assert_eq!(
+            parse(&["/a", "--", "/bin/sh", "-c", "x"], None),
+            said(&["/a"], &["/bin/sh", "-c", "x"])
+        );
+        assert_eq!(
+            parse(&["/a", "--", "x", "--", "y"], None),
+            said(&["/a"], &["x", "--", "y"])
+        );
+        assert_eq!(parse(&["/a", "--", "--", "y"], None), said(&["/a"], &["--", "y"]));
+        assert_eq!(parse(&["/a", "--", "-c", "y"], None), said(&["/a"], &["-c", "y"]));
+        assert_eq!(
+            parse(&["/a", "x", "-c", "y"], None),
+            said(&["/a"], &["x", "-c", "y"])
+        );
+    }
+
+    #[test]
+    fn each_mistake_has_its_own_reason() {
+        assert_eq!(parse(&[], None), Err(BadWords::NoPath));
+        assert_eq!(parse(&["/a"], None), Err(BadWords::NoCommand("/a".to_owned())));
+        assert_eq!(
+            parse(&["/a", "--"], None),
+            Err(BadWords::NoCommand("/a".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "-c"], None),
+            Err(BadWords::NoCommand("/a".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "--", ""], None),
+            Err(BadWords::EmptyCommand("/a".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "-c", " "], None),
+            Err(BadWords::EmptyCommand("/a".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "-c", "x", "y"], None),
+            Err(BadWords::TwoCommands("y".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "y"], Some("x")),
+            Err(BadWords::TwoCommands("y".to_owned()))
+        );
+        assert_eq!(
+            parse(&["/a", "--", "y"], Some("x")),
+            Err(BadWords::TwoCommands("y".to_owned()))
+        );
+        assert_eq!(
+            parse(&["job", "ls"], None),
+            Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute))
+        );
+        assert_eq!(
+            parse(&["job"], Some("x")),
+            Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute))
+        );
+        assert_eq!(
+            parse(&["/a", "/b/", "--", "x"], None),
+            Err(BadWords::Path("/b/".to_owned(), BadPath::TrailingSlash))
+        );
+    }
+
+    #[test]
+    fn others_see_the_program_and_never_its_arguments() {
+        let shown =
+            |string: &str| understand(&["/a".into()], Some(OsStr::new(string))).map(|words| words.shown);
+        assert_eq!(shown("  rsync -a --password x"), Ok("rsync".into()));
+        assert_eq!(shown("PASSWORD=x rsync"), Ok("sh".into()));
+        assert_eq!(shown("(cd /; ls)"), Ok("sh".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_word_of_the_command_arrives_untouched(command in prop::collection::vec("\\PC{1,5}", 1..6)) {
+            let words: Vec<OsString> = ["/a", "--"].into_iter().map(OsString::from)
+                .chain(command.iter().map(OsString::from)).collect();
+            let parsed = understand(&words, None);
+            prop_assert!(parsed.is_ok_and(|parsed| std::iter::once(parsed.program).chain(parsed.arguments)
+                .eq(command.iter().map(OsString::from))));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Everything that can happen to zklock while it runs, in one channel: one loop reads it.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::Signal;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+use crate::clock::BootTime;
+use crate::zk::{Reply, SessionChange, SessionKey};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// Somebody sent zklock a signal.
+    Signal(Signal),
+    /// A child changed its state (SIGCHLD).
+    Child,
+    /// The session with the ensemble came, went, or is in doubt.
+    Session(SessionKey, SessionChange),
+    /// The answer to a request, or a watch that fired; for the lock with this index.
+    Reply(SessionKey, usize, Reply),
+}
+
+/// The reading end of the channel.
+#[derive(Debug)]
+pub struct Events {
+    queue: Receiver<Event>,
+    bell: Arc<EventFd>,
+    // On CLOCK_BOOTTIME, so that a deadline which passed while the machine slept is noticed on waking.
+    alarm: TimerFd,
+}
+
+/// A sending end of the channel.
+#[derive(Debug, Clone)]
+pub struct Emitter {
+    queue: Sender<Event>,
+    bell: Arc<EventFd>,
+}
+
+/// Makes the channel.
+pub fn channel() -> io::Result<(Emitter, Events)> {
+    let (sender, queue) = mpsc::channel();
+    let bell = Arc::new(EventFd::from_flags(
+        EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK,
+    )?);
+    let alarm = TimerFd::new(
+        ClockId::CLOCK_BOOTTIME,
+        TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK,
+    )?;
+    Ok((
+        Emitter {
+            queue: sender,
+            bell: Arc::clone(&bell),
+        },
+        Events { queue, bell, alarm },
+    ))
+}
+
+impl Emitter {
+    /// Puts `event` in line. Lost without a word once nobody reads any more: zklock is on its way out then.
+    pub fn emit(&self, event: Event) {
+        if self.queue.send(event).is_ok() {
+            // Full is fine: the counter only has to be above zero.
+            let _ = self.bell.write(1);
+        }
+    }
+}
+
+impl Events {
+    /// The next event, or `None` once `until` has passed. Without `until` it waits for ever.
+    pub fn next(&self, until: Option<BootTime>) -> io::Result<Option<Event>> {
+        loop {
+            if let Ok(event) = self.queue.try_recv() {
+                return Ok(Some(event));
+            }
+            if until.is_some_and(|until| BootTime::now() >= until) {
+                return Ok(None);
+            }
+            self.wait(until)?;
+        }
+    }
+
+    /// An event that has already happened, if there is one.
+    pub fn pending(&self) -> Option<Event> {
+        self.queue.try_recv().ok()
+    }
+
+    /// Waits until the bell rings or `until` passes; either is then looked at anew.
+    fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
+        match until {
+            // Zero would disarm the timer.
+            Some(until) => self.alarm.set(
+                Expiration::OneShot(TimeSpec::from_duration(std::time::Duration::from_nanos(
+                    until.as_nanos().max(1),
+                ))),
+                TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+            )?,
+            None => self.alarm.unset()?,
+        }
+        let mut ready = [
+            PollFd::new(self.bell.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.alarm.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut ready, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // Empty is fine: another bell was taken with an earlier event.
+        let _ = self.bell.read();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn events_come_in_the_order_they_were_sent() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+            emitter.emit(Event::Signal(signal));
+        }
+        assert!(matches!(events.next(None)?, Some(Event::Signal(Signal::SIGTERM))));
+        assert!(matches!(events.next(None)?, Some(Event::Signal(Signal::SIGHUP))));
+        assert!(events.pending().is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_deadline_ends_the_wait_and_an_event_ends_it_sooner() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        let start = BootTime::now();
+        assert!(events.next(Some(start + Duration::from_millis(20)))?.is_none());
+        assert!(BootTime::now().since(start) >= Duration::from_millis(20));
+
+        let sender = thread::spawn(move || emitter.emit(Event::Child));
+        assert!(matches!(
+            events.next(Some(start + Duration::from_mins(1)))?,
+            Some(Event::Child)
+        ));
+        assert!(sender.join().is_ok());
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! How zklock ends: with the command's own code or signal, or with one of its own codes.
+
+use std::process;
+
+use nix::sys::resource::{Resource, setrlimit};
+
+use crate::sys;
+
+/// The lock was lost while the command ran, and it was stopped.
+pub const LOST: u8 = 123;
+/// The lock was seen busy, and we were not to wait (longer).
+pub const CONFLICT: u8 = 124;
+/// zklock itself failed: usage, connection, permission.
+pub const FAILURE: u8 = 125;
+/// The command was found and could not be run.
+pub const CANNOT_RUN: u8 = 126;
+/// The command was not found.
+pub const NOT_FOUND: u8 = 127;
+
+/// The end of zklock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(u8),
+    /// By the signal with this number: a shell sees 128+n, and a loop around zklock ends as it would around
+    /// the command.
+    Signal(i32),
+}
+
+impl Exit {
+    /// Ends the process.
+    pub fn end(self) -> ! {
+        match self {
+            Self::Code(code) => process::exit(code.into()),
+            Self::Signal(signal) => {
+                // The kernel lets no signal kill PID 1 from inside.
+                if process::id() != 1 {
+                    // The command's own core dump is the interesting one; ours would only overwrite it.
+                    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+                    sys::die_of(signal);
+                }
+                process::exit(128 + signal)
+            }
+        }
+    }
+}

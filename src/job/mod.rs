@@ -1,0 +1,165 @@
+//! The command under the lock: started, supervised, stopped and reaped by one thread.
+
+pub mod descendants;
+pub mod signals;
+pub mod spawn;
+pub mod supervisor;
+pub mod terminal;
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, getpgrp};
+
+use self::spawn::{Launch, SpawnError};
+use self::supervisor::Action;
+use self::terminal::Terminal;
+use crate::exit::Exit;
+use crate::sys::{self, ChildState};
+
+/// The command, running in a process group of its own.
+#[derive(Debug)]
+pub struct Job {
+    child: Child,
+    group: Pid,
+    terminal: Terminal,
+    /// Sent instead of TERM by a forced stop.
+    stop_signal: i32,
+    in_foreground: bool,
+    status: Option<ExitStatus>,
+}
+
+impl Job {
+    /// Starts the command in the foreground of `terminal` if that is where it belongs.
+    pub fn start(mut launch: Launch, terminal: Terminal, stop_signal: Signal) -> Result<Self, SpawnError> {
+        // Who loses its parent becomes our child, so that a forced stop finds every process of the job.
+        if let Err(error) = prctl::set_child_subreaper(true) {
+            log::debug!("can't become a subreaper: {error}");
+        }
+        let in_foreground = terminal.starts_in_foreground();
+        launch.foreground = if in_foreground { terminal.handle() } else { None };
+        let child = spawn::spawn(launch)?;
+        let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        Ok(Self {
+            child,
+            group,
+            terminal,
+            stop_signal: stop_signal as i32,
+            in_foreground,
+            status: None,
+        })
+    }
+
+    /// What is new about the leader.
+    pub fn observe(&self) -> Option<ChildState> {
+        sys::observe(self.group.as_raw())
+    }
+
+    /// Who has the terminal.
+    pub fn foreground(&self) -> supervisor::Foreground {
+        self.terminal.foreground(self.group)
+    }
+
+    /// Whether no process of the job is left, but for the leader that waits to be reaped.
+    pub fn none_left(&self) -> bool {
+        descendants::of_this_process(None).is_empty()
+    }
+
+    /// Reaps children that aren't the leader: whoever lost its parent, and as PID 1 everybody's.
+    pub fn reap_strangers(&self) {
+        while let Some(dead) = sys::any_dead_child()
+            .map(Pid::from_raw)
+            .filter(|&dead| dead != self.group)
+        {
+            if waitpid(dead, Some(WaitPidFlag::WNOHANG)).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Carries out one action of the supervisor.
+    pub fn carry_out(&mut self, action: Action) -> io::Result<()> {
+        log::debug!("job: {action:?}");
+        match action {
+            Action::SignalGroup(signal) => self.signal_group(signal),
+            Action::SignalAll(signal) => self.signal_all(signal),
+            Action::GiveTerminal => {
+                self.in_foreground = true;
+                self.terminal.give(self.group);
+            }
+            Action::Suspend(signal) => {
+                // Had the job the terminal, then its signal reached nobody else: the rest of the pipeline or
+                // script that we are a part of stops with us.
+                let alone = self.terminal.take_back(self.group);
+                self.in_foreground |= alone;
+                sys::stop_by(signal, alone || signal != nix::libc::SIGTSTP);
+            }
+            Action::Resume => {
+                if self.in_foreground && self.foreground() == supervisor::Foreground::Ours {
+                    self.terminal.give(self.group);
+                }
+                self.signal_group(nix::libc::SIGCONT);
+            }
+            Action::Reap => self.reap()?,
+        }
+        Ok(())
+    }
+
+    fn signal_group(&self, signal: i32) {
+        match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
+            Ok(Ok(()) | Err(Errno::ESRCH)) => {}
+            outcome => log::warn!("can't send signal {signal} to the command: {outcome:?}"),
+        }
+    }
+
+    fn signal_all(&self, signal: i32) {
+        let signal = if signal == nix::libc::SIGTERM {
+            self.stop_signal
+        } else {
+            signal
+        };
+        self.signal_group(signal);
+        let Ok(signal) = Signal::try_from(signal) else {
+            return;
+        };
+        for pid in descendants::of_this_process(None) {
+            if nix::unistd::getpgid(Some(pid)) != Ok(self.group) {
+                let _ = kill(pid, signal);
+            }
+        }
+    }
+
+    fn reap(&mut self) -> io::Result<()> {
+        let had_terminal = self.terminal.take_back(self.group);
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        // Ctrl-C in the job's foreground reached the job alone. A script or pipeline around us would have got
+        // it too.
+        if had_terminal
+            && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
+            && getpgrp() != nix::unistd::getpid()
+            && let Ok(signal) = Signal::try_from(signal)
+        {
+            let _ = killpg(getpgrp(), signal);
+        }
+        Ok(())
+    }
+
+    /// How the command ended, once it is reaped.
+    pub fn exit(&self) -> Option<Exit> {
+        let status = self.status?;
+        Some(match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(crate::exit::FAILURE)),
+            (None, signal) => Exit::Signal(signal.unwrap_or(nix::libc::SIGKILL)),
+        })
+    }
+
+    /// Pause between two looks for what KILL has left.
+    pub const SWEEP: Duration = Duration::from_millis(10);
+}

@@ -1,0 +1,103 @@
+//! Starting the command: its own process group, its own environment, and everything else as zklock found it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{getpid, tcsetpgrp};
+use thiserror::Error;
+
+use crate::exit;
+use crate::sys;
+
+/// What to start.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program, looked up in `PATH` unless it has a slash.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What is added to the environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// The terminal, if the job is to begin in its foreground.
+    pub foreground: Option<File>,
+    /// The signal mask that zklock was started with.
+    pub mask: SigSet,
+}
+
+/// Why the command didn't start.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is no such program.
+    #[error("'{}' was not found: check its name and PATH", .0.display())]
+    NotFound(OsString),
+    /// It is there and can't be run.
+    #[error("'{}' can't be run: {}", .0.display(), .1)]
+    CannotRun(OsString, String),
+    /// The system has no room for another process.
+    #[error("can't start a process for '{}': {}", .0.display(), .1)]
+    NoProcess(OsString, io::Error),
+}
+
+impl SpawnError {
+    /// The exit code that says so.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::NotFound(_) => exit::NOT_FOUND,
+            Self::CannotRun(..) => exit::CANNOT_RUN,
+            Self::NoProcess(..) => exit::FAILURE,
+        }
+    }
+}
+
+/// Starts the command. When this returns, it runs.
+pub fn spawn(launch: Launch) -> Result<Child, SpawnError> {
+    let Launch {
+        program,
+        arguments,
+        environment,
+        foreground,
+        mask,
+    } = launch;
+    let mut command = Command::new(&program);
+    command.args(arguments).envs(environment).process_group(0);
+    sys::before_exec(&mut command, move || {
+        if let Some(tty) = &foreground {
+            // From the background this is answered with SIGTTOU unless it is blocked.
+            let _ = SigSet::from(Signal::SIGTTOU).thread_block();
+            // Not vital: a job that finds itself in the background is given the terminal when it asks.
+            let _ = tcsetpgrp(tty, getpid());
+        }
+        sys::restore_sigpipe();
+        mask.thread_set_mask()?;
+        Ok(())
+    });
+    command.spawn().map_err(|error| explain(program, error))
+}
+
+fn explain(program: OsString, error: io::Error) -> SpawnError {
+    match error.raw_os_error() {
+        Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
+        Some(nix::libc::ENOENT) => SpawnError::CannotRun(
+            program,
+            "the interpreter that its first line names was not found".to_owned(),
+        ),
+        Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
+            SpawnError::NoProcess(program, error)
+        }
+        _ => SpawnError::CannotRun(program, error.to_string()),
+    }
+}
+
+/// Whether the program exists, although the system says that something wasn't found.
+fn is_there(program: &OsStr) -> bool {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Path::new(program).exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}

@@ -1,0 +1,233 @@
+//! What to do about the job when something happens: state and event in, actions out. Pure.
+//!
+//! The order is always the same: stop the job, see it gone, reap it, and only then may the lock be released.
+
+use std::time::Duration;
+
+use crate::clock::BootTime;
+
+/// Signal numbers that the decisions need; the rest are passed on as they come.
+pub mod signal {
+    pub use nix::libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+}
+use self::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+
+/// Something that happened to the job or to zklock while the job exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// Somebody sent zklock this signal.
+    Signalled(i32),
+    /// The job's leader was stopped by this signal. `foreground`: the job has the terminal; `ours`: zklock's
+    /// own group has it.
+    Stopped {
+        /// What stopped it.
+        signal: i32,
+        /// Where the terminal is.
+        terminal: Foreground,
+    },
+    /// The job's leader is dead and not reaped.
+    LeaderDied,
+    /// Besides the leader, no process of the job is left.
+    NoneLeft,
+    /// The lock can't be trusted any more: the job has to be gone by `kill_at` at the latest.
+    MustStop {
+        /// How long TERM may take.
+        grace: Duration,
+        /// When KILL is sent in any case.
+        kill_at: BootTime,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Which process group has the terminal's foreground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreground {
+    /// The job's.
+    Job,
+    /// zklock's own.
+    Ours,
+    /// Another, or there is no terminal.
+    Other,
+}
+
+/// What is to be done, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Send this signal to the job's process group.
+    SignalGroup(i32),
+    /// Send this signal to every process of the job, also those that left its group.
+    SignalAll(i32),
+    /// Give the job the terminal's foreground.
+    GiveTerminal,
+    /// Stop zklock as the terminal's signal with this number would have.
+    Suspend(i32),
+    /// Go on after a suspension: give the terminal back to the job if zklock has it, and continue the job.
+    Resume,
+    /// Reap the leader: nothing is signalled after this.
+    Reap,
+}
+
+/// The state of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running {
+        suspended: bool,
+    },
+    Stopping {
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+    },
+    Over {
+        forced: bool,
+    },
+}
+
+/// Decides about one job.
+#[derive(Debug)]
+pub struct Supervisor {
+    state: State,
+}
+
+impl Default for Supervisor {
+    fn default() -> Self {
+        Self {
+            state: State::Running { suspended: false },
+        }
+    }
+}
+
+impl Supervisor {
+    /// What to do about `happening`, which was noticed `now`.
+    pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
+        match self.state {
+            State::Running { suspended } => self.running(happening, suspended, now),
+            State::Stopping {
+                kill_at,
+                killed,
+                leader_dead,
+            } => self.stopping(happening, kill_at, killed, leader_dead, now),
+            State::Over { .. } => vec![],
+        }
+    }
+
+    fn running(&mut self, happening: Happening, suspended: bool, now: BootTime) -> Vec<Action> {
+        match happening {
+            Happening::Signalled(SIGCONT) if suspended => {
+                self.state = State::Running { suspended: false };
+                vec![Action::Resume]
+            }
+            Happening::Signalled(signal) => vec![Action::SignalGroup(signal)],
+            Happening::Stopped {
+                signal: SIGTTIN | SIGTTOU,
+                terminal: Foreground::Ours,
+            } => {
+                vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
+            }
+            Happening::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
+                self.state = State::Running { suspended: true };
+                vec![Action::Suspend(if signal == SIGSTOP { SIGTSTP } else { signal })]
+            }
+            Happening::LeaderDied => {
+                self.state = State::Over { forced: false };
+                vec![Action::Reap]
+            }
+            Happening::MustStop { grace, kill_at } => {
+                let kill_at = kill_at.min(now + grace);
+                self.state = State::Stopping {
+                    kill_at,
+                    killed: false,
+                    leader_dead: false,
+                };
+                let mut actions = vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)];
+                actions.extend(self.on(Happening::Tick, now));
+                actions
+            }
+            // A plain SIGSTOP from somebody stops the job alone, unless the job has the terminal: its user would
+            // be left without a shell.
+            Happening::Stopped { .. } | Happening::NoneLeft | Happening::Tick => vec![],
+        }
+    }
+
+    fn stopping(
+        &mut self,
+        happening: Happening,
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+        now: BootTime,
+    ) -> Vec<Action> {
+        match happening {
+            Happening::LeaderDied => {
+                self.state = State::Stopping {
+                    kill_at,
+                    killed,
+                    leader_dead: true,
+                };
+                vec![]
+            }
+            Happening::NoneLeft if leader_dead => {
+                self.state = State::Over { forced: true };
+                vec![Action::Reap]
+            }
+            // Whoever asks again has no patience left.
+            Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
+            Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
+            // What is left may be new: a child that was forked as its parent was killed.
+            Happening::Tick if killed => vec![Action::SignalAll(SIGKILL)],
+            Happening::MustStop {
+                grace,
+                kill_at: sooner,
+            } => {
+                let kill_at = kill_at.min(sooner).min(now + grace);
+                self.state = State::Stopping {
+                    kill_at,
+                    killed,
+                    leader_dead,
+                };
+                vec![]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Action> {
+        self.state = State::Stopping {
+            kill_at,
+            killed: true,
+            leader_dead,
+        };
+        vec![Action::SignalAll(SIGKILL)]
+    }
+
+    /// When time alone changes something next.
+    pub fn next_tick(&self) -> Option<BootTime> {
+        match self.state {
+            State::Stopping {
+                kill_at,
+                killed: false,
+                ..
+            } => Some(kill_at),
+            _ => None,
+        }
+    }
+
+    /// Whether the job is being stopped, and it isn't the job's own end.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.state, State::Stopping { .. })
+    }
+
+    /// Whether KILL has been sent.
+    pub fn has_killed(&self) -> bool {
+        matches!(self.state, State::Stopping { killed: true, .. })
+    }
+
+    /// Whether the job is gone and reaped, and if so, whether zklock forced it.
+    pub fn is_over(&self) -> Option<bool> {
+        match self.state {
+            State::Over { forced } => Some(forced),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! zklock runs a command while it holds a lock in Apache ZooKeeper.
+//!
+//! [`run`] tells the story; read it first. What decides is pure and stands in [`lock`] and
+//! [`job::supervisor`]; what acts stands around it:
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | [`cli`], [`exit`], [`ui`] | what the user says, hears, and is left with |
+//! | [`run`] | connect, acquire, hold, release |
+//! | [`acquire`], [`supervise`], [`release`] | the three loops of that story |
+//! | [`claim`] | a session, its contenders and the lease, moved along by events |
+//! | [`lock`] | names, the queue, a contender's next step, the lease: pure |
+//! | [`job`] | the command: started, signalled, stopped, reaped |
+//! | [`zk`] | the ensemble; the only place that is async |
+//! | [`event`], [`clock`], [`sys`] | one channel, one clock, one fence around `unsafe` |
+
+pub mod acquire;
+pub mod claim;
+pub mod cli;
+pub mod clock;
+pub mod event;
+pub mod exit;
+pub mod job;
+pub mod lock;
+pub mod release;
+pub mod run;
+pub mod supervise;
+pub mod sys;
+pub mod ui;
+pub mod zk;

@@ -1,0 +1,528 @@
+//! One contender for one lock, as a state machine: replies in, requests and news out. Pure.
+//!
+//! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
+//! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::name::{Name, exclusive_prefix};
+use super::path::LockPath;
+use super::queue::{self, Decision, Refusal};
+use crate::zk::{Created, Failure, Node, Reply, Request};
+
+/// How often the parents may vanish between making them and using them: a container that is empty for a
+/// moment can be reaped. More than this isn't chance.
+const MOST_ENTRIES: u32 = 10;
+
+/// What a contender needs to know of itself.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The lock.
+    pub path: LockPath,
+    /// What the node says about its owner.
+    pub data: Vec<u8>,
+    /// Give up at once if the lock is busy, and create nothing then.
+    pub nonblock: bool,
+    /// Makes the uuid of an attempt.
+    pub new_id: fn() -> Uuid,
+}
+
+/// A lock node of our own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnNode {
+    /// Its full path.
+    pub path: String,
+    /// Its czxid. It only grows from one holder to the next.
+    pub fencing_token: i64,
+}
+
+/// What the user may want to hear, or the caller has to act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// Our node is in the queue.
+    Queued(OwnNode),
+    /// Somebody is ahead.
+    Waiting {
+        /// Name of the node just ahead.
+        predecessor: String,
+        /// Its data.
+        data: Vec<u8>,
+        /// How many are ahead, that one included.
+        ahead: usize,
+    },
+    /// The lock is ours.
+    Held,
+    /// The lock is busy, and we were not to wait.
+    Busy {
+        /// Name of the node in the way.
+        holder: String,
+        /// Its data.
+        data: Vec<u8>,
+    },
+    /// It can't go on.
+    Failed(Trouble),
+}
+
+/// Why a contender can't go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Trouble {
+    /// Our node is gone though our session lives: somebody deleted it.
+    #[error("our node was deleted by somebody; run the command again to queue anew")]
+    Deleted,
+    /// The queue excludes nobody.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An ACL is in the way.
+    #[error("no permission to {0}: ask for it, or use other credentials")]
+    Permission(&'static str),
+    /// A node above can't have children.
+    #[error("the path lies below an ephemeral node, which can't have children: use another path")]
+    EphemeralParent,
+    /// The chroot of the connect string is missing.
+    #[error("the chroot of the connect string doesn't exist: create it once, or correct the connect string")]
+    NoChroot,
+    /// The parents vanish as fast as they are made.
+    #[error(
+        "the lock's parent vanished {MOST_ENTRIES} times while we were queueing: is something deleting it?"
+    )]
+    ParentsVanish,
+    /// The server says no.
+    #[error("{0}")]
+    Server(Failure),
+}
+
+/// What a step leads to, in order.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// To be sent.
+    pub requests: Vec<Request>,
+    /// To be told or acted on.
+    pub news: Vec<News>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// With `nonblock`: listed first, nothing created yet.
+    Looking,
+    /// With `nonblock`, and the lock is busy: who is it?
+    Naming(String),
+    /// Create and list are under way in one flight.
+    Entering {
+        created: Option<Result<Created, Failure>>,
+    },
+    /// The lock path doesn't exist yet.
+    MakingParents,
+    /// The reply to our create was lost: is the node there?
+    Searching,
+    /// A node with our uuid is there: is it our session's?
+    Adopting(String),
+    /// Listed again.
+    Listing,
+    /// Setting the watch on the one ahead.
+    Approaching { predecessor: String, ahead: usize },
+    /// Asleep until the watch fires. `sole`: nobody else was ahead when we listed.
+    Waiting { predecessor: String, sole: bool },
+    /// A node of our own session is ahead of us: it is deleted first.
+    Clearing,
+    /// Ours.
+    Holding,
+    /// Nothing more to do.
+    Ended,
+}
+
+/// One contender for one lock.
+#[derive(Debug)]
+pub struct Contender {
+    entry: Entry,
+    session: i64,
+    prefix: String,
+    own: Option<OwnNode>,
+    own_watched: bool,
+    entries: u32,
+    seen_busy: bool,
+    phase: Phase,
+}
+
+impl Contender {
+    /// A contender of the session with this id. Nothing is asked before [`begin`](Self::begin).
+    pub fn new(entry: Entry, session: i64) -> Self {
+        let phase = Phase::Ended;
+        Self {
+            entry,
+            session,
+            prefix: String::new(),
+            own: None,
+            own_watched: false,
+            entries: 0,
+            seen_busy: false,
+            phase,
+        }
+    }
+
+    /// The lock.
+    pub fn path(&self) -> &LockPath {
+        &self.entry.path
+    }
+
+    /// Our node, once it is known.
+    pub fn own(&self) -> Option<&OwnNode> {
+        self.own.as_ref()
+    }
+
+    /// Whether somebody was seen ahead of us.
+    pub fn seen_busy(&self) -> bool {
+        self.seen_busy
+    }
+
+    /// Whether the lock is ours.
+    pub fn holds(&self) -> bool {
+        matches!(self.phase, Phase::Holding)
+    }
+
+    /// Enters the queue, or with `nonblock` looks at it first.
+    pub fn begin(&mut self) -> Step {
+        if self.entry.nonblock {
+            self.go(Phase::Looking, self.list())
+        } else {
+            self.enter()
+        }
+    }
+
+    /// The session lost its connection, or has it back. The order of events on the two sides of the gap
+    /// proves nothing: the server reports what was missed in an order of its own.
+    pub fn unsettle(&mut self) {
+        if let Phase::Waiting { sole, .. } = &mut self.phase {
+            *sole = false;
+        }
+    }
+
+    /// Takes in a reply and says what follows.
+    pub fn take(&mut self, reply: Reply) -> Step {
+        match reply {
+            // The end of the session is told to the caller, who ends this contender with it.
+            Reply::Created(Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::Listed(Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::Read(_, Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::ParentsMade(Err(Failure::Expired | Failure::AuthFailed)) => Step::default(),
+            Reply::Created(result) => self.created(result),
+            Reply::ParentsMade(result) => self.parents_made(result),
+            Reply::Listed(result) => self.listed(result),
+            Reply::Read(path, result) if self.is_own(&path) => self.own_read(&result),
+            Reply::Read(path, result) => self.other_read(&path, result),
+            Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
+            Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
+            Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
+            Reply::Deleted(_) | Reply::Confirmed(..) => Step::default(),
+        }
+    }
+
+    fn enter(&mut self) -> Step {
+        if self.entries == MOST_ENTRIES {
+            return self.fail(Trouble::ParentsVanish);
+        }
+        self.entries += 1;
+        // A new uuid for each attempt: a node that an earlier one left can't be taken for this one's.
+        self.prefix = exclusive_prefix((self.entry.new_id)());
+        let parent = self.path().to_string();
+        let create = Request::Create {
+            parent,
+            prefix: self.prefix.clone(),
+            data: self.entry.data.clone(),
+        };
+        let list = self.list();
+        self.phase = Phase::Entering { created: None };
+        // A session is served in order, so that the list holds the node.
+        Step {
+            requests: vec![create, list],
+            news: vec![],
+        }
+    }
+
+    fn created(&mut self, result: Result<Created, Failure>) -> Step {
+        if let Phase::Entering { created } = &mut self.phase {
+            *created = Some(result);
+        }
+        Step::default()
+    }
+
+    fn parents_made(&mut self, result: Result<(), Failure>) -> Step {
+        match result {
+            Ok(()) => self.enter(),
+            Err(Failure::ConnectionLost) => self.make_parents(),
+            Err(Failure::NoNode) => self.fail(Trouble::NoChroot),
+            Err(failure) => self.fail(trouble(
+                failure,
+                "create the lock path (CREATE on the node above it)",
+            )),
+        }
+    }
+
+    fn make_parents(&mut self) -> Step {
+        self.go(
+            Phase::MakingParents,
+            Request::MakeParents(self.path().to_string()),
+        )
+    }
+
+    fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
+        match (&mut self.phase, result) {
+            (Phase::Looking, Ok(children)) => match queue::holder(&children) {
+                Some(holder) => self.busy(holder.to_owned()),
+                None => self.enter(),
+            },
+            (Phase::Looking | Phase::Searching, Err(Failure::NoNode)) => self.enter(),
+            (Phase::Entering { created }, result) => match created.take() {
+                Some(created) => self.entered(created, result),
+                // The create was throttled and sent again, so that this list doesn't hold it.
+                None => self.ask(self.catch_up()),
+            },
+            (Phase::Searching, Ok(children)) => {
+                match children
+                    .iter()
+                    .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
+                {
+                    Some(found) => self.go(
+                        Phase::Adopting(found.clone()),
+                        Request::Watch(self.path().child(found)),
+                    ),
+                    None => self.enter(),
+                }
+            }
+            (Phase::Listing, Ok(children)) => self.decide(&children),
+            (Phase::Listing, Err(Failure::NoNode)) => self.fail(Trouble::Deleted),
+            (Phase::Looking | Phase::Searching | Phase::Listing, Err(Failure::ConnectionLost)) => {
+                self.ask(self.catch_up())
+            }
+            (Phase::Looking | Phase::Searching | Phase::Listing, Err(failure)) => {
+                self.fail(cannot_list(failure))
+            }
+            _ => Step::default(),
+        }
+    }
+
+    /// Create and list are both answered.
+    fn entered(&mut self, created: Result<Created, Failure>, listed: Result<Vec<String>, Failure>) -> Step {
+        let created = match created {
+            Ok(created) => created,
+            Err(Failure::NoNode) => return self.make_parents(),
+            Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
+            Err(failure) => return self.fail(trouble(failure, "queue (CREATE on the lock path)")),
+        };
+        let mut step = self.queued(&created.name, created.czxid);
+        step.append(match listed {
+            Ok(children) => self.decide(&children),
+            Err(Failure::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
+            Err(failure) => self.fail(cannot_list(failure)),
+        });
+        step
+    }
+
+    fn queued(&mut self, name: &str, fencing_token: i64) -> Step {
+        let own = OwnNode {
+            path: self.path().child(name),
+            fencing_token,
+        };
+        self.own = Some(own.clone());
+        Step {
+            requests: vec![],
+            news: vec![News::Queued(own)],
+        }
+    }
+
+    fn decide(&mut self, children: &[String]) -> Step {
+        let own = self
+            .own
+            .as_ref()
+            .and_then(|own| own.path.rsplit('/').next())
+            .unwrap_or_default();
+        match queue::decide(children, own) {
+            Decision::Hold => self.hold(),
+            Decision::Wait { predecessor, .. } if self.entry.nonblock => self.busy(predecessor),
+            Decision::Wait { predecessor, ahead } => {
+                self.seen_busy = true;
+                let mut step = self.watch_own();
+                let watch = Request::Watch(self.path().child(&predecessor));
+                step.append(self.go(Phase::Approaching { predecessor, ahead }, watch));
+                step
+            }
+            Decision::Gone => self.fail(Trouble::Deleted),
+            Decision::Refuse(refusal) => self.fail(refusal.into()),
+        }
+    }
+
+    fn hold(&mut self) -> Step {
+        self.phase = Phase::Holding;
+        let mut step = self.watch_own();
+        step.news.push(News::Held);
+        step
+    }
+
+    /// Our own node is watched from the start. If somebody deletes it, whoever waits behind us goes on past
+    /// us, and an old list would let us run beside them.
+    fn watch_own(&mut self) -> Step {
+        match &self.own {
+            Some(own) if !self.own_watched => self.ask(Request::Watch(own.path.clone())),
+            _ => Step::default(),
+        }
+    }
+
+    fn own_read(&mut self, result: &Result<Node, Failure>) -> Step {
+        let expected = self.own.as_ref().map(|own| own.fencing_token);
+        match result {
+            Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
+                self.own_watched = true;
+                Step::default()
+            }
+            Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
+            Err(Failure::ConnectionLost) => self.watch_own(),
+            Err(failure) => self.fail(trouble(failure.clone(), "read our own node")),
+        }
+    }
+
+    fn own_changed(&mut self, deleted: bool) -> Step {
+        self.own_watched = false;
+        if deleted {
+            self.fail(Trouble::Deleted)
+        } else {
+            self.watch_own()
+        }
+    }
+
+    /// The answer about the node ahead, or about one that may be ours.
+    fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+        match &self.phase {
+            Phase::Adopting(name) if self.path().child(name) == path => match result {
+                Ok(node) if node.owner == self.session => {
+                    let mut step = self.queued(&name.clone(), node.czxid);
+                    self.own_watched = true;
+                    step.append(self.list_again());
+                    step
+                }
+                // The node of an earlier session, about to vanish. Ours it never becomes.
+                Ok(_) | Err(Failure::NoNode) => self.enter(),
+                Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
+                Err(failure) => self.fail(trouble(failure, "read our own node")),
+            },
+            Phase::Approaching { predecessor, ahead } if self.path().child(predecessor) == path => {
+                match result {
+                    Ok(node) if node.owner == self.session => {
+                        self.go(Phase::Clearing, Request::Delete(path.to_owned()))
+                    }
+                    Ok(node) => {
+                        let (predecessor, ahead) = (predecessor.clone(), *ahead);
+                        self.phase = Phase::Waiting {
+                            predecessor: predecessor.clone(),
+                            sole: ahead == 1,
+                        };
+                        Step {
+                            requests: vec![],
+                            news: vec![News::Waiting {
+                                predecessor,
+                                data: node.data,
+                                ahead,
+                            }],
+                        }
+                    }
+                    Err(Failure::NoNode) => self.list_again(),
+                    Err(Failure::ConnectionLost) => self.ask(Request::Watch(path.to_owned())),
+                    Err(failure) => self.fail(trouble(failure, "watch the contender ahead of us")),
+                }
+            }
+            Phase::Naming(holder) if self.path().child(holder) == path => {
+                let data = result.map(|node| node.data).unwrap_or_default();
+                let news = vec![News::Busy {
+                    holder: holder.clone(),
+                    data,
+                }];
+                self.phase = Phase::Ended;
+                Step {
+                    requests: vec![],
+                    news,
+                }
+            }
+            _ => Step::default(),
+        }
+    }
+
+    fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
+        match &self.phase {
+            Phase::Waiting { predecessor, sole } if self.path().child(predecessor) == path => {
+                // Nobody else was ahead and nobody can come in between: no second look is needed. But our
+                // own node must be known to be there, and the events known to be in order.
+                if deleted && *sole && self.own_watched {
+                    self.hold()
+                } else {
+                    self.list_again()
+                }
+            }
+            _ => Step::default(),
+        }
+    }
+
+    fn busy(&mut self, holder: String) -> Step {
+        self.seen_busy = true;
+        let watch = Request::Watch(self.path().child(&holder));
+        self.go(Phase::Naming(holder), watch)
+    }
+
+    fn fail(&mut self, trouble: Trouble) -> Step {
+        self.phase = Phase::Ended;
+        Step {
+            requests: vec![],
+            news: vec![News::Failed(trouble)],
+        }
+    }
+
+    fn list_again(&mut self) -> Step {
+        self.go(Phase::Listing, self.list())
+    }
+
+    fn list(&self) -> Request {
+        Request::List(self.path().to_string())
+    }
+
+    /// After a gap in the connection the server may lag behind what we have seen.
+    fn catch_up(&self) -> Request {
+        Request::CatchUpAndList(self.path().to_string())
+    }
+
+    fn go(&mut self, phase: Phase, request: Request) -> Step {
+        self.phase = phase;
+        self.ask(request)
+    }
+
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    fn ask(&self, request: Request) -> Step {
+        Step {
+            requests: vec![request],
+            news: vec![],
+        }
+    }
+
+    fn is_own(&self, path: &str) -> bool {
+        self.own.as_ref().is_some_and(|own| own.path == path)
+    }
+}
+
+impl Step {
+    fn append(&mut self, mut other: Self) {
+        self.requests.append(&mut other.requests);
+        self.news.append(&mut other.news);
+    }
+}
+
+fn trouble(failure: Failure, action: &'static str) -> Trouble {
+    match failure {
+        Failure::NoAuth => Trouble::Permission(action),
+        Failure::EphemeralParent => Trouble::EphemeralParent,
+        other => Trouble::Server(other),
+    }
+}
+
+fn cannot_list(failure: Failure) -> Trouble {
+    match failure {
+        Failure::NoNode => Trouble::Deleted,
+        other => trouble(other, "see the queue (READ on the lock path)"),
+    }
+}

@@ -1,0 +1,175 @@
+//! The lease: how long we may believe that the lock is ours without hearing so again. Pure.
+//!
+//! That a server once said "yours" isn't a state, it is a promise with an end: `docs/safety.md` has the argument.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::clock::BootTime;
+
+/// Counted from the confirmation this many before the newest: a write forwarded by a follower doesn't touch
+/// the session at the leader, and only this one is certain to be covered by a touch.
+const BACK: usize = 3;
+
+/// What KILL may take until the last process of a job is reaped.
+const REAPING: Duration = Duration::from_millis(200);
+
+/// The promise of one session, renewed by confirmations.
+///
+/// A *confirmation* is an answered quorum write of the session, dated by the time just before it was sent.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    timeout: Duration,
+    began: BootTime,
+    confirmed: VecDeque<BootTime>,
+    over: bool,
+}
+
+impl Lease {
+    /// The lease of a fresh session: `began` is just before its connect request was sent, `timeout` what the
+    /// server granted.
+    pub fn new(began: BootTime, timeout: Duration) -> Self {
+        Self {
+            timeout,
+            began,
+            confirmed: VecDeque::with_capacity(BACK + 1),
+            over: false,
+        }
+    }
+
+    /// Takes in a confirmation sent at `sent` whose answer arrived `now`. `false` if the lease had run out
+    /// before: it is never renewed then, since somebody else may hold the lock already.
+    pub fn confirm(&mut self, sent: BootTime, now: BootTime) -> bool {
+        if self.is_over(now) {
+            return false;
+        }
+        self.confirmed.push_back(sent);
+        if self.confirmed.len() > BACK + 1 {
+            self.confirmed.pop_front();
+        }
+        true
+    }
+
+    /// Whether the lease has run out. Once it has, it stays so.
+    pub fn is_over(&mut self, now: BootTime) -> bool {
+        self.over |= now >= self.end();
+        self.over
+    }
+
+    /// Up to here the job may exist.
+    pub fn end(&self) -> BootTime {
+        let counted_from = match self.confirmed.front() {
+            Some(&oldest) if self.confirmed.len() > BACK => oldest,
+            _ => self.began,
+        };
+        counted_from + self.timeout
+    }
+
+    /// When a stop has to begin so that the job is gone by the end. At most a sixth of the timeout goes to it,
+    /// so that a steady holder rides out a third of it in silence.
+    pub fn stop_at(&self, kill_after: Duration) -> BootTime {
+        self.end().before((kill_after + REAPING).min(self.timeout / 6))
+    }
+
+    /// When KILL has to be sent so that the job is not only dying but gone by the end.
+    pub fn kill_at(&self) -> BootTime {
+        self.end().before(REAPING.min(self.timeout / 12))
+    }
+
+    /// What the server granted.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// How long after the answer to one confirmation the next is sent.
+    pub fn rhythm(&self) -> Duration {
+        self.timeout / 6
+    }
+
+    /// The newest confirmation, or the start of the session.
+    pub fn last_confirmed(&self) -> BootTime {
+        self.confirmed.back().copied().unwrap_or(self.began)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const T: Duration = Duration::from_secs(30);
+
+    fn at(seconds: u64) -> BootTime {
+        BootTime::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn until_there_are_four_the_session_s_start_counts() {
+        let mut lease = Lease::new(at(100), T);
+        assert_eq!(lease.end(), at(130));
+        for sent in [101, 106, 111] {
+            assert!(lease.confirm(at(sent), at(sent)));
+            assert_eq!(lease.end(), at(130));
+        }
+        assert!(lease.confirm(at(116), at(116)));
+        assert_eq!(lease.end(), at(131), "the first of the four");
+        assert!(lease.confirm(at(121), at(121)));
+        assert_eq!(lease.end(), at(136));
+    }
+
+    #[test]
+    fn in_steady_rhythm_it_ends_half_a_timeout_after_the_newest() {
+        let mut lease = Lease::new(at(0), T);
+        for sent in (0..100).step_by(5) {
+            assert!(lease.confirm(at(sent), at(sent)));
+        }
+        assert_eq!(lease.end(), at(95 + 15));
+        assert_eq!(lease.last_confirmed(), at(95));
+        assert_eq!(
+            lease.stop_at(Duration::from_mins(1)),
+            at(95 + 10),
+            "a third of the timeout of silence"
+        );
+        assert_eq!(lease.stop_at(Duration::from_millis(800)), at(95 + 14));
+        assert_eq!(lease.kill_at(), lease.end().before(REAPING));
+    }
+
+    #[test]
+    fn a_lease_that_ran_out_is_never_renewed() {
+        let mut lease = Lease::new(at(0), T);
+        assert!(!lease.is_over(at(29)));
+        assert!(
+            !lease.confirm(at(29), at(30)),
+            "answered at the very end: too late"
+        );
+        assert!(
+            lease.is_over(at(1)),
+            "and a clock that is read late changes nothing"
+        );
+        assert!(!lease.confirm(at(31), at(31)));
+    }
+
+    proptest! {
+        /// Whatever the confirmations, the end is never later than T after the third before the newest.
+        #[test]
+        fn never_longer_than_the_rule(gaps in prop::collection::vec((0u64..8_000, 0u64..2_000), 0..40)) {
+            let ms = |n: u64| BootTime::from_nanos(n * 1_000_000);
+            let mut lease = Lease::new(ms(0), T);
+            let (mut now, mut sent_times, mut ended) = (0, vec![], false);
+            for (pause, answer) in gaps {
+                let sent = now + pause;
+                now = sent + answer;
+                let rule = sent_times.len().checked_sub(BACK + 1).map_or(0, |i| sent_times[i]);
+                ended |= now >= rule + 30_000;
+                prop_assert_eq!(lease.confirm(ms(sent), ms(now)), !ended);
+                if !ended {
+                    sent_times.push(sent);
+                }
+                let counted = sent_times.len().checked_sub(BACK + 1).map_or(0, |i| sent_times[i]);
+                prop_assert_eq!(lease.end(), ms(counted + 30_000));
+                prop_assert!(lease.stop_at(Duration::ZERO) <= lease.kill_at() && lease.kill_at() < lease.end());
+            }
+        }
+    }
+}

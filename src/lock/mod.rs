@@ -1,0 +1,10 @@
+//! The lock. Everything here is pure: it decides, and others carry out.
+
+pub mod contender;
+pub mod lease;
+pub mod name;
+pub mod path;
+pub mod queue;
+pub mod record;
+pub mod renewal;
+pub mod set;

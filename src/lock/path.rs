@@ -1,0 +1,158 @@
+//! The path of a lock: checked before anything is touched.
+
+use std::ffi::OsStr;
+use std::fmt;
+
+use thiserror::Error;
+
+/// An absolute path in ZooKeeper that can be the parent of lock nodes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockPath(String);
+
+/// What is wrong with a lock path.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadPath {
+    /// It doesn't begin with a slash.
+    #[error("a lock path begins with '/', as in /locks/job")]
+    NotAbsolute,
+    /// It is the root itself.
+    #[error("the root can't be a lock; name a node below it, as in /locks/job")]
+    Root,
+    /// It ends with a slash.
+    #[error("a lock path doesn't end with '/'")]
+    TrailingSlash,
+    /// Two slashes follow each other.
+    #[error("'//' is an empty name in the middle of the path")]
+    EmptyName,
+    /// A name is `.` or `..`: ZooKeeper has no relative paths.
+    #[error("'{0}' isn't a name in ZooKeeper: write the path out in full")]
+    Relative(&'static str),
+    /// A character that ZooKeeper refuses (`PathUtils.validatePath`).
+    #[error("the character U+{:04X} isn't allowed in ZooKeeper paths", u32::from(*.0))]
+    Character(char),
+    /// ZooKeeper's own subtree.
+    #[error("/zookeeper belongs to ZooKeeper itself; put locks elsewhere, as in /locks/job")]
+    Reserved,
+    /// Not UTF-8.
+    #[error("ZooKeeper paths are UTF-8, and this one isn't")]
+    NotUtf8,
+}
+
+impl LockPath {
+    /// Checks `path` by the rules of ZooKeeper's `PathUtils.validatePath`, and what a lock needs besides.
+    pub fn parse(path: &OsStr) -> Result<Self, BadPath> {
+        let path = path.to_str().ok_or(BadPath::NotUtf8)?;
+        let Some(names) = path.strip_prefix('/') else {
+            return Err(BadPath::NotAbsolute);
+        };
+        if names.is_empty() {
+            return Err(BadPath::Root);
+        }
+        if let Some(bad) = path.chars().find(|&c| !is_allowed(c)) {
+            return Err(BadPath::Character(bad));
+        }
+        if names.starts_with('/') || names.contains("//") {
+            return Err(BadPath::EmptyName);
+        }
+        if names.ends_with('/') {
+            return Err(BadPath::TrailingSlash);
+        }
+        for name in names.split('/') {
+            match name {
+                "." => return Err(BadPath::Relative(".")),
+                ".." => return Err(BadPath::Relative("..")),
+                _ => {}
+            }
+        }
+        if names == "zookeeper" || names.starts_with("zookeeper/") {
+            return Err(BadPath::Reserved);
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The full path of the child `name`.
+    pub fn child(&self, name: &str) -> String {
+        format!("{}/{name}", self.0)
+    }
+}
+
+impl fmt::Display for LockPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `PathUtils.validatePath` refuses control characters, surrogates, private use and specials.
+fn is_allowed(c: char) -> bool {
+    !matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{d7ff}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(path: &str) -> Result<LockPath, BadPath> {
+        LockPath::parse(OsStr::new(path))
+    }
+
+    #[test]
+    fn ordinary_paths_are_taken_as_they_are() {
+        for path in [
+            "/a",
+            "/locks/job",
+            "/locks/.job",
+            "/a b/ü",
+            "/...",
+            "/zookeeperish",
+        ] {
+            assert_eq!(parse(path).map(|p| p.to_string()), Ok(path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn each_bad_path_has_its_own_reason() {
+        for (path, reason) in [
+            ("", BadPath::NotAbsolute),
+            ("locks/job", BadPath::NotAbsolute),
+            ("/", BadPath::Root),
+            ("//", BadPath::EmptyName),
+            ("//a", BadPath::EmptyName),
+            ("/a//b", BadPath::EmptyName),
+            ("/a/", BadPath::TrailingSlash),
+            ("/a/.", BadPath::Relative(".")),
+            ("/../a", BadPath::Relative("..")),
+            ("/a\0b", BadPath::Character('\0')),
+            ("/a\nb", BadPath::Character('\n')),
+            ("/a\u{e000}", BadPath::Character('\u{e000}')),
+            ("/zookeeper", BadPath::Reserved),
+            ("/zookeeper/config", BadPath::Reserved),
+        ] {
+            assert_eq!(parse(path), Err(reason), "{path:?}");
+        }
+        assert_eq!(
+            LockPath::parse(OsStr::from_bytes(b"/a\xff")),
+            Err(BadPath::NotUtf8)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_has_only_whole_names(path in "\\PC{0,30}|(/|\\.|[a-z]){0,12}") {
+            if let Ok(path) = parse(&path) {
+                let mut names = path.as_str().split('/');
+                prop_assert_eq!(names.next(), Some(""));
+                prop_assert!(names.clone().count() > 0);
+                prop_assert!(names.all(|name| !name.is_empty() && name != "." && name != ".."));
+            }
+        }
+    }
+}

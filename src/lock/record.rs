@@ -1,0 +1,165 @@
+//! What a lock node says about its owner: one line of JSON, read by people and by `status`.
+//!
+//! Never arguments: they may hold secrets.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::name::Mode;
+
+/// The data of a lock node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this layout.
+    pub version: u32,
+    /// Host that zklock runs on.
+    pub host: String,
+    /// Process id of zklock there.
+    pub pid: u32,
+    /// Name of the user that runs it, or the number if it has no name.
+    pub user: String,
+    /// The program that is run under the lock: its name without directories or arguments.
+    pub program: String,
+    /// What the user chose to be shown instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `exclusive`, `shared` or `slots`.
+    pub mode: String,
+    /// How many may hold at once.
+    pub slots: u32,
+}
+
+impl Record {
+    /// Describes this process, which is about to contend in `mode` for `program`.
+    pub fn of_this_process(program: &Path, label: Option<String>, mode: Mode) -> Self {
+        let uid = nix::unistd::Uid::current();
+        let user = nix::unistd::User::from_uid(uid)
+            .ok()
+            .flatten()
+            .map_or_else(|| uid.to_string(), |user| user.name);
+        let host = nix::unistd::gethostname()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned());
+        let program = program
+            .file_name()
+            .unwrap_or(program.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let (mode, slots) = match mode {
+            Mode::Exclusive => ("exclusive", 1),
+            Mode::Shared => ("shared", 1),
+            Mode::Slots(slots) => ("slots", slots),
+        };
+        Self {
+            version: 1,
+            host,
+            pid: std::process::id(),
+            user,
+            program,
+            label,
+            mode: mode.to_owned(),
+            slots,
+        }
+    }
+
+    /// The bytes that a lock node carries.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // A struct of strings and numbers always has a JSON form; an empty node would still be a valid lock.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Understands the data of a node, if a zklock wrote it.
+    pub fn from_bytes(data: &[u8]) -> Option<Self> {
+        serde_json::from_slice(data).ok()
+    }
+}
+
+/// `host:pid (label)`, safe to print: another contender's bytes never steer our terminal.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.label.as_deref().unwrap_or(&self.program);
+        write!(f, "{}:{} ({})", printable(&self.host), self.pid, printable(shown))
+    }
+}
+
+/// The text without control characters, and cut to a length that fits a line.
+pub fn printable(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut shown: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if is_shown(c) { c } else { '?' })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Control characters move the cursor; bidirectional overrides make a name read as another.
+fn is_shown(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record(label: Option<&str>) -> Record {
+        Record {
+            host: "host-a".to_owned(),
+            pid: 42,
+            ..Record::of_this_process(
+                Path::new("/usr/bin/rsync"),
+                label.map(str::to_owned),
+                Mode::Exclusive,
+            )
+        }
+    }
+
+    #[test]
+    fn a_record_is_one_line_of_json_and_comes_back() {
+        for record in [record(None), record(Some("nightly\nbackup"))] {
+            let bytes = record.to_bytes();
+            assert!(!bytes.contains(&b'\n'));
+            assert_eq!(Record::from_bytes(&bytes), Some(record));
+        }
+    }
+
+    #[test]
+    fn people_read_the_label_or_else_the_program() {
+        assert_eq!(record(None).to_string(), "host-a:42 (rsync)");
+        assert_eq!(record(Some("nightly")).to_string(), "host-a:42 (nightly)");
+    }
+
+    #[test]
+    fn another_contenders_bytes_never_steer_our_terminal() {
+        assert_eq!(
+            record(Some("a\x1b[2Jb\u{202e}c")).to_string(),
+            "host-a:42 (a?[2Jb?c)"
+        );
+        assert_eq!(printable(&"x".repeat(200)).chars().count(), 81);
+    }
+
+    #[test]
+    fn later_fields_are_no_trouble_and_strangers_are_none() {
+        let later =
+            br#"{"version":2,"host":"h","pid":1,"user":"u","program":"p","mode":"m","slots":1,"new":[]}"#;
+        assert!(Record::from_bytes(later).is_some());
+        assert_eq!(Record::from_bytes(b"10.0.0.1"), None);
+        assert_eq!(Record::from_bytes(b""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_data_is_understood_or_ignored(data: Vec<u8>) {
+            if let Some(record) = Record::from_bytes(&data) {
+                prop_assert!(!record.to_string().chars().any(char::is_control));
+            }
+        }
+    }
+}

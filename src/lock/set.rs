@@ -1,0 +1,105 @@
+//! Several locks at once: taken one after the other in one sorted order, so that two runs that want the same
+//! ones can't wait for each other. Pure.
+
+use super::contender::{Contender, Entry, News, OwnNode};
+use super::path::LockPath;
+use crate::zk::{Reply, Request};
+
+/// The contenders for all locks that one command needs.
+#[derive(Debug)]
+pub struct Set {
+    /// Sorted by path, each path once.
+    contenders: Vec<Contender>,
+    /// How many are held: those before this index. The one at it is contending.
+    held: usize,
+}
+
+/// Requests and news of a step, each with the index of its lock.
+#[derive(Debug, Default)]
+pub struct SetStep {
+    /// To be sent.
+    pub requests: Vec<(usize, Request)>,
+    /// To be told or acted on.
+    pub news: Vec<(usize, News)>,
+}
+
+impl Set {
+    /// Contenders of the session with this id; `entries` in any order.
+    pub fn new(mut entries: Vec<Entry>, session: i64) -> Self {
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
+        Self {
+            contenders: entries
+                .into_iter()
+                .map(|entry| Contender::new(entry, session))
+                .collect(),
+            held: 0,
+        }
+    }
+
+    /// Begins with the first.
+    pub fn begin(&mut self) -> SetStep {
+        self.step(0, Contender::begin)
+    }
+
+    /// Takes in a reply for the lock with this index.
+    pub fn take(&mut self, index: usize, reply: Reply) -> SetStep {
+        let mut step = self.step(index, |contender| contender.take(reply));
+        if index == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
+            self.held += 1;
+            if self.held < self.contenders.len() {
+                let next = self.step(self.held, Contender::begin);
+                step.requests.extend(next.requests);
+                step.news.extend(next.news);
+            }
+        }
+        step
+    }
+
+    /// See [`Contender::unsettle`].
+    pub fn unsettle(&mut self) {
+        self.contenders.iter_mut().for_each(Contender::unsettle);
+    }
+
+    /// Whether every lock is ours.
+    pub fn all_held(&self) -> bool {
+        self.held == self.contenders.len()
+    }
+
+    /// Whether somebody was seen ahead of us on the lock that we are waiting for.
+    pub fn seen_busy(&self) -> bool {
+        self.contenders.get(self.held).is_some_and(Contender::seen_busy)
+    }
+
+    /// The lock that we are waiting for, or the last one.
+    pub fn current(&self) -> usize {
+        self.held.min(self.contenders.len().saturating_sub(1))
+    }
+
+    /// The path of the lock with this index.
+    pub fn path(&self, index: usize) -> Option<&LockPath> {
+        self.contenders.get(index).map(Contender::path)
+    }
+
+    /// Every lock with our node there, in the order they are taken.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &OwnNode)> {
+        self.contenders
+            .iter()
+            .filter_map(|contender| Some((contender.path(), contender.own()?)))
+    }
+
+    fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
+        let Some(contender) = self.contenders.get_mut(index) else {
+            return SetStep::default();
+        };
+        let step = act(contender);
+        SetStep {
+            requests: step
+                .requests
+                .into_iter()
+                .map(|request| (index, request))
+                .collect(),
+            news: step.news.into_iter().map(|news| (index, news)).collect(),
+        }
+    }
+}

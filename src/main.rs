@@ -1,0 +1,29 @@
+//! zklock: run a command while holding a lock in Apache ZooKeeper.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use zklock::cli::Options;
+use zklock::exit::{self, Exit};
+use zklock::{run, ui};
+
+fn main() {
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => usage(&error).end(),
+    };
+    ui::init(options.verbose, options.quiet);
+    let exit = run::run(&options).unwrap_or_else(|error| {
+        log::error!("{error:#}");
+        Exit::Code(exit::FAILURE)
+    });
+    exit.end()
+}
+
+/// Help and version go to stdout and are no failure; anything else is ours, and never the command's code.
+fn usage(error: &clap::Error) -> Exit {
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Code(0),
+        _ => Exit::Code(exit::FAILURE),
+    }
+}

@@ -1,0 +1,168 @@
+//! The main job, as a story: connect, acquire, run the command, release.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::SigSet;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::acquire::{Limits, Outcome, acquire};
+use crate::claim::Claim;
+use crate::cli::{Options, Words};
+use crate::clock::BootTime;
+use crate::event::{self, Event, Events};
+use crate::exit::Exit;
+use crate::job::Job;
+use crate::job::signals;
+use crate::job::spawn::Launch;
+use crate::job::terminal::Terminal;
+use crate::lock::contender::Entry;
+use crate::lock::name::Mode;
+use crate::lock::path::LockPath;
+use crate::lock::record::Record;
+use crate::release::{Patience, release};
+use crate::supervise::{OnLost, supervise};
+use crate::ui;
+use crate::zk::Settings;
+
+/// Runs the command under its locks, and says how zklock is to exit.
+pub fn run(options: &Options) -> Result<Exit> {
+    let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
+    let words = options.words()?;
+    let path = words.first_lock().clone();
+    under_lock(options, words, mask).with_context(|| path.to_string())
+}
+
+fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
+    let (emitter, events) = event::channel().context("can't make a channel for events")?;
+    signals::listen(&emitter)?;
+    let path = words.first_lock().clone();
+    let limits = limits(options);
+    let mut claim = Claim::open(settings(options, limits), entries(options, &words), emitter)?;
+
+    let acquired = acquire(&mut claim, &events, &options.zookeeper, limits);
+    // Whatever comes of it, what we have in the queue is taken back.
+    let (exit, patience) = match acquired {
+        Ok(Outcome::Held) => (
+            hold(options, words, mask, &mut claim, &events),
+            Patience::ToTheEnd,
+        ),
+        Ok(Outcome::Busy) => (
+            Ok(Exit::Code(options.conflict_exit_code)),
+            Patience::UntilSignalled,
+        ),
+        Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Patience::UntilSignalled),
+        Err(error) => (Err(error), Patience::UntilSignalled),
+    };
+    let cut_short = release(&mut claim, &path, &events, patience)?;
+    exit.map(|exit| cut_short.unwrap_or(exit))
+}
+
+/// Runs the command while the locks are held. The command is gone when this returns.
+fn hold(options: &Options, words: Words, mask: SigSet, claim: &mut Claim, events: &Events) -> Result<Exit> {
+    // A signal that came with the lock wins: the command isn't started.
+    while let Some(event) = events.pending() {
+        match event {
+            Event::Signal(signal) if ends_us(signal) => return Ok(Exit::Signal(signal as i32)),
+            event => drop(claim.take(event)),
+        }
+    }
+    let path = words.first_lock().clone();
+    let launch = Launch {
+        environment: environment(claim, &words.locks)?,
+        program: words.program,
+        arguments: words.arguments,
+        foreground: None,
+        mask,
+    };
+    match Job::start(launch, Terminal::open(), options.signal) {
+        Ok(job) => {
+            let on_lost = OnLost {
+                terminate: options.on_lost_terminates(),
+                kill_after: options.kill_after,
+            };
+            Ok(supervise(job, claim, &path, events, on_lost)?)
+        }
+        Err(error) => {
+            ui::error(&path, &error);
+            Ok(Exit::Code(error.code()))
+        }
+    }
+}
+
+fn ends_us(signal: nix::sys::signal::Signal) -> bool {
+    use nix::sys::signal::Signal;
+    matches!(
+        signal,
+        Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT
+    )
+}
+
+fn limits(options: &Options) -> Limits {
+    let nonblock = options.gives_up_at_once();
+    let wait = options.timeout.filter(|_| !nonblock);
+    Limits {
+        deadline: wait.map(|wait| BootTime::now() + wait),
+        connect_timeout: options.connect_timeout,
+        nonblock,
+        kill_after: options.kill_after,
+    }
+}
+
+fn settings(options: &Options, limits: Limits) -> Settings {
+    Settings {
+        hosts: options.zookeeper.clone(),
+        session_timeout: options.session_timeout,
+        deadline: Some(
+            limits
+                .deadline
+                .unwrap_or_else(|| BootTime::now() + options.connect_timeout),
+        ),
+    }
+}
+
+fn entries(options: &Options, words: &Words) -> Vec<Entry> {
+    let record = Record::of_this_process(Path::new(&words.shown), options.label.clone(), Mode::Exclusive);
+    let nonblock = options.gives_up_at_once();
+    let entry = |path: &LockPath| Entry {
+        path: path.clone(),
+        data: record.to_bytes(),
+        nonblock,
+        new_id: Uuid::new_v4,
+    };
+    words.locks.iter().map(entry).collect()
+}
+
+/// A lock as the command sees it.
+#[derive(Debug, Serialize)]
+struct HeldLock<'a> {
+    path: &'a str,
+    node: &'a str,
+    mode: String,
+    fencing_token: i64,
+}
+
+/// What the command is told. With several locks the single variables speak of the first on the command line.
+fn environment(claim: &Claim, locks: &[LockPath]) -> Result<Vec<(&'static str, String)>> {
+    let set = claim.set().context("there is no session")?;
+    let held: Vec<HeldLock<'_>> = set
+        .nodes()
+        .map(|(path, node)| HeldLock {
+            path: path.as_str(),
+            node: &node.path,
+            mode: Mode::Exclusive.to_string(),
+            fencing_token: node.fencing_token,
+        })
+        .collect();
+    let first = locks
+        .first()
+        .and_then(|path| held.iter().find(|lock| lock.path == path.as_str()));
+    let first = first.context("the first lock isn't held")?;
+    Ok(vec![
+        ("ZKLOCK_PATH", first.path.to_owned()),
+        ("ZKLOCK_NODE", first.node.to_owned()),
+        ("ZKLOCK_FENCING_TOKEN", first.fencing_token.to_string()),
+        ("ZKLOCK_LOCKS", serde_json::to_string(&held)?),
+    ])
+}

@@ -1,0 +1,279 @@
+//! While the command runs under the lock: signals, the lease and the end of the job, all in one loop.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::claim::{Claim, Notice};
+use crate::clock::BootTime;
+use crate::event::{Event, Events};
+use crate::exit::{self, Exit};
+use crate::job::Job;
+use crate::job::supervisor::{Action, Happening, Supervisor};
+use crate::lock::contender::{News, Trouble};
+use crate::lock::path::LockPath;
+use crate::sys::ChildState;
+use crate::ui;
+use crate::zk::Failure;
+
+/// What the user asked for in case of loss.
+#[derive(Debug, Clone, Copy)]
+pub struct OnLost {
+    /// Stop the command, or only warn.
+    pub terminate: bool,
+    /// Grace between TERM and KILL.
+    pub kill_after: Duration,
+}
+
+/// Why the lock can't be trusted any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Loss {
+    LeaseOver { silent_for: Duration },
+    Session(Failure),
+    NodeDeleted,
+    Queue(Trouble),
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeaseOver { silent_for } => {
+                write!(
+                    f,
+                    "the ensemble confirmed nothing for {}, and the session may end",
+                    ui::time(*silent_for)
+                )
+            }
+            Self::Session(failure) => failure.fmt(f),
+            Self::NodeDeleted => f.write_str("the lock node was deleted by somebody"),
+            Self::Queue(trouble) => trouble.fmt(f),
+        }
+    }
+}
+
+/// How long after it was continued zklock waits for the signal that did it. None comes if nobody stopped it.
+const CONTINUED_BY_NOBODY: Duration = Duration::from_millis(100);
+
+struct Supervision<'a> {
+    job: Job,
+    claim: &'a mut Claim,
+    path: &'a LockPath,
+    on_lost: OnLost,
+    supervisor: Supervisor,
+    lost: Option<Loss>,
+    resume_by: Option<BootTime>,
+}
+
+/// Sees the job to its end, and says how zklock is to exit. The job is reaped when this returns, and the lock
+/// not yet released.
+pub fn supervise(
+    job: Job,
+    claim: &mut Claim,
+    path: &LockPath,
+    events: &Events,
+    on_lost: OnLost,
+) -> io::Result<Exit> {
+    let supervisor = Supervisor::default();
+    let mut supervision = Supervision {
+        job,
+        claim,
+        path,
+        on_lost,
+        supervisor,
+        lost: None,
+        resume_by: None,
+    };
+    loop {
+        // The lease before anything else: what woke us may be "continue" after a long sleep.
+        supervision.keep_the_lease()?;
+        if let Some(forced) = supervision.supervisor.is_over() {
+            return Ok(supervision.exit(forced));
+        }
+        if let Some(event) = events.next(supervision.next_wake())? {
+            supervision.take(event)?;
+        }
+    }
+}
+
+impl Supervision<'_> {
+    fn take(&mut self, event: Event) -> io::Result<()> {
+        match event {
+            Event::Signal(signal) => {
+                if signal == Signal::SIGCONT {
+                    self.resume_by = None;
+                }
+                self.happened(Happening::Signalled(signal as i32))
+            }
+            Event::Child => self.look_at_children(),
+            event => {
+                for notice in self.claim.take(event) {
+                    self.notice(notice)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) -> io::Result<()> {
+        match notice {
+            Notice::Lost(failure) => self.lose(Loss::Session(failure)),
+            Notice::NodeGone | Notice::Lock(_, News::Failed(Trouble::Deleted)) => {
+                self.lose(Loss::NodeDeleted)
+            }
+            Notice::Lock(_, News::Failed(trouble)) => self.lose(Loss::Queue(trouble)),
+            Notice::Disconnected => {
+                ui::step(
+                    self.path,
+                    "connection lost; the command goes on while the lease lasts",
+                );
+                Ok(())
+            }
+            Notice::Reconnected => {
+                ui::step(self.path, "connected again");
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keep_the_lease(&mut self) -> io::Result<()> {
+        let now = BootTime::now();
+        self.claim.confirm_if_due(now);
+        let kill_after = self.on_lost.kill_after;
+        if let Some(lease) = self.claim.lease()
+            && lease.stop_at(kill_after) <= now
+            && self.lost.is_none()
+        {
+            let silent_for = now.since(lease.last_confirmed());
+            self.lose(Loss::LeaseOver { silent_for })?;
+        }
+        if self.resume_by.is_some_and(|by| by <= now) {
+            self.resume_by = None;
+            self.happened(Happening::Signalled(nix::libc::SIGCONT))?;
+        }
+        self.happened(Happening::Tick)?;
+        if self.supervisor.has_killed() {
+            self.look_at_children()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn lose(&mut self, loss: Loss) -> io::Result<()> {
+        if self.lost.is_some() {
+            return Ok(());
+        }
+        let now = BootTime::now();
+        let kill_after = self.on_lost.kill_after;
+        let kill_at = self.claim.lease().map_or(now, |lease| lease.kill_at());
+        if self.on_lost.terminate {
+            ui::warn(
+                self.path,
+                format_args!("the lock is lost: {loss}; stopping the command"),
+            );
+        } else {
+            ui::warn(
+                self.path,
+                format_args!("the lock is lost: {loss}; the command goes on (--on-lost continue)"),
+            );
+        }
+        self.lost = Some(loss);
+        if self.on_lost.terminate {
+            self.happened(Happening::MustStop {
+                grace: kill_after,
+                kill_at,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn look_at_children(&mut self) -> io::Result<()> {
+        self.job.reap_strangers();
+        match self.job.observe() {
+            Some(ChildState::Dead) => self.happened(Happening::LeaderDied)?,
+            Some(ChildState::Stopped(signal)) => {
+                self.happened(Happening::Stopped {
+                    signal,
+                    terminal: self.job.foreground(),
+                })?;
+            }
+            None => {}
+        }
+        if self.supervisor.is_stopping() && self.job.none_left() {
+            self.happened(Happening::NoneLeft)?;
+        }
+        Ok(())
+    }
+
+    fn happened(&mut self, happening: Happening) -> io::Result<()> {
+        for action in self.supervisor.on(happening, BootTime::now()) {
+            if matches!(action, Action::Suspend(_)) {
+                self.say_how_long_the_lock_lasts();
+            }
+            self.job.carry_out(action)?;
+            if matches!(action, Action::Suspend(_)) {
+                self.resume_by = Some(BootTime::now() + CONTINUED_BY_NOBODY);
+            }
+        }
+        Ok(())
+    }
+
+    fn say_how_long_the_lock_lasts(&mut self) {
+        let kill_after = self.on_lost.kill_after;
+        if let Some(lease) = self.claim.lease()
+            && self.on_lost.terminate
+        {
+            let left = BootTime::now().until(lease.stop_at(kill_after));
+            ui::warn(
+                self.path,
+                format_args!(
+                    "stopped; the lock is lost if it isn't continued within {}",
+                    ui::time(left)
+                ),
+            );
+        }
+    }
+
+    fn next_wake(&mut self) -> Option<BootTime> {
+        let kill_after = self.on_lost.kill_after;
+        let stop_at = if self.lost.is_none() {
+            self.claim.lease().map(|lease| lease.stop_at(kill_after))
+        } else {
+            None
+        };
+        let sweep = self.supervisor.has_killed().then(|| BootTime::now() + Job::SWEEP);
+        [
+            stop_at,
+            sweep,
+            self.claim.next_due(),
+            self.supervisor.next_tick(),
+            self.resume_by,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn exit(&mut self, forced: bool) -> Exit {
+        let since = self
+            .claim
+            .lease()
+            .map(|lease| BootTime::now().since(lease.last_confirmed()));
+        match (&self.lost, forced, self.job.exit()) {
+            (Some(loss), true, _) => {
+                let after = since.map(ui::time).unwrap_or_default();
+                ui::error(
+                    self.path,
+                    format_args!(
+                        "the lock was lost: {loss}; the command was stopped {after} after the last confirmation"
+                    ),
+                );
+                Exit::Code(exit::LOST)
+            }
+            (_, _, Some(exit)) => exit,
+            (_, _, None) => Exit::Code(exit::FAILURE),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What people read, all of it on stderr: stdout belongs to the command.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use log::{Level, LevelFilter};
+
+use crate::lock::path::LockPath;
+
+/// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
+pub fn init(verbose: u8, quiet: bool) {
+    let (own, library) = match verbose {
+        _ if quiet => (LevelFilter::Error, LevelFilter::Off),
+        0 => (LevelFilter::Warn, LevelFilter::Off),
+        1 => (LevelFilter::Info, LevelFilter::Off),
+        2 => (LevelFilter::Debug, LevelFilter::Debug),
+        _ => (LevelFilter::Trace, LevelFilter::Trace),
+    };
+    env_logger::Builder::new()
+        .filter_level(LevelFilter::Off)
+        .filter_module("zklock", own)
+        .filter_module("zookeeper_client", library)
+        .parse_default_env()
+        .format(|out, record| match record.level() {
+            Level::Error | Level::Warn | Level::Info => writeln!(out, "zklock: {}", record.args()),
+            level => writeln!(
+                out,
+                "zklock: {} {}: {}",
+                level.as_str().to_lowercase(),
+                record.target(),
+                record.args()
+            ),
+        })
+        .init();
+}
+
+/// A step on the way, shown with `-v`.
+pub fn step(path: &LockPath, text: impl Display) {
+    log::info!("{path}: {text}");
+}
+
+/// Something that the user should know although it goes on.
+pub fn warn(path: &LockPath, text: impl Display) {
+    log::warn!("{path}: {text}");
+}
+
+/// Why it doesn't go on.
+pub fn error(path: &LockPath, text: impl Display) {
+    log::error!("{path}: {text}");
+}
+
+/// A time as people say it: `35 ms`, `1.2 s`, `4 min 10 s`, `2 h 5 min`.
+pub fn time(span: std::time::Duration) -> String {
+    let (millis, seconds) = (span.as_millis(), span.as_secs());
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 => format!("{}.{} s", seconds, millis % 1000 / 100),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        for (millis, said) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_290, "1.2 s"),
+            (250_000, "4 min 10 s"),
+            (7_500_000, "2 h 5 min"),
+        ] {
+            assert_eq!(time(Duration::from_millis(millis)), said);
+        }
+    }
+}

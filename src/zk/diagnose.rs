@@ -1,0 +1,164 @@
+//! Why there is no session: each server is asked in turn, since the client library only says "timeout".
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::hosts::{Hosts, Server};
+use crate::clock::BootTime;
+use crate::lock::record::printable;
+
+/// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What one server said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    server: Server,
+    finding: Finding,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Finding {
+    UnknownHost,
+    Refused,
+    TimedOut,
+    Silent,
+    ClosedWithoutAnswer,
+    NotZooKeeper(String),
+    NotServing,
+    Serving,
+    Other(String),
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.server)?;
+        match &self.finding {
+            Finding::UnknownHost => f.write_str("unknown host"),
+            Finding::Refused => f.write_str("connection refused; nothing listens there"),
+            Finding::TimedOut => f.write_str("timed out; no answer from that address"),
+            Finding::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or overloaded"),
+            Finding::ClosedWithoutAnswer => {
+                f.write_str("closed the connection without an answer; not a ZooKeeper, a TLS port, or too many connections from this host")
+            }
+            Finding::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
+            Finding::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
+            Finding::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
+            Finding::Other(error) => f.write_str(error),
+        }
+    }
+}
+
+/// The moment to stop connecting so that a diagnosis still fits before `deadline`.
+pub(super) fn leave_time_before(deadline: BootTime) -> BootTime {
+    deadline.before(PATIENCE.min(BootTime::now().until(deadline) / 4))
+}
+
+/// Asks all servers at once and waits at most [`PATIENCE`].
+pub(super) fn all(hosts: &Hosts) -> Vec<Diagnosis> {
+    let deadline = Instant::now() + PATIENCE;
+    let (findings, inbox) = std::sync::mpsc::channel();
+    for (index, server) in hosts.servers.iter().cloned().enumerate() {
+        let findings = findings.clone();
+        // Not joined: looking up a name can hang for longer than anybody wants to wait.
+        let _ = thread::Builder::new().spawn(move || findings.send((index, ask(&server, deadline))));
+    }
+    drop(findings);
+    let mut all: Vec<_> = hosts
+        .servers
+        .iter()
+        .map(|server| Diagnosis {
+            server: server.clone(),
+            finding: Finding::TimedOut,
+        })
+        .collect();
+    // A little longer than each is given, so that all of them can report.
+    let end = deadline + PATIENCE / 5;
+    while let Ok((index, finding)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        if let Some(diagnosis) = all.get_mut(index) {
+            diagnosis.finding = finding;
+        }
+    }
+    all
+}
+
+fn ask(server: &Server, deadline: Instant) -> Finding {
+    let Ok(addresses) = (server.host.as_str(), server.port).to_socket_addrs() else {
+        return Finding::UnknownHost;
+    };
+    let mut last = Finding::UnknownHost;
+    for address in addresses {
+        match converse(&address, deadline) {
+            Ok(said) => return judge(&said),
+            Err(error) => last = explain(&error),
+        }
+    }
+    last
+}
+
+/// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off.
+fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
+    let left = || {
+        deadline
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_millis(1))
+    };
+    let mut stream = TcpStream::connect_timeout(address, left())?;
+    stream.set_read_timeout(Some(left()))?;
+    stream.write_all(b"srvr")?;
+    let mut said = [0; 256];
+    let length = stream.read(&mut said).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => ErrorKind::WouldBlock.into(),
+        _ => error,
+    })?;
+    Ok(said.get(..length).unwrap_or_default().to_vec())
+}
+
+fn judge(said: &[u8]) -> Finding {
+    let text = String::from_utf8_lossy(said);
+    if said.is_empty() {
+        Finding::ClosedWithoutAnswer
+    } else if text.starts_with("Zookeeper version") || text.contains("not in the whitelist") {
+        Finding::Serving
+    } else if text.contains("not currently serving requests") {
+        Finding::NotServing
+    } else {
+        Finding::NotZooKeeper(printable(text.lines().next().unwrap_or_default()))
+    }
+}
+
+fn explain(error: &io::Error) -> Finding {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Finding::Refused,
+        ErrorKind::TimedOut => Finding::TimedOut,
+        ErrorKind::WouldBlock => Finding::Silent,
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Finding::ClosedWithoutAnswer,
+        _ => Finding::Other(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_apart() {
+        assert_eq!(judge(b""), Finding::ClosedWithoutAnswer);
+        assert_eq!(judge(b"Zookeeper version: 3.8.0"), Finding::Serving);
+        assert_eq!(
+            judge(b"srvr is not executed because it is not in the whitelist.\n"),
+            Finding::Serving
+        );
+        assert_eq!(
+            judge(b"This ZooKeeper instance is not currently serving requests\n"),
+            Finding::NotServing
+        );
+        assert_eq!(
+            judge(b"HTTP/1.1 400 Bad Request\r\n\r\n\x1b[2J"),
+            Finding::NotZooKeeper("HTTP/1.1 400 Bad Request".to_owned())
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Requests, translated into the client library's calls.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures::FutureExt;
+use zookeeper_client::{Acls, Client, CreateMode, Error, EventType, OneshotWatcher, Stat};
+
+use super::{Created, Failure, Node, Reply, Request};
+use crate::clock::BootTime;
+
+/// A future that belongs to the one thread of a session.
+pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// An answer, and the watch that was set with it.
+pub(super) struct Answer {
+    pub(super) reply: Reply,
+    pub(super) watch: Option<(String, OneshotWatcher)>,
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self { reply, watch: None }
+    }
+}
+
+const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
+
+/// Puts `request` on the wire, now and in order, and returns the future of its answer.
+pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
+    // A call sends its request when it is made, not when its future is polled. So the calls stand outside of
+    // the async blocks: two requests made one after the other are carried out in that order.
+    match request {
+        Request::Create { parent, prefix, data } => create(client, &parent, prefix, data),
+        Request::MakeParents(path) => {
+            Box::pin(async move { Reply::ParentsMade(make_parents(client, &path).await).into() })
+        }
+        Request::List(path) => {
+            let list = list(client, &path);
+            Box::pin(async move { Reply::Listed(list.await).into() })
+        }
+        Request::CatchUpAndList(path) => {
+            let (sync, list) = (sync(client, &path), list(client, &path));
+            Box::pin(async move {
+                Reply::Listed(match sync.await {
+                    // Without the lock path there is nothing to catch up with; the list says the same.
+                    Ok(()) | Err(Failure::NoNode) => list.await,
+                    Err(failure) => Err(failure),
+                })
+                .into()
+            })
+        }
+        Request::Watch(path) => watch(client, path),
+        Request::Delete(path) => {
+            let delete = delete(client, &path);
+            Box::pin(async move { Reply::Deleted(delete.await).into() })
+        }
+        Request::Confirm(paths) => confirm(client, &paths),
+    }
+}
+
+/// The future of a delete. It doesn't borrow the client, so that the session can be closed right behind it.
+pub(super) fn delete(client: &Client, path: &str) -> Task<'static, Result<(), Failure>> {
+    let delete = client.delete(path, None);
+    delete.map(|result| result.map_err(Failure::from)).boxed_local()
+}
+
+fn create<'a>(client: &'a Client, parent: &str, prefix: String, data: Vec<u8>) -> Task<'a, Answer> {
+    let path = format!("{parent}/{prefix}");
+    // The path is borrowed by the future of the call, so that both live in one block; it is polled once at
+    // the end of this function, which makes the call.
+    let mut future = async move {
+        loop {
+            let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+            match client.create(&path, &data, &options).await {
+                Ok((stat, sequence)) => {
+                    break Reply::Created(Ok(Created {
+                        name: format!("{prefix}{sequence}"),
+                        czxid: stat.czxid,
+                    }))
+                    .into();
+                }
+                Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
+                Err(error) => break Reply::Created(Err(error.into())).into(),
+            };
+        }
+    }
+    .boxed_local();
+    match (&mut future).now_or_never() {
+        Some(answer) => Box::pin(std::future::ready(answer)),
+        None => future,
+    }
+}
+
+fn list<'a>(client: &'a Client, path: &str) -> Task<'a, Result<Vec<String>, Failure>> {
+    let (first, path) = (client.list_children(path), path.to_owned());
+    Box::pin(async move {
+        let mut result = first.await;
+        while result == Err(Error::Throttled) {
+            Timer::after(THROTTLED_PAUSE).await;
+            result = client.list_children(&path).await;
+        }
+        Ok(result?)
+    })
+}
+
+fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Failure>> {
+    let sync = client.sync(path);
+    Box::pin(async move { Ok(sync.await?) })
+}
+
+/// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees. A node that we may
+/// not read is watched by `exists` all the same, and dropping the watcher frees it if the node is missing.
+fn watch(client: &Client, path: String) -> Task<'_, Answer> {
+    let read = client.get_and_watch_data(&path);
+    Box::pin(async move {
+        let (node, watch) = match read.await {
+            Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher))),
+            Err(Error::NoAuth) => match client.check_and_watch_stat(&path).await {
+                Ok((Some(stat), watcher)) => (Ok(node(Vec::new(), &stat)), Some((path.clone(), watcher))),
+                Ok((None, _)) => (Err(Failure::NoNode), None),
+                Err(error) => (Err(error.into()), None),
+            },
+            Err(error) => (Err(error.into()), None),
+        };
+        Answer {
+            reply: Reply::Read(path, node),
+            watch,
+        }
+    })
+}
+
+fn node(data: Vec<u8>, stat: &Stat) -> Node {
+    Node {
+        data,
+        owner: stat.ephemeral_owner,
+        czxid: stat.czxid,
+    }
+}
+
+/// Waits for a watch to fire. `None` is the end of the session, which is told elsewhere.
+pub(super) async fn fired(path: String, watcher: OneshotWatcher) -> Option<Reply> {
+    let event = watcher.changed().await;
+    (event.event_type != EventType::Session)
+        .then(|| Reply::Changed(path, event.event_type == EventType::NodeDeleted))
+}
+
+/// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
+async fn make_parents(client: &Client, path: &str) -> Result<(), Failure> {
+    loop {
+        let container = CreateMode::Container.with_acls(Acls::anyone_all());
+        let made = match client.mkdir(path, &container).await {
+            Err(Error::Unimplemented) => {
+                client
+                    .mkdir(path, &CreateMode::Persistent.with_acls(Acls::anyone_all()))
+                    .await
+            }
+            made => made,
+        };
+        match made {
+            Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
+            made => return Ok(made?),
+        };
+    }
+}
+
+/// A `multi` of nothing but checks: committed by the quorum like any write, it wakes nobody. Reads and pings
+/// are answered by a partitioned follower, and `sync` by an isolated leader.
+fn confirm<'a>(client: &'a Client, paths: &[String]) -> Task<'a, Answer> {
+    let sent = BootTime::now();
+    let mut multi = client.new_multi_writer();
+    for path in paths {
+        if let Err(error) = multi.add_check_version(path, -1) {
+            return Box::pin(std::future::ready(
+                Reply::Confirmed(sent, Err(error.into())).into(),
+            ));
+        }
+    }
+    let commit = multi.commit();
+    Box::pin(async move {
+        let result = commit
+            .await
+            .map(drop)
+            .map_err(|error| Failure::from(Error::from(error)));
+        Reply::Confirmed(sent, result).into()
+    })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            // Custom is what the library says of a connection that it gave up itself, "no response".
+            Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
+            Error::NoNode => Self::NoNode,
+            Error::NoAuth => Self::NoAuth,
+            Error::NoChildrenForEphemerals => Self::EphemeralParent,
+            Error::QuotaExceeded => Self::Quota,
+            Error::NotReadOnly => Self::ReadOnly,
+            Error::SessionExpired | Error::SessionMoved => Self::Expired,
+            Error::AuthFailed => Self::AuthFailed,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}

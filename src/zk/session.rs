@@ -1,0 +1,220 @@
+//! A session, seen from synchronous code: requests go in, replies come out as events.
+//!
+//! One thread carries it: the library's task, our requests and the socket are all polled there, so that a
+//! notification reaches the main loop with one hop between threads.
+
+use std::io;
+use std::thread::{self, JoinHandle};
+
+use async_executor::LocalExecutor;
+use asyncs::task::{Spawn, Task as Spawned};
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures::future::{Either, select};
+use futures::stream::FuturesUnordered;
+use futures::{StreamExt, select_biased};
+use zookeeper_client::{Client, Error, SessionState};
+
+use super::connect::{Granted, connect};
+use super::perform::{self, Answer, Task, perform};
+use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose};
+use crate::clock::BootTime;
+use crate::event::{Emitter, Event};
+
+/// A session with the ensemble, or the attempt to get one.
+#[derive(Debug)]
+pub struct Session {
+    key: SessionKey,
+    commands: UnboundedSender<Command>,
+    _thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+enum Command {
+    Ask(usize, Request),
+    /// Delete these nodes and close the session, in one flight.
+    Release(Vec<String>),
+}
+
+/// Where the events of one session go.
+struct Outlet {
+    key: SessionKey,
+    events: Emitter,
+}
+
+impl Session {
+    /// Begins to connect. How it went comes as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
+    pub fn open(key: SessionKey, settings: Settings, events: Emitter) -> io::Result<Self> {
+        let (commands, inbox) = unbounded();
+        let outlet = Outlet { key, events };
+        let thread = thread::Builder::new()
+            .name("session".to_owned())
+            .spawn(move || carry(&settings, inbox, &outlet))?;
+        Ok(Self {
+            key,
+            commands,
+            _thread: thread,
+        })
+    }
+
+    /// Tells this session's events from another's.
+    pub fn key(&self) -> SessionKey {
+        self.key
+    }
+
+    /// Sends a request for the lock with this index. The reply comes as an event, unless the session ends
+    /// first: that comes as an event too.
+    pub fn ask(&self, lock: usize, request: Request) {
+        log::trace!("request {lock}: {request:?}");
+        // Refused only when the session is over, which has been told as an event.
+        let _ = self.commands.unbounded_send(Command::Ask(lock, request));
+    }
+
+    /// Deletes `nodes` and closes the session, all in one flight. Each delete is answered as an event of the
+    /// lock with index 0; [`SessionChange::Closed`] says that the server confirmed the end.
+    pub fn release(&self, nodes: Vec<String>) {
+        let _ = self.commands.unbounded_send(Command::Release(nodes));
+    }
+}
+
+impl Outlet {
+    fn session(&self, change: SessionChange) {
+        self.events.emit(Event::Session(self.key, change));
+    }
+
+    fn reply(&self, lock: usize, reply: Reply) {
+        log::trace!("reply {lock}: {reply:?}");
+        self.events.emit(Event::Reply(self.key, lock, reply));
+    }
+}
+
+/// The library spawns its session task wherever it is called from: here, on the session's own thread.
+struct OnThisThread(LocalExecutor<'static>);
+
+impl Spawn for OnThisThread {
+    fn spawn(&self, task: Spawned) {
+        self.0.spawn(Box::into_pin(task.future)).detach();
+    }
+}
+
+fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
+    let executor = OnThisThread(LocalExecutor::new());
+    let _scope = asyncs::task::enter(&executor);
+    async_io::block_on(executor.0.run(live(settings, inbox, outlet)));
+}
+
+/// The life of a session: connect, serve, close.
+async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
+    let Some(granted) = connect_until_told_otherwise(settings, &mut inbox, outlet).await else {
+        return;
+    };
+    outlet.session(SessionChange::Connected {
+        id: granted.client.session_id().0,
+        timeout: granted.client.session_timeout(),
+        began: granted.began,
+    });
+    let mut watches = FuturesUnordered::new();
+    let Some(nodes) = serve(&granted.client, &mut inbox, &mut watches, outlet).await else {
+        return;
+    };
+    // The watches are kept to the end: dropping one that is set would cost a request.
+    release(granted.client, &nodes, outlet).await;
+}
+
+async fn connect_until_told_otherwise(
+    settings: &Settings,
+    inbox: &mut UnboundedReceiver<Command>,
+    outlet: &Outlet,
+) -> Option<Granted> {
+    let deadline = settings.deadline.map(diagnose::leave_time_before);
+    let attempt = async {
+        let timer = async {
+            match deadline {
+                Some(deadline) => async_io::Timer::after(BootTime::now().until(deadline)).await,
+                None => std::future::pending().await,
+            }
+        };
+        match select(std::pin::pin!(connect(settings)), std::pin::pin!(timer)).await {
+            Either::Left((result, _)) => Some(result),
+            Either::Right(_) => None,
+        }
+    };
+    // The only thing that can be told to a session which isn't there yet is to give up.
+    match select(std::pin::pin!(attempt), inbox.next()).await {
+        Either::Left((Some(Ok(granted)), _)) => Some(granted),
+        Either::Left((Some(Err(Error::AuthFailed)), _)) => {
+            outlet.session(SessionChange::Lost(Failure::AuthFailed));
+            None
+        }
+        Either::Left((Some(Err(_)) | None, _)) => {
+            outlet.session(SessionChange::Unreachable(diagnose::all(&settings.hosts)));
+            None
+        }
+        Either::Right(_) => {
+            outlet.session(SessionChange::Closed);
+            None
+        }
+    }
+}
+
+type Watches = FuturesUnordered<Task<'static, (usize, Option<Reply>)>>;
+
+/// Carries out requests until told to release (`Some`) or until the session is over (`None`).
+async fn serve(
+    client: &Client,
+    inbox: &mut UnboundedReceiver<Command>,
+    watches: &mut Watches,
+    outlet: &Outlet,
+) -> Option<Vec<String>> {
+    let mut requests: FuturesUnordered<Task<'_, (usize, Answer)>> = FuturesUnordered::new();
+    let mut state = client.state_watcher();
+    loop {
+        let changed = async { state.changed().await };
+        select_biased! {
+            // The state first: after a reconnection nobody may trust an order of events that spans it.
+            state = futures::FutureExt::fuse(Box::pin(changed)) => match state {
+                SessionState::SyncConnected | SessionState::ConnectedReadOnly => outlet.session(SessionChange::Reconnected),
+                SessionState::Disconnected => outlet.session(SessionChange::Disconnected),
+                SessionState::AuthFailed => return lost(outlet, Failure::AuthFailed),
+                SessionState::Expired | SessionState::Closed => return lost(outlet, Failure::Expired),
+            },
+            // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
+            fired = watches.select_next_some() => {
+                if let (lock, Some(reply)) = fired {
+                    outlet.reply(lock, reply);
+                }
+            }
+            (lock, Answer { reply, watch }) = requests.select_next_some() => {
+                if let Some((path, watcher)) = watch {
+                    watches.push(Box::pin(async move { (lock, perform::fired(path, watcher).await) }));
+                }
+                outlet.reply(lock, reply);
+            }
+            command = inbox.next() => match command {
+                Some(Command::Ask(lock, request)) => {
+                    let answer = perform(client, request);
+                    requests.push(Box::pin(async move { (lock, answer.await) }));
+                }
+                Some(Command::Release(nodes)) => return Some(nodes),
+                None => return Some(Vec::new()),
+            },
+        }
+    }
+}
+
+fn lost(outlet: &Outlet, why: Failure) -> Option<Vec<String>> {
+    outlet.session(SessionChange::Lost(why));
+    None
+}
+
+/// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
+/// server hears of first.
+async fn release(client: Client, nodes: &[String], outlet: &Outlet) {
+    let deletes: Vec<_> = nodes.iter().map(|node| perform::delete(&client, node)).collect();
+    let mut state = client.state_watcher();
+    drop(client);
+    for delete in deletes {
+        outlet.reply(0, Reply::Deleted(delete.await));
+    }
+    while !state.changed().await.is_terminated() {}
+    outlet.session(SessionChange::Closed);
+}
