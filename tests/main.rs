@@ -1,0 +1,13 @@
+//! Behaviour tests of the `zklock` program: it is run as users run it, against real `ZooKeeper` servers.
+//!
+//! One binary, one module for each behaviour. `support` is the harness; its own tests are in
+//! `support/selftest`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that meets something unexpected ends there, and says where"
+)]
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+
+mod support;

@@ -1,0 +1,112 @@
+//! Three servers that elect a leader.
+
+use super::ports;
+use super::server::Server;
+use super::server_builder::ServerBuilder;
+use super::wait::{SOON, wait_for};
+
+/// How an ensemble is to be started.
+pub(crate) struct EnsembleBuilder {
+    member: ServerBuilder,
+    init_limit: u32,
+    sync_limit: u32,
+}
+
+impl EnsembleBuilder {
+    /// The unit of the servers' time. Default 200 ms.
+    pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
+        self.member = self.member.tick_ms(tick_ms);
+        self
+    }
+
+    /// Ticks that a follower may take to connect to a leader. Default 20.
+    pub(crate) fn init_limit(mut self, ticks: u32) -> Self {
+        self.init_limit = ticks;
+        self
+    }
+
+    /// Ticks after which leader and follower give a silent one up. Default 5.
+    pub(crate) fn sync_limit(mut self, ticks: u32) -> Self {
+        self.sync_limit = ticks;
+        self
+    }
+
+    /// One more line of every member's `zoo.cfg`.
+    pub(crate) fn config(mut self, line: &str) -> Self {
+        self.member = self.member.config(line);
+        self
+    }
+
+    /// One more option of every JVM.
+    pub(crate) fn java_option(mut self, option: &str) -> Self {
+        self.member = self.member.java_option(option);
+        self
+    }
+
+    /// Starts three servers and waits until all of them serve clients.
+    pub(crate) fn start(self) -> Ensemble {
+        let mut member = self
+            .member
+            .config(&format!("initLimit={}", self.init_limit))
+            .config(&format!("syncLimit={}", self.sync_limit));
+        for id in 1..=3 {
+            let (quorum, election) = (ports::free(), ports::free());
+            member = member.config(&format!("server.{id}=127.0.0.1:{quorum}:{election}"));
+        }
+        // All at once: none of them serves before two are there.
+        let members: Vec<_> = (1..=3).map(|id| member.clone().id(id).launch()).collect();
+        members.iter().for_each(Server::wait_ready);
+        Ensemble { members }
+    }
+}
+
+/// A running ensemble.
+pub(crate) struct Ensemble {
+    members: Vec<Server>,
+}
+
+impl Ensemble {
+    /// Three servers with ticks of 200 ms, initLimit 20 and syncLimit 5.
+    pub(crate) fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// An ensemble with other settings.
+    pub(crate) fn builder() -> EnsembleBuilder {
+        EnsembleBuilder {
+            member: Server::builder(),
+            init_limit: 20,
+            sync_limit: 5,
+        }
+    }
+
+    /// All members, whatever their state.
+    pub(crate) fn members(&self) -> &[Server] {
+        &self.members
+    }
+
+    /// What `-z` takes to know all members.
+    pub(crate) fn connect_string(&self) -> String {
+        let hosts: Vec<_> = self.members.iter().map(Server::connect_string).collect();
+        hosts.join(",")
+    }
+
+    /// The leader; waits for an election that is under way. A frozen leader does not count.
+    pub(crate) fn leader(&self) -> &Server {
+        wait_for("a leader", SOON, || self.in_mode("leader").pop())
+    }
+
+    /// The members that follow; waits until there is at least one.
+    pub(crate) fn followers(&self) -> Vec<&Server> {
+        wait_for("followers", SOON, || {
+            Some(self.in_mode("follower")).filter(|found| !found.is_empty())
+        })
+    }
+
+    fn in_mode(&self, mode: &str) -> Vec<&Server> {
+        self.members
+            .iter()
+            .filter(|member| member.mode().as_deref() == Some(mode))
+            .collect()
+    }
+}

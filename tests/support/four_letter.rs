@@ -1,0 +1,26 @@
+//! `ZooKeeper`'s four letter words: `srvr`, `conf`, `wchp`, `cons` and so on.
+
+use std::io::{Read, Result, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Asks the server on `port`; an error when it does not answer within a second.
+pub(crate) fn ask(port: u16, word: &str) -> Result<String> {
+    let limit = Some(Duration::from_secs(1));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+    stream.set_read_timeout(limit)?;
+    stream.set_write_timeout(limit)?;
+    stream.write_all(word.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// What follows `key` on its line of a server's answer.
+pub(crate) fn field<'a>(answer: &'a str, key: &str) -> Option<&'a str> {
+    answer
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .map(str::trim)
+}

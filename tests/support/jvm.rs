@@ -1,0 +1,136 @@
+//! One Java process that can't outlive the tests.
+
+use super::processes::state;
+use super::spawn::spawn;
+use super::wait::{SOON, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Starts the server, tells its process id and waits. The pipe it reads from is held by the test process
+/// alone: when that ends, however it ends, the server is killed and its directory is removed.
+const KEEPER: &str = r#"
+dir=$1; shift
+"$@" </dev/null >>"$dir/server.log" 2>&1 &
+pid=$!
+echo "$pid"
+read -r word
+kill -KILL "$pid"
+wait "$pid"
+[ "$word" = keep ] || rm -rf -- "$dir"
+"#;
+
+/// Small and quick to start: tests run several of them.
+const OPTIONS: [&str; 8] = [
+    "-Xms16m",
+    "-Xmx64m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    // The logs are written for nobody after the test, so they need not reach the disk.
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=1024",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+];
+
+/// A `ZooKeeper` server process and the shell that ends it.
+pub(crate) struct Jvm {
+    keeper: Child,
+    pid: Pid,
+}
+
+impl Jvm {
+    /// Starts a server with the configuration `zoo.cfg` in `dir`; it is not ready yet.
+    pub(crate) fn start(dir: &Path, options: &[String]) -> Self {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", KEEPER, "keeper"])
+            .arg(dir)
+            .arg(java())
+            .args(OPTIONS)
+            .args(options)
+            .args(["-cp", &class_path()])
+            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+            .arg(dir.join("zoo.cfg"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // Ctrl-C in the terminal of the tests must not end the keeper before its server.
+            .process_group(0);
+        let mut keeper = spawn(&mut command);
+        let mut line = String::new();
+        BufReader::new(keeper.stdout.take().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("the keeper's answer");
+        let pid = line.trim().parse().expect("a process id");
+        Self {
+            keeper,
+            pid: Pid::from_raw(pid),
+        }
+    }
+
+    /// The id of the Java process.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Whether the server has not ended by itself.
+    pub(crate) fn is_alive(&self) -> bool {
+        !matches!(state(self.pid), None | Some('Z' | 'X'))
+    }
+
+    /// Stops every thread, and returns when all of them stand still.
+    pub(crate) fn freeze(&self) {
+        kill(self.pid, Signal::SIGSTOP).expect("a running server");
+        wait_until("all threads of the server stopped", SOON, || {
+            threads_stopped(self.pid)
+        });
+    }
+
+    /// Lets a frozen server go on.
+    pub(crate) fn thaw(&self) {
+        kill(self.pid, Signal::SIGCONT).expect("a running server");
+    }
+}
+
+impl Drop for Jvm {
+    /// Kills the server, and returns when its port is free again.
+    fn drop(&mut self) {
+        // The process id can't have been given to another: the keeper has not yet waited for it.
+        kill(self.pid, Signal::SIGKILL).ok();
+        if let Some(mut pipe) = self.keeper.stdin.take() {
+            // The directory belongs to the `Server`, which may start again on it.
+            pipe.write_all(b"keep\n").ok();
+        }
+        self.keeper.wait().ok();
+    }
+}
+
+fn threads_stopped(pid: Pid) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return false;
+    };
+    threads.flatten().all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        super::processes::state_in(&stat) == Some('T')
+    })
+}
+
+fn java() -> PathBuf {
+    env::var_os("JAVA_HOME").map_or_else(
+        || PathBuf::from("java"),
+        |home| PathBuf::from(home).join("bin/java"),
+    )
+}
+
+/// An unpacked release named by `ZOOKEEPER_HOME`, else what Debian's package `zookeeper` installs.
+fn class_path() -> String {
+    match env::var("ZOOKEEPER_HOME") {
+        Ok(home) => format!("{home}/lib/*:{home}/conf"),
+        Err(_) => "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar".to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! The output of a running process, line by line as it comes.
+
+use super::wait::try_for;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What a process wrote up to now; a thread reads on.
+#[derive(Clone)]
+pub(crate) struct Lines {
+    name: &'static str,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    bytes: Vec<u8>,
+    closed: bool,
+}
+
+impl Lines {
+    /// Reads `source` until it ends.
+    pub(crate) fn read(name: &'static str, source: impl Read + Send + 'static) -> Self {
+        let lines = Self {
+            name,
+            seen: Arc::default(),
+        };
+        let writer = lines.clone();
+        thread::spawn(move || {
+            let mut source = BufReader::new(source);
+            let mut line = Vec::new();
+            while source.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+                writer.look(|seen| seen.bytes.append(&mut line));
+            }
+            writer.look(|seen| seen.closed = true);
+        });
+        lines
+    }
+
+    /// Everything up to now.
+    pub(crate) fn text(&self) -> String {
+        self.look(|seen| String::from_utf8_lossy(&seen.bytes).into_owned())
+    }
+
+    /// Whether no process holds the other end open any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.look(|seen| seen.closed)
+    }
+
+    /// How many lines up to now contain `text`.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        let all = self.text();
+        all.lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// Waits for a line that contains `text` and gives it; panics with the output when none comes.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, text: &str, within: Duration) -> String {
+        let found = try_for(within, || {
+            let all = self.text();
+            all.lines().find(|line| line.contains(text)).map(str::to_owned)
+        });
+        found.unwrap_or_else(|| {
+            panic!(
+                "no line with {text:?} within {within:?}; {}:\n{}",
+                self.name,
+                self.text()
+            )
+        })
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,57 @@
+//! The harness of every behaviour test: real servers, faults made on purpose, and the program under test.
+//!
+//! Start with [`Case`]; it gives a lock path of its own on a server that all tests share, and looks at the
+//! end that no lock node and no process was left behind. A test that harms its server starts its own
+//! [`Server`] or [`Ensemble`], and declares it *before* the case, so that it is dropped after it.
+#![allow(
+    dead_code,
+    reason = "a helper may be there before the first test that uses it"
+)]
+
+mod case;
+mod contenders;
+mod ensemble;
+mod four_letter;
+mod helper;
+mod history;
+mod jvm;
+mod lines;
+mod observer;
+mod output;
+mod ports;
+mod processes;
+mod proxy;
+mod pty;
+mod running;
+mod server;
+mod server_builder;
+mod shell;
+mod spawn;
+mod wait;
+mod zklock;
+
+#[cfg(test)]
+mod selftest;
+
+#[allow(
+    unused_imports,
+    reason = "the harness in one list, also what no test uses yet"
+)]
+pub(crate) use {
+    case::Case,
+    ensemble::{Ensemble, EnsembleBuilder},
+    helper::signal_printer,
+    history::{History, Section},
+    lines::Lines,
+    observer::Observer,
+    output::Output,
+    processes::{assert_no_processes, kill_all, processes_of},
+    proxy::{At, Proxy, op},
+    pty::Terminal,
+    running::Running,
+    server::{Server, shared},
+    server_builder::ServerBuilder,
+    shell::Shell,
+    wait::{SOON, wait_for, wait_until},
+    zklock::{MARKER, Zklock, new_marker},
+};

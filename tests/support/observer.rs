@@ -1,0 +1,172 @@
+//! A second opinion: a client that shares no code with the program under test.
+//!
+//! Its library hangs at a silent server and gives up at a dead one, so every call runs under a time limit
+//! and is repeated on a new connection.
+
+use super::wait::SOON;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use zookeeper::{Acl, CreateMode, Stat, WatchedEvent, ZkError, ZkResult, ZooKeeper};
+
+/// An independent client.
+pub(crate) struct Observer {
+    hosts: String,
+    session: Duration,
+    client: Mutex<Option<Arc<ZooKeeper>>>,
+}
+
+impl Observer {
+    /// Connects at the first call. The session is long, so that it outlasts what a test does to its server.
+    pub(crate) fn new(hosts: &str) -> Self {
+        Self::with_session(hosts, Duration::from_secs(30))
+    }
+
+    /// An observer whose session times out, for ephemeral nodes that are to vanish.
+    pub(crate) fn with_session(hosts: &str, session: Duration) -> Self {
+        Self {
+            hosts: hosts.to_owned(),
+            session,
+            client: Mutex::new(None),
+        }
+    }
+
+    /// The children, in the order of the sequence numbers at the end of their names; none without the node.
+    pub(crate) fn children(&self, path: &str) -> Vec<String> {
+        let path = path.to_owned();
+        let found = self.call("children", move |client| client.get_children(&path, false));
+        let mut children = or_absent(found).unwrap_or_default();
+        children.sort_by_key(|name| (sequence(name), name.clone()));
+        children
+    }
+
+    /// The content of a node, if there is one.
+    pub(crate) fn data(&self, path: &str) -> Option<String> {
+        let path = path.to_owned();
+        let found = self.call("data", move |client| client.get_data(&path, false));
+        or_absent(found).map(|(data, _)| String::from_utf8_lossy(&data).into_owned())
+    }
+
+    /// The stat of a node (`czxid`, `ephemeral_owner`, `mtime`), if there is one.
+    pub(crate) fn stat(&self, path: &str) -> Option<Stat> {
+        let path = path.to_owned();
+        or_absent(self.call("stat", move |client| client.exists(&path, false))).flatten()
+    }
+
+    /// Whether there is such a node.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.stat(path).is_some()
+    }
+
+    /// Makes a node that everybody may change, and says how it is called.
+    pub(crate) fn create(&self, path: &str, data: &str, mode: CreateMode) -> String {
+        self.create_with_acl(path, data, mode, Acl::open_unsafe().clone())
+            .unwrap_or_else(|error| panic!("observer could not create {path}: {error}"))
+    }
+
+    /// Makes a node with an ACL of its own, or says why it could not.
+    pub(crate) fn create_with_acl(
+        &self,
+        path: &str,
+        data: &str,
+        mode: CreateMode,
+        acl: Vec<Acl>,
+    ) -> ZkResult<String> {
+        let (path, data) = (path.to_owned(), data.as_bytes().to_vec());
+        self.call("create", move |client| {
+            client.create(&path, data.clone(), acl.clone(), mode)
+        })
+    }
+
+    /// Makes a persistent node and its parents, as far as they are missing.
+    pub(crate) fn mkdirs(&self, path: &str) {
+        for (end, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {
+            let acl = Acl::open_unsafe().clone();
+            match self.create_with_acl(&path[..end], "", CreateMode::Persistent, acl) {
+                Ok(_) | Err(ZkError::NodeExists) => {}
+                Err(error) => panic!("observer could not create {}: {error}", &path[..end]),
+            }
+        }
+    }
+
+    /// Writes to a node, which must be there.
+    pub(crate) fn set_data(&self, path: &str, data: &str) {
+        let (node, data) = (path.to_owned(), data.as_bytes().to_vec());
+        self.call("set_data", move |client| {
+            client.set_data(&node, data.clone(), None)
+        })
+        .unwrap_or_else(|error| panic!("observer could not write {path}: {error}"));
+    }
+
+    /// Deletes a node, which must be there.
+    pub(crate) fn delete(&self, path: &str) {
+        let node = path.to_owned();
+        self.call("delete", move |client| client.delete(&node, None))
+            .unwrap_or_else(|error| panic!("observer could not delete {path}: {error}"));
+    }
+
+    /// Runs `work` on the client: within three seconds, or on a new connection, or not at all.
+    pub(crate) fn call<T: Send + 'static>(
+        &self,
+        what: &str,
+        work: impl Fn(&ZooKeeper) -> ZkResult<T> + Send + Sync + 'static,
+    ) -> ZkResult<T> {
+        let deadline = Instant::now() + SOON;
+        let work = Arc::new(work);
+        loop {
+            let (sender, receiver) = mpsc::channel();
+            let (client, work) = (self.client(), Arc::clone(&work));
+            // A thread that hangs in the library is left behind: there is no other way out of it.
+            thread::spawn(move || sender.send(work(&client)));
+            match receiver.recv_timeout(Duration::from_secs(3)) {
+                Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => {}
+                Ok(answer) => return answer,
+            }
+            assert!(Instant::now() < deadline, "observer got no answer: {what}");
+            self.disconnect();
+        }
+    }
+
+    /// Closes the session, so that its ephemeral nodes go; waits for that only as long as is sensible.
+    pub(crate) fn disconnect(&self) {
+        let client = self.lock().take();
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            drop(client);
+            sender.send(()).ok();
+        });
+        receiver.recv_timeout(Duration::from_secs(1)).ok();
+    }
+
+    fn client(&self) -> Arc<ZooKeeper> {
+        let mut client = self.lock();
+        let connected = client.get_or_insert_with(|| {
+            let connection = ZooKeeper::connect(&self.hosts, self.session, |_: WatchedEvent| {});
+            Arc::new(connection.expect("a connect string"))
+        });
+        Arc::clone(connected)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<ZooKeeper>>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        self.disconnect();
+    }
+}
+
+fn or_absent<T>(answer: ZkResult<T>) -> Option<T> {
+    match answer {
+        Ok(found) => Some(found),
+        Err(ZkError::NoNode) => None,
+        Err(error) => panic!("observer: {error}"),
+    }
+}
+
+/// The ten digits at the end of a sequential node's name.
+fn sequence(name: &str) -> Option<i64> {
+    name.get(name.len().checked_sub(10)?..)?.parse().ok()
+}

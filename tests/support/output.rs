@@ -1,0 +1,62 @@
+//! How a run ended.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Everything a caller of zklock sees of it.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// The exit code, unless a signal killed it.
+    pub(crate) code: Option<i32>,
+    /// The signal that killed it.
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// No process held stdout or stderr open a second after the end. (A caller that reads to the end would
+    /// otherwise hang.)
+    pub(crate) closed: bool,
+    /// From the start to the end.
+    pub(crate) elapsed: Duration,
+}
+
+impl Output {
+    pub(super) fn new(status: ExitStatus, elapsed: Duration) -> Self {
+        Self {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: String::new(),
+            stderr: String::new(),
+            closed: true,
+            elapsed,
+        }
+    }
+
+    /// Panics with everything if the exit code is another.
+    #[track_caller]
+    pub(crate) fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Panics with everything if it was not killed by this signal.
+    #[track_caller]
+    pub(crate) fn assert_signal(&self, signal: nix::sys::signal::Signal) -> &Self {
+        assert_eq!(self.signal, Some(signal as i32), "{self}");
+        self
+    }
+
+    /// Panics with everything if stderr does not contain `text`.
+    #[track_caller]
+    pub(crate) fn assert_stderr(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no {text:?} in: {self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "code {:?}, signal {:?}", self.code, self.signal)?;
+        writeln!(f, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,36 @@
+//! Free loopback ports.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::net::TcpListener;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Below the kernel's ephemeral range: a port from there could be taken by any outgoing connection while the
+/// server that owns it is being restarted.
+const FIRST: u64 = 12_000;
+const COUNT: u64 = 20_000;
+
+static GIVEN: LazyLock<Mutex<HashSet<u16>>> = LazyLock::new(Mutex::default);
+
+/// A listener on a port that nothing else in this process was given.
+pub(crate) fn bind() -> TcpListener {
+    for _ in 0..1000 {
+        // A fresh `RandomState` is the standard library's only source of randomness.
+        let offset = RandomState::new().hash_one(0) % COUNT;
+        let port = u16::try_from(FIRST + offset).expect("the range fits");
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.contains(&port) {
+            continue;
+        }
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
+            given.insert(port);
+            return listener;
+        }
+    }
+    panic!("no free port on loopback");
+}
+
+/// A port that was free a moment ago. Another process may still win it: whoever uses it looks.
+pub(crate) fn free() -> u16 {
+    bind().local_addr().expect("a bound port").port()
+}

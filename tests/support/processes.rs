@@ -1,0 +1,74 @@
+//! Finding the processes of a run: they carry its marker in their environment.
+
+use super::wait::try_for;
+use super::zklock::MARKER;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+/// The processes that inherited `marker`, each as its id and command line. Zombies have no environment any
+/// more, so they are not among them.
+pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
+    let wanted = format!("{MARKER}={marker}");
+    let entries = fs::read_dir("/proc").expect("/proc");
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &i32| {
+            // A process may end while we look at it.
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == wanted.as_bytes())
+        })
+        .map(|pid| (Pid::from_raw(pid), command_line(pid)))
+        .collect()
+}
+
+/// Panics with their command lines if processes of `marker` are left after a short time.
+#[track_caller]
+pub(crate) fn assert_no_processes(marker: &str, within: Duration) {
+    let gone = try_for(within, || surely_none(marker).then_some(()));
+    assert!(
+        gone.is_some(),
+        "processes left behind: {:#?}",
+        processes_of(marker)
+    );
+}
+
+/// Kills every process of `marker`: the last resort of a test that fails.
+pub(crate) fn kill_all(marker: &str) {
+    // One that was about to start another needs a second round.
+    try_for(Duration::from_secs(1), || {
+        for (pid, _) in processes_of(marker) {
+            kill(pid, Signal::SIGKILL).ok();
+        }
+        surely_none(marker).then_some(())
+    });
+}
+
+/// A process shows no environment for a moment while it becomes another program: one look is not enough.
+fn surely_none(marker: &str) -> bool {
+    (0..3).all(|look| {
+        thread::sleep(Duration::from_millis(2 * look));
+        processes_of(marker).is_empty()
+    })
+}
+
+/// The state letter of a process (`R`, `S`, `T`, `Z`), if there is one with this id.
+pub(crate) fn state(pid: Pid) -> Option<char> {
+    state_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The state letter in the text of a `stat` file.
+pub(crate) fn state_in(stat: &str) -> Option<char> {
+    // The name before it is in parentheses and may hold anything.
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+fn command_line(pid: i32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}

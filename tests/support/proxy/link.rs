@@ -1,0 +1,149 @@
+//! One connection through the proxy: for each way a thread that reads and one that writes, so that a packet
+//! that is held back does not hide the next one's arrival.
+
+use super::packet::Packet;
+use super::rules::{Shared, Way};
+use super::{At, op};
+use std::io::{Result, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+/// The reply to the first packet has no xid; this one is never used.
+const CONNECT_XID: i32 = i32::MIN;
+
+/// The two sockets of a connection.
+pub(super) struct Link {
+    client: TcpStream,
+    server: TcpStream,
+    cut: AtomicBool,
+    /// When the reply with this xid comes, the connection ends instead.
+    swallow: Mutex<Option<i32>>,
+}
+
+type Queue = Receiver<(Instant, Packet)>;
+
+impl Link {
+    /// Starts to carry packets between the two.
+    pub(super) fn start(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) -> Result<()> {
+        client.set_nodelay(true)?;
+        server.set_nodelay(true)?;
+        let link = Arc::new(Self {
+            client,
+            server,
+            cut: AtomicBool::new(false),
+            swallow: Mutex::new(None),
+        });
+        for way in [Way::ToServer, Way::ToClient] {
+            let (sender, queue) = channel();
+            let source = link.source(way).try_clone()?;
+            thread::spawn(move || read(source, &sender));
+            let (link, shared) = (Arc::clone(&link), Arc::clone(shared));
+            thread::spawn(move || link.write(way, &queue, &shared));
+        }
+        shared.change(|rules| {
+            rules.accepted += 1;
+            rules.links.retain(|link| !link.is_cut());
+            rules.links.push(link);
+        });
+        Ok(())
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst)
+    }
+
+    /// Ends the connection on both sides, with whatever is under way.
+    pub(super) fn cut(&self) {
+        self.cut.store(true, Ordering::SeqCst);
+        self.client.shutdown(Shutdown::Both).ok();
+        self.server.shutdown(Shutdown::Both).ok();
+    }
+
+    fn write(&self, way: Way, queue: &Queue, shared: &Shared) {
+        let mut first = true;
+        for (arrival, packet) in queue {
+            let passes = shared.wait_for_passage(way, arrival, self)
+                && match way {
+                    Way::ToServer => self.let_request(&packet, first, shared),
+                    Way::ToClient => self.let_reply(&packet, first, shared),
+                };
+            if !passes {
+                return self.cut();
+            }
+            first = false;
+            if self.target(way).write_all(&packet.bytes).is_err() {
+                return self.cut();
+            }
+        }
+        // One side has closed: the other hears of it, though not through a hole.
+        if shared.wait_for_passage(way, Instant::now(), self) {
+            self.target(way).shutdown(Shutdown::Write).ok();
+        }
+    }
+
+    /// Whether a request goes on to the server.
+    fn let_request(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
+        let op = if first && !packet.raw {
+            Some(op::CONNECT_CODE)
+        } else {
+            packet.op_code()
+        };
+        let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
+        match op.and_then(|op| shared.take_rule(op)) {
+            None => {}
+            Some(At::BeforeServer) => return false,
+            Some(At::BeforeReply) => *self.swallow() = xid,
+            Some(At::Hold) => {
+                shared.wait_while(|rules| rules.holding && !rules.ended && !self.is_cut());
+            }
+        }
+        !self.is_cut()
+    }
+
+    /// Whether a reply or an event goes on to the client.
+    fn let_reply(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
+        let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
+        if xid == Some(-1) {
+            shared.change(|rules| rules.events += 1);
+        }
+        let swallowed = xid.is_some() && *self.swallow() == xid;
+        if swallowed {
+            // Cut first: who sees the count may rely on the cut.
+            self.cut();
+            shared.change(|rules| rules.fired += 1);
+        }
+        !swallowed
+    }
+
+    fn swallow(&self) -> std::sync::MutexGuard<'_, Option<i32>> {
+        self.swallow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn source(&self, way: Way) -> &TcpStream {
+        match way {
+            Way::ToServer => &self.client,
+            Way::ToClient => &self.server,
+        }
+    }
+
+    fn target(&self, way: Way) -> &TcpStream {
+        match way {
+            Way::ToServer => &self.server,
+            Way::ToClient => &self.client,
+        }
+    }
+}
+
+fn read(mut source: TcpStream, sender: &Sender<(Instant, Packet)>) {
+    let mut raw = false;
+    while let Ok(Some(packet)) = Packet::read(&mut source, raw) {
+        raw = packet.raw;
+        if sender.send((Instant::now(), packet)).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A network between client and server that a test can break in every way.
+
+mod link;
+pub(crate) mod op;
+mod packet;
+mod rules;
+
+use super::ports;
+use super::server::Server;
+use super::wait::wait_until;
+use link::Link;
+use rules::{Rule, Rules, Shared};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// What happens at a certain request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum At {
+    /// The connection is cut; the server never sees the request.
+    BeforeServer,
+    /// The server carries the request out; the connection is cut instead of the reply to it.
+    BeforeReply,
+    /// The request waits in the proxy until [`Proxy::release`], and everything behind it.
+    Hold,
+}
+
+/// A TCP proxy on loopback.
+pub(crate) struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+impl Proxy {
+    /// A proxy that passes everything on to `server`.
+    pub(crate) fn to(server: &Server) -> Self {
+        let listener = ports::bind();
+        let port = listener.local_addr().expect("a bound port").port();
+        let shared = Arc::new(Shared::default());
+        shared.change(|rules| rules.listening = true);
+        let (target, for_thread) = (server.port(), Arc::clone(&shared));
+        thread::spawn(move || accept(listener, port, target, &for_thread));
+        Self { port, shared }
+    }
+
+    /// What `-z` takes.
+    pub(crate) fn connect_string(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Everything passes again; what a hole held back is delivered now, as TCP would do after a partition.
+    pub(crate) fn pass(&self) {
+        self.set_holes(false, false);
+        self.delay(Duration::ZERO);
+        self.refuse_new(false);
+    }
+
+    /// Nothing from the client arrives; connections stay, and new ones can be made but say nothing.
+    pub(crate) fn blackhole_to_server(&self) {
+        self.set_holes(true, false);
+    }
+
+    /// Nothing from the server arrives.
+    pub(crate) fn blackhole_to_client(&self) {
+        self.set_holes(false, true);
+    }
+
+    /// Nothing arrives on either side.
+    pub(crate) fn blackhole(&self) {
+        self.set_holes(true, true);
+    }
+
+    /// Every packet takes so long, each way.
+    pub(crate) fn delay(&self, delay: Duration) {
+        self.shared.change(|rules| rules.delay = delay);
+    }
+
+    /// Ends every connection now. New ones can be made at once.
+    pub(crate) fn cut_all(&self) {
+        let links = self.shared.change(|rules| std::mem::take(&mut rules.links));
+        for link in links {
+            link.cut();
+        }
+        // A packet may be held back for one that is gone.
+        self.shared.change(|_| ());
+    }
+
+    /// New connections are refused (nothing listens), or accepted again. Those that are there stay.
+    pub(crate) fn refuse_new(&self, refuse: bool) {
+        self.shared.change(|rules| rules.refusing = refuse);
+        if refuse {
+            self.wake_acceptor();
+        }
+        self.shared.wait_while(|rules| rules.listening == refuse);
+    }
+
+    /// At the next request with one of these op codes, once.
+    pub(crate) fn once(&self, ops: &'static [i32], at: At) {
+        self.once_after(0, ops, at);
+    }
+
+    /// The same, after `skip` more requests of the kind have passed.
+    pub(crate) fn once_after(&self, skip: usize, ops: &'static [i32], at: At) {
+        self.shared
+            .change(|rules| rules.once.push(Rule { ops, skip, at }));
+    }
+
+    /// Waits until `count` rules given to [`Proxy::once`] have been carried out, in all.
+    #[track_caller]
+    pub(crate) fn wait_fired(&self, count: usize, within: Duration) {
+        wait_until("the fault to happen", within, || self.look().fired >= count);
+    }
+
+    /// Lets the request go that [`At::Hold`] holds.
+    pub(crate) fn release(&self) {
+        self.shared.change(|rules| rules.holding = false);
+    }
+
+    /// How many requests with one of these op codes came through, or were cut or held here.
+    pub(crate) fn count(&self, ops: &[i32]) -> usize {
+        let rules = self.look();
+        ops.iter().filter_map(|op| rules.requests.get(op)).sum()
+    }
+
+    /// How many requests came through, apart from pings.
+    pub(crate) fn count_all(&self) -> usize {
+        let rules = self.look();
+        let without_pings = rules.requests.iter().filter(|(op, _)| **op != op::PING[0]);
+        without_pings.map(|(_, count)| count).sum()
+    }
+
+    /// How many watch events the server sent.
+    pub(crate) fn events(&self) -> usize {
+        self.look().events
+    }
+
+    /// How many connections were made through the proxy.
+    pub(crate) fn accepted(&self) -> usize {
+        self.look().accepted
+    }
+
+    fn set_holes(&self, to_server: bool, to_client: bool) {
+        self.shared.change(|rules| {
+            rules.hole_to_server = to_server;
+            rules.hole_to_client = to_client;
+        });
+    }
+
+    fn look(&self) -> std::sync::MutexGuard<'_, Rules> {
+        self.shared.look()
+    }
+
+    /// It sees a change only when somebody connects.
+    fn wake_acceptor(&self) {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.change(|rules| rules.ended = true);
+        self.wake_acceptor();
+        self.cut_all();
+    }
+}
+
+fn accept(mut listener: TcpListener, port: u16, target: u16, shared: &Arc<Shared>) {
+    loop {
+        let client = listener.accept();
+        if shared.look().refusing {
+            drop((client, listener));
+            shared.change(|rules| rules.listening = false);
+            shared.wait_while(|rules| rules.refusing && !rules.ended);
+            if shared.look().ended {
+                return;
+            }
+            listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("our own port");
+            shared.change(|rules| rules.listening = true);
+            continue;
+        }
+        if shared.look().ended {
+            return;
+        }
+        // Without a server there is no connection either: the client sees an end at once.
+        if let (Ok((client, _)), Ok(server)) = (client, TcpStream::connect((Ipv4Addr::LOCALHOST, target))) {
+            Link::start(client, server, shared).expect("two open sockets");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the proxy does at present, shared by all its threads.
+
+use super::At;
+use super::link::Link;
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    ToServer,
+    ToClient,
+}
+
+/// Something to do at the first request of a kind, once.
+pub(super) struct Rule {
+    pub(super) ops: &'static [i32],
+    /// So many requests of the kind pass before.
+    pub(super) skip: usize,
+    pub(super) at: At,
+}
+
+/// The state that a test sets and reads.
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
+pub(super) struct Rules {
+    pub(super) hole_to_server: bool,
+    pub(super) hole_to_client: bool,
+    pub(super) delay: Duration,
+    pub(super) refusing: bool,
+    pub(super) listening: bool,
+    pub(super) ended: bool,
+    pub(super) once: Vec<Rule>,
+    /// Rules that have been carried out.
+    pub(super) fired: usize,
+    /// A request is held at present.
+    pub(super) holding: bool,
+    pub(super) requests: HashMap<i32, usize>,
+    pub(super) events: usize,
+    pub(super) accepted: usize,
+    pub(super) links: Vec<Arc<Link>>,
+}
+
+/// The rules, and a bell that rings when they change.
+#[derive(Default)]
+pub(super) struct Shared {
+    rules: Mutex<Rules>,
+    changed: Condvar,
+}
+
+impl Shared {
+    pub(super) fn look(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the rules and wakes everything that waits for them.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> T {
+        let answer = change(&mut self.look());
+        self.changed.notify_all();
+        answer
+    }
+
+    /// Waits until the rules are as wanted.
+    pub(super) fn wait_while(&self, unwanted: impl Fn(&Rules) -> bool) {
+        let mut rules = self.look();
+        while unwanted(&rules) {
+            rules = self.changed.wait(rules).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until a packet that came at `arrival` may go on; no when its connection was cut meanwhile.
+    pub(super) fn wait_for_passage(&self, way: Way, arrival: Instant, link: &Link) -> bool {
+        let mut rules = self.look();
+        loop {
+            if rules.ended || link.is_cut() {
+                return false;
+            }
+            let hole = match way {
+                Way::ToServer => rules.hole_to_server,
+                Way::ToClient => rules.hole_to_client,
+            };
+            let left = (arrival + rules.delay).saturating_duration_since(Instant::now());
+            if !hole && left.is_zero() {
+                return true;
+            }
+            // A hole ends with a notice; a delay ends by itself.
+            let nap = if hole { Duration::from_secs(1) } else { left };
+            (rules, _) = self
+                .changed
+                .wait_timeout(rules, nap)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Counts a request and takes the rule that is due, if any.
+    pub(super) fn take_rule(&self, op: i32) -> Option<At> {
+        self.change(|rules| {
+            *rules.requests.entry(op).or_default() += 1;
+            let index = rules.once.iter().position(|rule| rule.ops.contains(&op))?;
+            if rules.once[index].skip > 0 {
+                rules.once[index].skip -= 1;
+                return None;
+            }
+            let at = rules.once.remove(index).at;
+            rules.holding |= at == At::Hold;
+            // A cut behind the server counts when the reply has come.
+            rules.fired += usize::from(at != At::BeforeReply);
+            Some(at)
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! A command in a real pseudo terminal.
+
+use super::spawn::one_at_a_time;
+use super::wait::try_for;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+use pty_process::Size;
+use pty_process::blocking::{Command, Pty, open};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A terminal with its session leader, which has it as its controlling terminal.
+pub(crate) struct Terminal {
+    child: Child,
+    pty: Option<Arc<Pty>>,
+    reader: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    seen: Arc<Mutex<Vec<u8>>>,
+    /// What lies before was expected already.
+    position: usize,
+}
+
+impl Terminal {
+    /// Starts `command` in a terminal of 24 lines and 80 columns.
+    pub(crate) fn spawn(command: Command) -> Self {
+        let (child, pty) = {
+            let _guard = one_at_a_time();
+            let (pty, pts) = open().expect("a pseudo terminal");
+            pty.resize(Size::new(24, 80)).expect("a size");
+            (command.spawn(pts).expect("the command to start"), pty)
+        };
+        let mut terminal = Self {
+            child,
+            pty: Some(Arc::new(pty)),
+            reader: None,
+            stop: Arc::default(),
+            seen: Arc::default(),
+            position: 0,
+        };
+        terminal.start_reader();
+        terminal
+    }
+
+    /// The process id of the session leader.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
+    }
+
+    /// Types; `b"\x03"` is Ctrl-C, `b"\x1a"` Ctrl-Z, `b"\x1c"` Ctrl-\, `b"\x04"` the end of input.
+    pub(crate) fn send(&self, bytes: &[u8]) {
+        self.pty().write_all(bytes).expect("an open terminal");
+    }
+
+    /// Changes the size; the kernel sends SIGWINCH to the foreground.
+    pub(crate) fn resize(&self, rows: u16, columns: u16) {
+        self.pty().resize(Size::new(rows, columns)).expect("a size");
+    }
+
+    /// Everything on the screen up to now, what was typed included.
+    pub(crate) fn text(&self) -> String {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&seen).into_owned()
+    }
+
+    /// Waits for `text` behind what was expected last, and gives what came before it.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, text: &str, within: Duration) -> String {
+        let found = try_for(within, || {
+            let all = self.text();
+            let rest = &all[self.position..];
+            rest.find(text).map(|at| rest[..at].to_owned())
+        });
+        let Some(before) = found else {
+            panic!("no {text:?} within {within:?} on:\n{}", self.text());
+        };
+        self.position += before.len() + text.len();
+        before
+    }
+
+    /// Waits until the session leader ends.
+    #[track_caller]
+    pub(crate) fn wait(&mut self, within: Duration) -> ExitStatus {
+        let child = &mut self.child;
+        let ended = try_for(within, || child.try_wait().expect("our child"));
+        ended.unwrap_or_else(|| panic!("still runs after {within:?}:\n{}", self.text()))
+    }
+
+    /// Closes the window: the kernel sends SIGHUP to the session leader.
+    pub(crate) fn hang_up(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(reader) = self.reader.take() {
+            reader.join().ok();
+        }
+        self.pty = None;
+    }
+
+    fn pty(&self) -> &Pty {
+        self.pty.as_ref().expect("an open terminal")
+    }
+
+    fn start_reader(&mut self) {
+        let pty = Arc::clone(self.pty.as_ref().expect("an open terminal"));
+        let (stop, seen) = (Arc::clone(&self.stop), Arc::clone(&self.seen));
+        self.reader = Some(thread::spawn(move || {
+            // Never in a blocking read: it would keep the terminal open after `hang_up`.
+            while !stop.load(Ordering::SeqCst) {
+                let mut fds = [PollFd::new(pty.as_fd(), PollFlags::POLLIN)];
+                if poll(&mut fds, PollTimeout::from(20_u8)) == Ok(0) {
+                    continue;
+                }
+                let mut bytes = [0; 4096];
+                // EIO: the last process has closed the terminal.
+                let Ok(count) = (&*pty).read(&mut bytes) else {
+                    return;
+                };
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.extend_from_slice(&bytes[..count]);
+            }
+        }));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.hang_up();
+        // It may ignore the hangup.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}

@@ -1,0 +1,103 @@
+//! A zklock that runs in the background.
+
+use super::lines::Lines;
+use super::output::Output;
+use super::processes::state;
+use super::wait::try_for;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::Write;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A running zklock; killed when the test forgets it.
+pub(crate) struct Running {
+    child: Child,
+    started: Instant,
+    stdout: Lines,
+    stderr: Lines,
+    ended: bool,
+}
+
+impl Running {
+    pub(super) fn new(mut child: Child, input: Vec<u8>) -> Self {
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // In a thread: a program that does not read must not stop the test.
+        thread::spawn(move || stdin.write_all(&input));
+        Self {
+            started: Instant::now(),
+            stdout: Lines::read("stdout", child.stdout.take().expect("a pipe")),
+            stderr: Lines::read("stderr", child.stderr.take().expect("a pipe")),
+            child,
+            ended: false,
+        }
+    }
+
+    /// The process id of zklock itself.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
+    }
+
+    /// What the command wrote.
+    pub(crate) fn stdout(&self) -> &Lines {
+        &self.stdout
+    }
+
+    /// What zklock, and the command, wrote to stderr.
+    pub(crate) fn stderr(&self) -> &Lines {
+        &self.stderr
+    }
+
+    /// Waits for a line on stderr, where zklock itself speaks.
+    #[track_caller]
+    pub(crate) fn wait_for_line(&self, text: &str, within: Duration) -> String {
+        self.stderr.wait_for(text, within)
+    }
+
+    /// Waits for a line on stdout, where only the command speaks; panics with stderr too.
+    #[track_caller]
+    pub(crate) fn wait_for_stdout(&self, text: &str, within: Duration) -> String {
+        let lines = &self.stdout;
+        let found = try_for(within, || (lines.count(text) > 0).then_some(()));
+        let stderr = self.stderr.text();
+        assert!(found.is_some(), "no {text:?}; {}\n{stderr}", lines.text());
+        lines.wait_for(text, within)
+    }
+
+    /// Sends a signal to zklock alone. It is not yet reaped, so nobody else can get it.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).expect("a running zklock");
+    }
+
+    /// Whether it has not ended yet. Leaves it unreaped, so that its process id stays its own.
+    pub(crate) fn is_running(&self) -> bool {
+        !matches!(state(self.pid()), None | Some('Z' | 'X'))
+    }
+
+    /// Waits for the end; kills it and panics with what it wrote when it does not come.
+    #[track_caller]
+    pub(crate) fn wait(mut self, within: Duration) -> Output {
+        let child = &mut self.child;
+        let Some(status) = try_for(within, || child.try_wait().expect("our child")) else {
+            let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
+            panic!("zklock hangs after {within:?}\nstdout:\n{stdout}\nstderr:\n{stderr}");
+        };
+        self.ended = true;
+        let mut output = Output::new(status, self.started.elapsed());
+        let closed = || self.stdout.is_closed() && self.stderr.is_closed();
+        output.closed = try_for(Duration::from_secs(1), || closed().then_some(())).is_some();
+        output.stdout = self.stdout.text();
+        output.stderr = self.stderr.text();
+        output
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.child.kill().ok();
+            self.child.wait().ok();
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use crate::support::{MARKER, assert_no_processes, kill_all, new_marker, processes_of, wait_until};
+use crate::support::{SOON, spawn};
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn finds_and_kills_what_inherited_the_marker() {
+    let marker = new_marker();
+    // A child in a session of its own, whose parent ends.
+    let script = "setsid sleep 60 & exit 0";
+    let mut parent = spawn::spawn(Command::new("sh").args(["-c", script]).env(MARKER, &marker));
+    parent.wait().unwrap();
+    wait_until("the sleep", SOON, || {
+        let found = processes_of(&marker);
+        found.len() == 1 && found[0].1.contains("sleep 60")
+    });
+    kill_all(&marker);
+    assert_no_processes(&marker, SOON);
+}
+
+#[test]
+#[should_panic(expected = "processes left behind")]
+fn tells_of_what_is_left() {
+    let marker = new_marker();
+    let mut left = spawn::spawn(Command::new("sleep").arg("60").env(MARKER, &marker));
+    let result = std::panic::catch_unwind(|| {
+        assert_no_processes(&marker, Duration::from_millis(10));
+    });
+    left.kill().unwrap();
+    left.wait().unwrap();
+    std::panic::resume_unwind(result.unwrap_err());
+}

@@ -1,0 +1,144 @@
+//! A real `ZooKeeper` server.
+
+use super::four_letter;
+use super::jvm::Jvm;
+use super::server_builder::ServerBuilder;
+use super::wait::{SOON, try_for};
+use nix::unistd::Pid;
+use std::fs;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tempfile::TempDir;
+
+/// The server of all tests that do not harm theirs. Every test has lock paths of its own.
+pub(crate) fn shared() -> &'static Server {
+    static SHARED: OnceLock<Server> = OnceLock::new();
+    SHARED.get_or_init(Server::start)
+}
+
+/// A running server. It ends with this value, and with the test process, however that ends.
+pub(crate) struct Server {
+    // Before `dir`: the process is gone before its directory is.
+    jvm: Mutex<Option<Jvm>>,
+    dir: TempDir,
+    port: u16,
+    java_options: Vec<String>,
+}
+
+impl Server {
+    /// A standalone server with ticks of 200 ms and sessions of 0.4 to 60 s.
+    pub(crate) fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// A server whose configuration is in `dir`; it is not ready yet.
+    pub(super) fn launched(dir: TempDir, port: u16, java_options: Vec<String>) -> Self {
+        let jvm = Jvm::start(dir.path(), &java_options);
+        Self {
+            jvm: Mutex::new(Some(jvm)),
+            dir,
+            port,
+            java_options,
+        }
+    }
+
+    /// A server with other settings.
+    pub(crate) fn builder() -> ServerBuilder {
+        ServerBuilder::new()
+    }
+
+    /// The port on loopback.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What `-z` takes.
+    pub(crate) fn connect_string(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The process id of the Java process, if it was not killed.
+    pub(crate) fn pid(&self) -> Option<Pid> {
+        self.jvm().as_ref().map(Jvm::pid)
+    }
+
+    /// The answer to a four letter word.
+    #[track_caller]
+    pub(crate) fn four_letter(&self, word: &str) -> String {
+        self.try_four_letter(word)
+            .unwrap_or_else(|error| panic!("no answer to {word}: {error}\n{}", self.log_tail()))
+    }
+
+    /// The answer to a four letter word, or why there is none within a second.
+    pub(crate) fn try_four_letter(&self, word: &str) -> std::io::Result<String> {
+        four_letter::ask(self.port, word)
+    }
+
+    /// `standalone`, `leader` or `follower`; nothing while the server serves nobody.
+    pub(crate) fn mode(&self) -> Option<String> {
+        let answer = self.try_four_letter("srvr").ok()?;
+        four_letter::field(&answer, "Mode:").map(str::to_owned)
+    }
+
+    /// Stops the process (SIGSTOP); returns when none of its threads runs.
+    pub(crate) fn freeze(&self) {
+        self.jvm().as_ref().expect("a running server").freeze();
+    }
+
+    /// Lets a frozen server go on.
+    pub(crate) fn thaw(&self) {
+        self.jvm().as_ref().expect("a running server").thaw();
+    }
+
+    /// Kills the server (SIGKILL); returns when it is gone.
+    pub(crate) fn kill(&self) {
+        self.jvm().take();
+    }
+
+    /// Starts the server again, killed or not, with its port and data, and waits until it answers.
+    pub(crate) fn restart(&self) {
+        self.relaunch();
+        self.wait_ready();
+    }
+
+    /// Starts the server again without waiting for it.
+    pub(crate) fn relaunch(&self) {
+        let mut jvm = self.jvm();
+        jvm.take();
+        *jvm = Some(Jvm::start(self.dir.path(), &self.java_options));
+    }
+
+    /// Waits until the server serves clients.
+    pub(crate) fn wait_ready(&self) {
+        assert!(self.becomes_ready(), "no server: {}", self.log_tail());
+    }
+
+    /// The last lines that the server logged.
+    pub(crate) fn log_tail(&self) -> String {
+        let log = fs::read(self.dir.path().join("server.log")).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let skipped = log.lines().count().saturating_sub(30);
+        log.lines().skip(skipped).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether it serves clients in time; no as soon as its process ends.
+    pub(super) fn becomes_ready(&self) -> bool {
+        let ready = try_for(SOON, || {
+            let alive = self.jvm().as_ref().is_some_and(Jvm::is_alive);
+            let ready = self.is_ready();
+            (ready || !alive).then_some(ready)
+        });
+        ready.unwrap_or(false)
+    }
+
+    /// The server on our port could be somebody else's: ours names our directory.
+    fn is_ready(&self) -> bool {
+        let ours = self.dir.path().display().to_string();
+        self.try_four_letter("conf")
+            .is_ok_and(|conf| conf.contains(&ours))
+            && self.mode().is_some()
+    }
+
+    fn jvm(&self) -> MutexGuard<'_, Option<Jvm>> {
+        self.jvm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

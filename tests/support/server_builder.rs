@@ -1,0 +1,96 @@
+//! The settings of a server.
+
+use super::ports;
+use super::server::Server;
+use std::fs;
+
+/// How a server is to be started.
+#[derive(Clone)]
+pub(crate) struct ServerBuilder {
+    tick_ms: u32,
+    port: Option<u16>,
+    lines: Vec<String>,
+    java_options: Vec<String>,
+    id: Option<usize>,
+}
+
+impl ServerBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            tick_ms: 200,
+            port: None,
+            lines: Vec::new(),
+            java_options: Vec::new(),
+            id: None,
+        }
+    }
+
+    /// The unit of the server's time: it grants sessions of 2 ticks at least. Default 200 ms.
+    pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
+        self.tick_ms = tick_ms;
+        self
+    }
+
+    /// A certain port, instead of any free one.
+    pub(crate) fn port(mut self, port: u16) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// One more line of `zoo.cfg`; it may override one of ours.
+    pub(crate) fn config(mut self, line: &str) -> Self {
+        self.lines.push(line.to_owned());
+        self
+    }
+
+    /// One more option of the JVM, such as `-Dznode.container.checkIntervalMs=200`.
+    pub(crate) fn java_option(mut self, option: &str) -> Self {
+        self.java_options.push(option.to_owned());
+        self
+    }
+
+    /// The member's number in an ensemble.
+    pub(crate) fn id(mut self, id: usize) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// Starts the server and waits until it answers.
+    pub(crate) fn start(self) -> Server {
+        let attempts = if self.port.is_some() { 1 } else { 3 };
+        for _ in 1..attempts {
+            let server = self.clone().launch();
+            if server.becomes_ready() {
+                return server;
+            }
+            // Most likely another process took the port between our choice and the server's bind.
+        }
+        let server = self.launch();
+        server.wait_ready();
+        server
+    }
+
+    /// Starts the server without waiting for it.
+    pub(crate) fn launch(self) -> Server {
+        let dir = tempfile::Builder::new()
+            .prefix("zklock-server-")
+            .tempdir()
+            .expect("a directory for the server");
+        let port = self.port.unwrap_or_else(ports::free);
+        let data = dir.path().join("data");
+        fs::create_dir(&data).expect("the data directory");
+        if let Some(id) = self.id {
+            fs::write(data.join("myid"), id.to_string()).expect("myid");
+        }
+        let config = format!(
+            "tickTime={}\ndataDir={}\nclientPort={port}\nclientPortAddress=127.0.0.1\n\
+             4lw.commands.whitelist=*\nadmin.enableServer=false\n\
+             maxClientCnxns=0\nmaxSessionTimeout=60000\n{}\n",
+            self.tick_ms,
+            data.display(),
+            self.lines.join("\n"),
+        );
+        fs::write(dir.path().join("zoo.cfg"), config).expect("zoo.cfg");
+        Server::launched(dir, port, self.java_options)
+    }
+}

@@ -1,0 +1,75 @@
+//! An interactive shell in a terminal, as an operator has it.
+
+use super::pty::Terminal;
+use super::zklock::{MARKER, home};
+use nix::unistd::Pid;
+use pty_process::blocking::Command;
+use std::time::Duration;
+
+const PROMPT: &str = "ready$ ";
+
+/// `bash -i` with job control; `$zklock` is the program under test.
+pub(crate) struct Shell {
+    terminal: Terminal,
+}
+
+impl Shell {
+    /// Starts a shell with `-z` preset by `ZKLOCK_ZOOKEEPER`, and waits for its prompt.
+    pub(crate) fn start(hosts: &str, marker: &str, within: Duration) -> Self {
+        let command = Command::new("bash")
+            // Without line editing the screen is plain text.
+            .args(["--norc", "--noprofile", "--noediting", "-i"])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home())
+            .env("HISTFILE", "")
+            .env("TERM", "dumb")
+            .env("PS1", PROMPT)
+            .env("zklock", env!("CARGO_BIN_EXE_zklock"))
+            .env("ZKLOCK_ZOOKEEPER", hosts)
+            .env(MARKER, marker);
+        let mut shell = Self {
+            terminal: Terminal::spawn(command),
+        };
+        shell.terminal.expect(PROMPT, within);
+        shell
+    }
+
+    /// Types a line and returns when it has been echoed, so that `expect` sees only the output.
+    #[track_caller]
+    pub(crate) fn enter(&mut self, line: &str, within: Duration) {
+        self.terminal.send(format!("{line}\n").as_bytes());
+        self.terminal.expect(&format!("{line}\r\n"), within);
+    }
+
+    /// Waits for the prompt, and gives what was written before it.
+    #[track_caller]
+    pub(crate) fn prompt(&mut self, within: Duration) -> String {
+        let before = self.terminal.expect(PROMPT, within);
+        before.replace("\r\n", "\n")
+    }
+
+    /// Runs a line to its end and gives its output.
+    #[track_caller]
+    pub(crate) fn run(&mut self, line: &str, within: Duration) -> String {
+        self.enter(line, within);
+        self.prompt(within)
+    }
+
+    /// The exit code of the line before, as the shell has it.
+    #[track_caller]
+    pub(crate) fn code(&mut self, within: Duration) -> i32 {
+        let said = self.run("echo $?", within);
+        said.trim().parse().expect("an exit code")
+    }
+
+    /// The terminal, to type keys and to expect text.
+    pub(crate) fn terminal(&mut self) -> &mut Terminal {
+        &mut self.terminal
+    }
+
+    /// The process id of the shell.
+    pub(crate) fn pid(&self) -> Pid {
+        self.terminal.pid()
+    }
+}

@@ -1,0 +1,21 @@
+//! The one place where the harness starts processes.
+
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static SPAWNING: Mutex<()> = Mutex::new(());
+
+/// Held while a process starts, and while a terminal is opened: a new pseudo terminal is close-on-exec only
+/// a moment after it is open, and a process started in between would keep it open for ever.
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts `command`, and panics with its text when it can't be started.
+#[track_caller]
+pub(crate) fn spawn(command: &mut Command) -> Child {
+    let _guard = one_at_a_time();
+    command
+        .spawn()
+        .unwrap_or_else(|error| panic!("failed to start {command:?}: {error}"))
+}

@@ -1,0 +1,35 @@
+//! Waiting for a condition with a deadline. Nothing in the tests sleeps and hopes.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A deadline for what takes milliseconds when it works: long, so that a busy machine fails no test.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+const POLL: Duration = Duration::from_millis(3);
+
+/// Waits until `condition` holds, and panics with `what` if it does not within the time.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, within: Duration, mut condition: impl FnMut() -> bool) {
+    wait_for(what, within, || condition().then_some(()));
+}
+
+/// Waits until `probe` gives something, and panics with `what` if it does not within the time.
+#[track_caller]
+pub(crate) fn wait_for<T>(what: &str, within: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
+    try_for(within, &mut probe).unwrap_or_else(|| panic!("waited {within:?} in vain for: {what}"))
+}
+
+/// Waits until `probe` gives something, or the time is over.
+pub(crate) fn try_for<T>(within: Duration, mut probe: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + within;
+    loop {
+        if let Some(found) = probe() {
+            return Some(found);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        thread::sleep(POLL);
+    }
+}

@@ -1,0 +1,138 @@
+//! Running the program under test.
+
+use super::output::Output;
+use super::pty::Terminal;
+use super::running::Running;
+use super::spawn::spawn;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The environment variable by which the processes of a run are found again.
+pub(crate) const MARKER: &str = "ZKLOCK_TEST_RUN";
+
+/// A run that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(40);
+
+/// A value for [`MARKER`] that no other run has.
+pub(crate) fn new_marker() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// An empty home directory, so that nobody's configuration reaches the tests.
+pub(crate) fn home() -> PathBuf {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
+    std::fs::create_dir_all(&home).expect("a home directory");
+    home
+}
+
+/// One call of zklock: with no terminal (a session of its own, as under cron), stdin empty, and nothing in
+/// the environment but `PATH`, `HOME` and the marker.
+pub(crate) struct Zklock {
+    marker: String,
+    prelude: Option<String>,
+    args: Vec<OsString>,
+    envs: Vec<(OsString, OsString)>,
+    input: Vec<u8>,
+    dir: Option<PathBuf>,
+}
+
+impl Zklock {
+    /// The program without any argument.
+    pub(crate) fn bare(marker: &str) -> Self {
+        Self {
+            marker: marker.to_owned(),
+            prelude: None,
+            args: Vec::new(),
+            envs: Vec::new(),
+            input: Vec::new(),
+            dir: None,
+        }
+    }
+
+    /// The program with `-z`.
+    pub(crate) fn at(hosts: &str, marker: &str) -> Self {
+        Self::bare(marker).args(["-z", hosts])
+    }
+
+    /// One more argument.
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// More arguments.
+    pub(crate) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(self, args: I) -> Self {
+        args.into_iter().fold(self, Self::arg)
+    }
+
+    /// A variable in the environment.
+    pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.envs
+            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What the program can read on stdin, then the end.
+    pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
+        self.input = bytes.to_vec();
+        self
+    }
+
+    /// The working directory.
+    pub(crate) fn dir(mut self, dir: &Path) -> Self {
+        self.dir = Some(dir.to_owned());
+        self
+    }
+
+    /// Shell commands in the process that becomes zklock: `trap '' HUP`, `ulimit -n 64`, `exec 7>file`.
+    pub(crate) fn prelude(mut self, script: &str) -> Self {
+        self.prelude = Some(script.to_owned());
+        self
+    }
+
+    /// Runs to the end; kills it and panics when it hangs.
+    #[track_caller]
+    pub(crate) fn run(self) -> Output {
+        self.spawn().wait(LONGEST)
+    }
+
+    /// Starts it in the background.
+    #[track_caller]
+    pub(crate) fn spawn(self) -> Running {
+        // Away from the terminal of the tests, which it must not take over.
+        let mut command = self.command(&["setsid"]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Running::new(spawn(&mut command), self.input)
+    }
+
+    /// Starts it as the session leader of a terminal of its own, which is its stdin, stdout and stderr.
+    pub(crate) fn in_terminal(self) -> Terminal {
+        Terminal::spawn(self.command(&[]).into())
+    }
+
+    fn command(&self, words_before: &[&str]) -> Command {
+        // `env` does nothing here but run what follows it.
+        let mut command = Command::new("env");
+        command.args(words_before);
+        if let Some(prelude) = &self.prelude {
+            command.args(["bash", "-c", &format!("{prelude}\nexec \"$0\" \"$@\"")]);
+        }
+        command
+            .arg(env!("CARGO_BIN_EXE_zklock"))
+            .args(&self.args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home())
+            .env(MARKER, &self.marker)
+            .envs(self.envs.iter().map(|(name, value)| (name, value)));
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        command
+    }
+}
