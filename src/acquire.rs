@@ -206,8 +206,9 @@ impl Acquisition<'_> {
 
     fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
         let tried = ui::time(BootTime::now().since(self.began));
-        let mut text =
-            format!("no ZooKeeper server could be reached within {tried}; set -z or ZKLOCK_ZOOKEEPER");
+        let mut text = format!(
+            "no ZooKeeper server could be reached within {tried}; name others with -z or ZKLOCK_ZOOKEEPER"
+        );
         for diagnosis in diagnoses {
             text.push_str("\n  ");
             text.push_str(&diagnosis.to_string());

@@ -21,9 +21,14 @@ fn main() {
 
 /// Help and version go to stdout and are no failure; anything else is ours, and never the command's code.
 fn usage(error: &clap::Error) -> Exit {
-    let _ = error.print();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Code(0),
-        _ => Exit::Code(exit::FAILURE),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            Exit::Code(0)
+        }
+        _ => {
+            ui::usage(error);
+            Exit::Code(exit::FAILURE)
+        }
     }
 }

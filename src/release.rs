@@ -10,6 +10,7 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::exit::Exit;
 use crate::lock::path::LockPath;
+use crate::lock::set::Set;
 use crate::ui;
 
 /// Longer than this nobody waits for servers that don't answer; the nodes go with the session then.
@@ -25,13 +26,13 @@ pub enum Patience {
 }
 
 /// Releases the locks. Returns the exit that a signal demands, if one cut it short.
-pub fn release(
-    claim: &mut Claim,
-    path: &LockPath,
-    events: &Events,
-    patience: Patience,
-) -> io::Result<Option<Exit>> {
-    let had_node = claim.set().is_some_and(|set| set.nodes().next().is_some());
+pub fn release(claim: &mut Claim, events: &Events, patience: Patience) -> io::Result<Option<Exit>> {
+    let nodes: Vec<LockPath> = claim
+        .set()
+        .into_iter()
+        .flat_map(Set::nodes)
+        .map(|(path, _)| path.clone())
+        .collect();
     let timeout = claim
         .lease()
         .map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
@@ -40,7 +41,7 @@ pub fn release(
     loop {
         match events.next(Some(until))? {
             None => {
-                if had_node {
+                for path in &nodes {
                     let text = "no server confirmed the release; the lock is free when the session ends";
                     ui::warn(path, format_args!("{text}, within the session timeout"));
                 }
@@ -56,7 +57,7 @@ pub fn release(
                     matches!(notice, Notice::Closed | Notice::Lost(_) | Notice::Unreachable(_))
                 };
                 if claim.take(event).iter().any(gone) {
-                    if had_node {
+                    for path in &nodes {
                         ui::step(path, "released");
                     }
                     return Ok(None);

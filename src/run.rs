@@ -37,7 +37,6 @@ pub fn run(options: &Options) -> Result<Exit> {
 fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
     let (emitter, events) = event::channel().context("can't make a channel for events")?;
     signals::listen(&emitter)?;
-    let path = words.first_lock().clone();
     let limits = limits(options);
     let mut claim = Claim::open(settings(options, limits), entries(options, &words), emitter)?;
 
@@ -55,7 +54,7 @@ fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
         Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Patience::UntilSignalled),
         Err(error) => (Err(error), Patience::UntilSignalled),
     };
-    let cut_short = release(&mut claim, &path, &events, patience)?;
+    let cut_short = release(&mut claim, &events, patience)?;
     exit.map(|exit| cut_short.unwrap_or(exit))
 }
 

@@ -1,8 +1,9 @@
 //! What people read, all of it on stderr: stdout belongs to the command.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{self, Write};
 
+use clap::error::{ContextKind, ContextValue};
 use log::{Level, LevelFilter};
 
 use crate::lock::path::LockPath;
@@ -32,6 +33,25 @@ pub fn init(verbose: u8, quiet: bool) {
             ),
         })
         .init();
+}
+
+/// A mistake on the command line, in one line, and where to find help.
+pub fn usage(error: &clap::Error) {
+    let text = error.to_string();
+    // clap's tip for an unknown option is to pass it as a value, which is never what was meant here.
+    let first = text
+        .split("\n\n")
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
+    let suggestion = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(option)) => format!("; did you mean '{option}'?"),
+        _ => String::new(),
+    };
+    let _ = writeln!(
+        io::stderr(),
+        "zklock: {first}{suggestion}\nzklock: see 'zklock --help'"
+    );
 }
 
 /// A step on the way, shown with `-v`.

@@ -12,10 +12,7 @@ use nix::sys::signal::Signal;
 pub use self::words::{BadWords, Words};
 use crate::zk::Hosts;
 
-/// Runs a command while holding a lock in ZooKeeper.
-///
-/// zklock queues for the lock PATH, runs COMMAND while it holds it, and releases it when the command ends,
-/// however it ends. Of all contenders for one path, on all hosts, one runs at a time, in the order they came.
+/// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]
 #[command(
     name = "zklock",
@@ -29,7 +26,7 @@ use crate::zk::Hosts;
 )]
 pub struct Options {
     /// ZooKeeper servers: host:port,host:port[/chroot]
-    #[arg(short, long, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", default_value = "localhost:2181", value_parser = Hosts::parse)]
+    #[arg(short, long, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
     pub zookeeper: Hosts,
 
     /// Don't wait: if the lock is busy, exit with 124
@@ -68,8 +65,13 @@ pub struct Options {
     #[arg(long, value_name = "SECS", default_value = "5", value_parser = values::seconds)]
     pub kill_after: Duration,
 
-    /// What happens to the command when the lock can no longer be trusted
-    #[arg(long, value_name = "ACTION", default_value = "terminate")]
+    /// What happens to the command when the lock can no longer be trusted: terminate or continue
+    #[arg(
+        long,
+        value_name = "ACTION",
+        default_value = "terminate",
+        hide_possible_values = true
+    )]
     pub on_lost: OnLost,
 
     /// What others see of this contender; without it, the program's name (never its arguments)
@@ -92,16 +94,22 @@ pub struct Options {
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnLost {
-    /// It is stopped, before anybody else can have the lock.
+    #[doc = "It is stopped, before anybody else can have the lock."]
+    #[value(help = None)]
     Terminate,
-    /// It goes on, with a warning.
+    #[doc = "It goes on, with a warning."]
+    #[value(help = None)]
     Continue,
 }
 
 const EXIT_CODES: &str = "\
+Of all contenders for one path, on all hosts, one runs at a time, in the order they came.
+The lock is released when the command ends, however it ends.
+
 Options end at the first PATH; what follows belongs to the command.
 
-Exit codes: the command's own, exactly; if a signal killed it, zklock dies of the same signal. Otherwise:
+Exit codes: the command's own, exactly; if a signal killed it, zklock dies of the same signal.
+Otherwise:
   123  the lock was lost while the command ran, and it was stopped
   124  the lock is busy (with -n, or when -w ran out; -E chooses another)
   125  zklock itself failed: usage, connection, permission

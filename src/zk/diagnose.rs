@@ -99,7 +99,8 @@ fn ask(server: &Server, deadline: Instant) -> Finding {
     last
 }
 
-/// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off.
+/// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other
+/// kinds of servers may wait for the end of a line, or of a request: they get it if nothing comes by half-time.
 fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || {
         deadline
@@ -107,14 +108,21 @@ fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
             .max(Duration::from_millis(1))
     };
     let mut stream = TcpStream::connect_timeout(address, left())?;
-    stream.set_read_timeout(Some(left()))?;
     stream.write_all(b"srvr")?;
     let mut said = [0; 256];
-    let length = stream.read(&mut said).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock => ErrorKind::WouldBlock.into(),
-        _ => error,
-    })?;
+    let length = match listen(&mut stream, &mut said, left() / 2) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            stream.write_all(b"\r\n\r\n")?;
+            listen(&mut stream, &mut said, left())?
+        }
+        heard => heard?,
+    };
     Ok(said.get(..length).unwrap_or_default().to_vec())
+}
+
+fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {
+    stream.set_read_timeout(Some(patience))?;
+    stream.read(said)
 }
 
 fn judge(said: &[u8]) -> Finding {
