@@ -131,7 +131,13 @@ impl Acquisition<'_> {
             }
             // Nothing runs yet that could stop beside us.
             Event::Signal(Signal::SIGTSTP) => sys::stop_by(nix::libc::SIGTSTP, false),
-            Event::Signal(_) | Event::Child => {}
+            Event::Signal(_) => {}
+            // Nothing else of ours can have died.
+            Event::Child => {
+                if claim.guard_is_dead() {
+                    claim.renew_guard(None)?;
+                }
+            }
             event => {
                 for notice in claim.take(event) {
                     if let Some(outcome) = self.notice(claim, notice)? {

@@ -20,6 +20,7 @@ pub mod cli;
 pub mod clock;
 pub mod event;
 pub mod exit;
+pub mod guard;
 pub mod job;
 pub mod lock;
 pub mod release;

@@ -1,12 +1,18 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
 
+use std::{env, process};
+
 use clap::Parser;
 use clap::error::ErrorKind;
 use zklock::cli::Options;
 use zklock::exit::{self, Exit};
-use zklock::{run, ui};
+use zklock::{guard, run, ui};
 
 fn main() {
+    if env::args_os().next().is_some_and(|name| name == guard::NAME) {
+        // Nobody reads what a guard would say; its end says the same.
+        process::exit(guard::stand_guard().is_err().into());
+    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => usage(&error).end(),

@@ -14,9 +14,8 @@ use crate::clock::BootTime;
 use crate::event::{self, Event, Events};
 use crate::exit::Exit;
 use crate::job::Job;
-use crate::job::signals;
-use crate::job::spawn::Launch;
-use crate::job::terminal::Terminal;
+use crate::job::signals::{self, Caught};
+use crate::job::spawn::{Launch, SpawnError};
 use crate::lock::contender::Entry;
 use crate::lock::name::Mode;
 use crate::lock::path::LockPath;
@@ -36,7 +35,7 @@ pub fn run(options: &Options) -> Result<Exit> {
 
 fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
     let (emitter, events) = event::channel().context("can't make a channel for events")?;
-    signals::listen(&emitter)?;
+    let caught = signals::listen(&emitter)?;
     let limits = limits(options);
     let mut claim = Claim::open(settings(options, limits), entries(options, &words), emitter)?;
 
@@ -44,7 +43,7 @@ fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
     // Whatever comes of it, what we have in the queue is taken back.
     let (exit, patience) = match acquired {
         Ok(Outcome::Held) => (
-            hold(options, words, mask, &mut claim, &events),
+            hold(options, words, mask, caught, &mut claim, &events),
             Patience::ToTheEnd,
         ),
         Ok(Outcome::Busy) => (
@@ -55,11 +54,19 @@ fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
         Err(error) => (Err(error), Patience::UntilSignalled),
     };
     let cut_short = release(&mut claim, &events, patience)?;
+    claim.end();
     exit.map(|exit| cut_short.unwrap_or(exit))
 }
 
 /// Runs the command while the locks are held. The command is gone when this returns.
-fn hold(options: &Options, words: Words, mask: SigSet, claim: &mut Claim, events: &Events) -> Result<Exit> {
+fn hold(
+    options: &Options,
+    words: Words,
+    mask: SigSet,
+    caught: Caught,
+    claim: &mut Claim,
+    events: &Events,
+) -> Result<Exit> {
     // A signal that came with the lock wins: the command isn't started.
     while let Some(event) = events.pending() {
         match event {
@@ -72,21 +79,32 @@ fn hold(options: &Options, words: Words, mask: SigSet, claim: &mut Claim, events
         environment: environment(claim, &words.locks)?,
         program: words.program,
         arguments: words.arguments,
-        foreground: None,
         mask,
+        caught,
     };
-    match Job::start(launch, Terminal::open(), options.signal) {
-        Ok(job) => {
-            let on_lost = OnLost {
-                terminate: options.on_lost_terminates(),
-                kill_after: options.kill_after,
-            };
-            Ok(supervise(job, claim, &path, events, on_lost)?)
-        }
+    let on_lost = OnLost {
+        terminate: options.on_lost_terminates(),
+        kill_after: options.kill_after,
+    };
+    claim.guard_the_lease(on_lost.terminate);
+    match start(&launch, claim, options)? {
+        Ok(job) => Ok(supervise(job, claim, &path, events, on_lost)?),
         Err(error) => {
             ui::error(&path, &error);
             Ok(Exit::Code(error.code()))
         }
+    }
+}
+
+/// Starts the command. A guard that doesn't open its gate is replaced, once.
+fn start(launch: &Launch, claim: &mut Claim, options: &Options) -> Result<Result<Job, SpawnError>> {
+    match Job::start(launch, claim.gate()?, options.signal) {
+        Err(SpawnError::Refused) => {
+            log::debug!("the guard didn't let the command go: trying once more with another");
+            claim.renew_guard(None)?;
+            Ok(Job::start(launch, claim.gate()?, options.signal))
+        }
+        started => Ok(started),
     }
 }
 

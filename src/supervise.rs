@@ -86,13 +86,14 @@ pub fn supervise(
         resume_by: None,
     };
     loop {
+        let event = events.next(supervision.next_wake())?;
         // The lease before anything else: what woke us may be "continue" after a long sleep.
         supervision.keep_the_lease()?;
+        if let Some(event) = event {
+            supervision.take(event)?;
+        }
         if let Some(forced) = supervision.supervisor.is_over() {
             return Ok(supervision.exit(forced));
-        }
-        if let Some(event) = events.next(supervision.next_wake())? {
-            supervision.take(event)?;
         }
     }
 }
@@ -106,7 +107,10 @@ impl Supervision<'_> {
                 }
                 self.happened(Happening::Signalled(signal as i32))
             }
-            Event::Child => self.look_at_children(),
+            Event::Child => {
+                self.look_at_guard();
+                self.look_at_children()
+            }
             event => {
                 for notice in self.claim.take(event) {
                     self.notice(notice)?;
@@ -189,6 +193,19 @@ impl Supervision<'_> {
         Ok(())
     }
 
+    /// A guard that was killed is replaced at once. If that fails the command goes on: it holds the lock.
+    fn look_at_guard(&mut self) {
+        if self.claim.guard_is_dead()
+            && let Err(error) = self.claim.renew_guard(Some(self.job.group()))
+        {
+            let risk = "if zklock is killed now, the command may outlive the lock";
+            ui::warn(
+                self.path,
+                format_args!("the guard process died and can't be started again: {error}; {risk}"),
+            );
+        }
+    }
+
     fn look_at_children(&mut self) -> io::Result<()> {
         self.job.reap_strangers();
         match self.job.observe() {
@@ -201,7 +218,7 @@ impl Supervision<'_> {
             }
             None => {}
         }
-        if self.supervisor.is_stopping() && self.job.none_left() {
+        if self.supervisor.is_stopping() && self.job.none_left(self.claim.guard_pid()) {
             self.happened(Happening::NoneLeft)?;
         }
         Ok(())
@@ -212,7 +229,10 @@ impl Supervision<'_> {
             if matches!(action, Action::Suspend(_)) {
                 self.say_how_long_the_lock_lasts();
             }
-            self.job.carry_out(action)?;
+            if action == Action::Reap {
+                self.claim.job_is_over();
+            }
+            self.job.carry_out(action, self.claim.guard_pid())?;
             if matches!(action, Action::Suspend(_)) {
                 self.resume_by = Some(BootTime::now() + CONTINUED_BY_NOBODY);
             }

@@ -48,6 +48,15 @@ pub fn restore_sigpipe() {
     unsafe { libc::signal(libc::SIGPIPE, disposition) };
 }
 
+/// Gives these signals their default disposition. For the child between fork and exec, where zklock's handlers
+/// would still tell zklock of what was meant for the child.
+pub fn reset_to_default(signals: &[i32]) {
+    for &signal in signals {
+        // SAFETY: the default disposition runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Lets the child run `hook` between fork and exec. An error it returns is returned by `spawn`.
 ///
 /// `hook` must be async-signal-safe: no allocation, no locks, nothing but system calls on what it has captured.
@@ -124,4 +133,12 @@ pub fn stop_by(signal: i32, whole_group: bool) {
             libc::sigaction(signal, found.as_ptr(), std::ptr::null_mut());
         }
     }
+}
+
+/// Marks every descriptor from `first` on as close-on-exec. For the child between fork and exec.
+pub fn close_on_exec_from(first: u32) {
+    // SAFETY: a system call that takes numbers only. It closes nothing yet, so that descriptors which somebody
+    // in this process still uses stay valid.
+    // Where the kernel is older than 5.11 it fails and changes nothing.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }

@@ -9,8 +9,8 @@ use std::process;
 
 use nix::unistd::Pid;
 
-/// The live descendants of this process, `spared` and its descendants left out, zombies too.
-pub fn of_this_process(spared: Option<Pid>) -> Vec<Pid> {
+/// The live descendants of this process; `spared` and whatever comes from it is left out, and so are zombies.
+pub fn of_this_process(spared: Pid) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let mut zombies = Vec::new();
     for stat in fs::read_dir("/proc")
@@ -33,7 +33,7 @@ pub fn of_this_process(spared: Option<Pid>) -> Vec<Pid> {
     let mut next = vec![i32::try_from(process::id()).unwrap_or_default()];
     while let Some(pid) = next.pop() {
         for &child in children.get(&pid).into_iter().flatten() {
-            if spared != Some(Pid::from_raw(child)) {
+            if spared.as_raw() != child {
                 next.push(child);
                 if !zombies.contains(&child) {
                     found.push(Pid::from_raw(child));
@@ -44,22 +44,30 @@ pub fn of_this_process(spared: Option<Pid>) -> Vec<Pid> {
     found
 }
 
+/// A process as `/proc` tells of it.
 #[derive(Debug, PartialEq, Eq)]
-struct Process {
-    pid: i32,
-    parent: i32,
-    dead: bool,
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its parent's.
+    pub parent: i32,
+    /// Its process group's.
+    pub group: i32,
+    /// Whether it only waits to be reaped.
+    pub dead: bool,
 }
 
-/// `pid (name) state parent …`; the name may hold anything, closing brackets too.
-fn parse(stat: &str) -> Option<Process> {
+/// Understands `pid (name) state parent group …`; the name may hold anything, closing brackets too.
+pub fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some(Process {
         pid: pid.parse().ok()?,
-        parent: fields.next()?.parse().ok()?,
+        parent,
+        group,
         dead,
     })
 }
@@ -75,6 +83,7 @@ mod tests {
             Some(Process {
                 pid: 12,
                 parent: 3,
+                group: 4,
                 dead: false
             })
         );
@@ -83,6 +92,7 @@ mod tests {
             Some(Process {
                 pid: 12,
                 parent: 3,
+                group: 4,
                 dead: true
             })
         );
@@ -93,11 +103,12 @@ mod tests {
     fn a_child_is_found_and_a_spared_one_is_not() -> std::io::Result<()> {
         let mut child = process::Command::new("sleep").arg("60").spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        assert!(of_this_process(None).contains(&pid));
-        assert!(!of_this_process(Some(pid)).contains(&pid));
+        let nobody = Pid::from_raw(0);
+        assert!(of_this_process(nobody).contains(&pid));
+        assert!(!of_this_process(pid).contains(&pid));
         child.kill()?;
         child.wait()?;
-        assert!(!of_this_process(None).contains(&pid));
+        assert!(!of_this_process(nobody).contains(&pid));
         Ok(())
     }
 }

@@ -21,6 +21,7 @@ use self::spawn::{Launch, SpawnError};
 use self::supervisor::Action;
 use self::terminal::Terminal;
 use crate::exit::Exit;
+use crate::guard::Gate;
 use crate::sys::{self, ChildState};
 
 /// The command, running in a process group of its own.
@@ -36,15 +37,16 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts the command in the foreground of `terminal` if that is where it belongs.
-    pub fn start(mut launch: Launch, terminal: Terminal, stop_signal: Signal) -> Result<Self, SpawnError> {
+    /// Starts the command, in the terminal's foreground if that is where it belongs.
+    pub fn start(launch: &Launch, gate: Gate, stop_signal: Signal) -> Result<Self, SpawnError> {
         // Who loses its parent becomes our child, so that a forced stop finds every process of the job.
         if let Err(error) = prctl::set_child_subreaper(true) {
             log::debug!("can't become a subreaper: {error}");
         }
+        let terminal = Terminal::open();
         let in_foreground = terminal.starts_in_foreground();
-        launch.foreground = if in_foreground { terminal.handle() } else { None };
-        let child = spawn::spawn(launch)?;
+        let foreground = if in_foreground { terminal.handle() } else { None };
+        let child = spawn::spawn(launch, foreground, gate)?;
         let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
         Ok(Self {
             child,
@@ -66,9 +68,14 @@ impl Job {
         self.terminal.foreground(self.group)
     }
 
+    /// The job's process group; its leader's pid is the same.
+    pub fn group(&self) -> Pid {
+        self.group
+    }
+
     /// Whether no process of the job is left, but for the leader that waits to be reaped.
-    pub fn none_left(&self) -> bool {
-        descendants::of_this_process(None).is_empty()
+    pub fn none_left(&self, guard: Pid) -> bool {
+        descendants::of_this_process(guard).is_empty()
     }
 
     /// Reaps children that aren't the leader: whoever lost its parent, and as PID 1 everybody's.
@@ -84,11 +91,11 @@ impl Job {
     }
 
     /// Carries out one action of the supervisor.
-    pub fn carry_out(&mut self, action: Action) -> io::Result<()> {
+    pub fn carry_out(&mut self, action: Action, guard: Pid) -> io::Result<()> {
         log::debug!("job: {action:?}");
         match action {
             Action::SignalGroup(signal) => self.signal_group(signal),
-            Action::SignalAll(signal) => self.signal_all(signal),
+            Action::SignalAll(signal) => self.signal_all(signal, guard),
             Action::GiveTerminal => {
                 self.in_foreground = true;
                 self.terminal.give(self.group);
@@ -118,7 +125,7 @@ impl Job {
         }
     }
 
-    fn signal_all(&self, signal: i32) {
+    fn signal_all(&self, signal: i32, guard: Pid) {
         let signal = if signal == nix::libc::SIGTERM {
             self.stop_signal
         } else {
@@ -128,7 +135,7 @@ impl Job {
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };
-        for pid in descendants::of_this_process(None) {
+        for pid in descendants::of_this_process(guard) {
             if nix::unistd::getpgid(Some(pid)) != Ok(self.group) {
                 let _ = kill(pid, signal);
             }

@@ -22,8 +22,19 @@ const CAUGHT: [Signal; 9] = [
     Signal::SIGTSTP,
 ];
 
+/// Every signal that zklock catches, by number; those that were ignored at the start are left out.
+#[derive(Debug, Clone)]
+pub struct Caught(Vec<i32>);
+
+impl Caught {
+    /// The numbers.
+    pub fn numbers(&self) -> &[i32] {
+        &self.0
+    }
+}
+
 /// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it.
-pub fn listen(events: &Emitter) -> Result<()> {
+pub fn listen(events: &Emitter) -> Result<Caught> {
     let ignored = ignored();
     if !contains(ignored, Signal::SIGINT) {
         let events = events.clone();
@@ -31,9 +42,12 @@ pub fn listen(events: &Emitter) -> Result<()> {
         ctrlc::try_set_handler(move || events.emit(Event::Signal(Signal::SIGINT)))
             .context("can't catch SIGINT")?;
     }
-    let caught = CAUGHT.into_iter().filter(|&signal| !contains(ignored, signal));
-    let mut signals = Signals::new(caught.chain([Signal::SIGCHLD]).map(|signal| signal as i32))
-        .context("can't catch signals")?;
+    let wanted = CAUGHT
+        .into_iter()
+        .filter(|&signal| !contains(ignored, signal))
+        .chain([Signal::SIGCHLD]);
+    let wanted: Vec<i32> = wanted.map(|signal| signal as i32).collect();
+    let mut signals = Signals::new(&wanted).context("can't catch signals")?;
     let events = events.clone();
     thread::Builder::new()
         .name("signals".to_owned())
@@ -50,7 +64,8 @@ pub fn listen(events: &Emitter) -> Result<()> {
             }
         })
         .context("can't start the thread that listens to signals")?;
-    Ok(())
+    let int = Some(Signal::SIGINT as i32).filter(|_| !contains(ignored, Signal::SIGINT));
+    Ok(Caught(wanted.into_iter().chain(int).collect()))
 }
 
 /// The mask of signals that are ignored, as the kernel tells it.

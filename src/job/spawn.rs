@@ -11,7 +11,9 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getpid, tcsetpgrp};
 use thiserror::Error;
 
+use super::signals::Caught;
 use crate::exit;
+use crate::guard::{Gate, is_refusal};
 use crate::sys;
 
 /// What to start.
@@ -23,10 +25,10 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// What is added to the environment.
     pub environment: Vec<(&'static str, String)>,
-    /// The terminal, if the job is to begin in its foreground.
-    pub foreground: Option<File>,
     /// The signal mask that zklock was started with.
     pub mask: SigSet,
+    /// The signals that zklock catches and the command must not inherit a word of.
+    pub caught: Caught,
 }
 
 /// Why the command didn't start.
@@ -38,6 +40,9 @@ pub enum SpawnError {
     /// It is there and can't be run.
     #[error("'{}' can't be run: {}", .0.display(), .1)]
     CannotRun(OsString, String),
+    /// The guard didn't let it go: zklock's lease is over, or the guard is dead.
+    #[error("the command was not started: the guard process refused it or doesn't answer")]
+    Refused,
     /// The system has no room for another process.
     #[error("can't start a process for '{}': {}", .0.display(), .1)]
     NoProcess(OsString, io::Error),
@@ -49,23 +54,21 @@ impl SpawnError {
         match self {
             Self::NotFound(_) => exit::NOT_FOUND,
             Self::CannotRun(..) => exit::CANNOT_RUN,
-            Self::NoProcess(..) => exit::FAILURE,
+            Self::NoProcess(..) | Self::Refused => exit::FAILURE,
         }
     }
 }
 
-/// Starts the command. When this returns, it runs.
-pub fn spawn(launch: Launch) -> Result<Child, SpawnError> {
-    let Launch {
-        program,
-        arguments,
-        environment,
-        foreground,
-        mask,
-    } = launch;
-    let mut command = Command::new(&program);
-    command.args(arguments).envs(environment).process_group(0);
+/// Starts the command. When this returns, the guard knows of it and it runs.
+pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Child, SpawnError> {
+    let (mask, caught) = (launch.mask, launch.caught.clone());
+    let mut command = Command::new(&launch.program);
+    command
+        .args(&launch.arguments)
+        .envs(launch.environment.iter().cloned())
+        .process_group(0);
     sys::before_exec(&mut command, move || {
+        sys::reset_to_default(caught.numbers());
         if let Some(tty) = &foreground {
             // From the background this is answered with SIGTTOU unless it is blocked.
             let _ = SigSet::from(Signal::SIGTTOU).thread_block();
@@ -74,13 +77,17 @@ pub fn spawn(launch: Launch) -> Result<Child, SpawnError> {
         }
         sys::restore_sigpipe();
         mask.thread_set_mask()?;
-        Ok(())
+        // Last: from here on nothing but exec stands between the guard's word and the command.
+        gate.pass()
     });
-    command.spawn().map_err(|error| explain(program, error))
+    command
+        .spawn()
+        .map_err(|error| explain(launch.program.clone(), error))
 }
 
 fn explain(program: OsString, error: io::Error) -> SpawnError {
     match error.raw_os_error() {
+        _ if is_refusal(&error) => SpawnError::Refused,
         Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
         Some(nix::libc::ENOENT) => SpawnError::CannotRun(
             program,

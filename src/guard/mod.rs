@@ -1,0 +1,117 @@
+//! The guard: a second, tiny process of the same binary that outlives zklock.
+//!
+//! zklock can be killed by a signal that nobody can catch, or be frozen while its lease runs out. Then the
+//! guard kills the job, and deletes the lock nodes so that the next contender need not wait for the session
+//! to end. It holds one end of a socket; that the other end closes without a word is how it knows.
+
+mod clean;
+mod duty;
+mod gate;
+mod order;
+mod watch;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::SigSet;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
+use nix::unistd::{Pid, setsid};
+
+pub use self::gate::{Gate, is_refusal};
+pub use self::order::{GuardedNode, Order};
+pub use self::watch::stand_guard;
+use crate::sys;
+
+/// The name that the guard goes by, and by which the binary knows that it is one.
+pub const NAME: &str = "zklock-guard";
+
+/// zklock's side of the guard.
+#[derive(Debug)]
+pub struct Guard {
+    control: OwnedFd,
+    /// What the child of the spawn talks to the guard through.
+    gate: OwnedFd,
+    process: Child,
+}
+
+impl Guard {
+    /// Starts the guard. It has no orders yet.
+    pub fn start() -> io::Result<Self> {
+        let (control, guards_control) = pair()?;
+        let (gate, guards_gate) = pair()?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0(NAME)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(guards_control))
+            .stdout(Stdio::from(guards_gate))
+            .stderr(Stdio::null());
+        sys::before_exec(&mut command, || {
+            // A session of its own: whoever signals zklock's group or terminal doesn't mean the guard.
+            setsid()?;
+            // Service managers send TERM to every process; the guard's work is done when zklock's is.
+            SigSet::all().thread_set_mask()?;
+            sys::close_on_exec_from(3);
+            Ok(())
+        });
+        let process = command.spawn()?;
+        Ok(Self {
+            control,
+            gate,
+            process,
+        })
+    }
+
+    /// Tells the guard something. That it isn't there any more is noticed as the death of a child.
+    pub fn tell(&self, order: &Order) {
+        let Ok(message) = serde_json::to_vec(order) else {
+            return;
+        };
+        if let Err(error) = send(self.control.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL) {
+            log::debug!("the guard doesn't listen: {error}");
+        }
+    }
+
+    /// What the child needs to report to the guard and to wait for its go.
+    pub fn gate(&self) -> io::Result<Gate> {
+        Gate::new(self.gate.as_fd().try_clone_to_owned()?, self.control.as_raw_fd())
+    }
+
+    /// The guard's process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.process.id()).unwrap_or_default())
+    }
+
+    /// Whether the guard is dead. It is reaped then.
+    pub fn is_dead(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// Everything is released: the guard ends, and this returns when it has.
+    pub fn dismiss(mut self) {
+        self.tell(&Order::Dismissed);
+        drop((self.control, self.gate));
+        let _ = self.process.wait();
+    }
+
+    /// Ends a guard that doesn't do its work. Its orders die with it.
+    pub fn replace(&mut self) -> io::Result<()> {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        *self = Self::start()?;
+        Ok(())
+    }
+}
+
+/// Messages keep their bounds, and the end of one side is told to the other.
+fn pair() -> nix::Result<(OwnedFd, OwnedFd)> {
+    socketpair(
+        AddressFamily::Unix,
+        SockType::SeqPacket,
+        None,
+        SockFlag::SOCK_CLOEXEC,
+    )
+}

@@ -1,0 +1,35 @@
+//! What zklock tells its guard.
+
+use serde::{Deserialize, Serialize};
+
+/// One message from zklock to its guard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// These are ours, and this is how to delete them.
+    Nodes {
+        /// The connect string.
+        hosts: String,
+        /// The session timeout in milliseconds; after as long the nodes are gone anyway.
+        session_timeout: u64,
+        /// The lock nodes.
+        nodes: Vec<GuardedNode>,
+    },
+    /// The job has to be gone by this moment (nanoseconds of `CLOCK_BOOTTIME`) unless a later one is told.
+    /// `None`: the job may run on whatever becomes of the lock.
+    Lease(Option<u64>),
+    /// The job's group runs already: this guard replaces one that died.
+    Running(i32),
+    /// The job is over and about to be reaped: its group's number may soon be somebody else's.
+    JobOver,
+    /// Everything is released.
+    Dismissed,
+}
+
+/// A lock node that the guard may delete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardedNode {
+    /// Its full path.
+    pub path: String,
+    /// The transaction that created it: a node of the same name with another isn't ours.
+    pub czxid: i64,
+}

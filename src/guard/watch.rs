@@ -1,0 +1,136 @@
+//! The guard's life: listen, and act when zklock can't.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::socket::{MsgFlags, recv, send};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::unistd::Pid;
+
+use super::clean::clean;
+use super::duty::{Duty, Task};
+use super::gate::{GO, STAY};
+use crate::clock::BootTime;
+
+/// Far more than an order with a hundred nodes.
+const LONGEST_ORDER: usize = 256 * 1024;
+
+/// Is the guard until there is nothing left to guard. Standard input is the line to zklock, standard output
+/// the gate.
+pub fn stand_guard() -> io::Result<()> {
+    let control = io::stdin().as_fd().try_clone_to_owned()?;
+    let gate = io::stdout().as_fd().try_clone_to_owned()?;
+    let alarm = TimerFd::new(
+        ClockId::CLOCK_BOOTTIME,
+        TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK,
+    )?;
+    let mut duty = Duty::default();
+    loop {
+        match duty.task(BootTime::now()) {
+            Task::Watch(until) => listen(&mut duty, &control, &gate, &alarm, until)?,
+            Task::Kill(group) => {
+                kill_all(Pid::from_raw(group));
+                // zklock may only be frozen; its last words would still count.
+                duty.group_is_gone();
+            }
+            Task::Clean => {
+                clean(duty.nodes());
+                return Ok(());
+            }
+            Task::End => return Ok(()),
+        }
+    }
+}
+
+fn listen(
+    duty: &mut Duty,
+    control: &OwnedFd,
+    gate: &OwnedFd,
+    alarm: &TimerFd,
+    until: Option<BootTime>,
+) -> io::Result<()> {
+    match until {
+        Some(until) => {
+            let moment = TimeSpec::from_duration(Duration::from_nanos(until.as_nanos().max(1)));
+            alarm.set(Expiration::OneShot(moment), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+        }
+        None => alarm.unset()?,
+    }
+    let interest = PollFlags::POLLIN;
+    let mut ready =
+        [control.as_fd(), gate.as_fd(), alarm.as_fd()].map(|descriptor| PollFd::new(descriptor, interest));
+    match poll(&mut ready, PollTimeout::NONE) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    // zklock's words first: a child is let through only by what zklock said last, and only if it lives.
+    obey_all(duty, control)?;
+    answer_child(duty, gate)
+}
+
+fn obey_all(duty: &mut Duty, control: &OwnedFd) -> io::Result<()> {
+    let mut message = vec![0; LONGEST_ORDER];
+    loop {
+        match recv(control.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) | Err(Errno::ECONNRESET) => {
+                duty.abandon();
+                return Ok(());
+            }
+            Ok(length) => {
+                // What isn't understood doesn't come from a zklock of this version, which can't be.
+                if let Ok(order) = serde_json::from_slice(message.get(..length).unwrap_or_default()) {
+                    duty.obey(order);
+                }
+            }
+            Err(Errno::EAGAIN) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn answer_child(duty: &mut Duty, gate: &OwnedFd) -> io::Result<()> {
+    let mut leader = [0; 4];
+    match recv(gate.as_raw_fd(), &mut leader, MsgFlags::MSG_DONTWAIT) {
+        Ok(4) => {
+            let answer = if duty.admit(i32::from_ne_bytes(leader), BootTime::now()) {
+                GO
+            } else {
+                STAY
+            };
+            let _ = send(gate.as_raw_fd(), &[answer], MsgFlags::MSG_NOSIGNAL);
+            Ok(())
+        }
+        Ok(_) | Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNRESET) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Kills the group until nobody in it lives. Who is forked while the signal is sent is met by the next.
+fn kill_all(group: Pid) {
+    while killpg(group, Signal::SIGKILL).is_ok() && has_living_member(group) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Zombies stay members until somebody reaps them, which not every PID 1 does.
+fn has_living_member(group: Pid) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .first()
+                .is_some_and(u8::is_ascii_digit)
+        })
+        .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok())
+        .filter_map(|stat| crate::job::descendants::parse(&stat))
+        .any(|process| process.group == group.as_raw() && !process.dead)
+}
