@@ -103,3 +103,66 @@ impl Set {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::zk::Created;
+
+    fn set(paths: &[&str]) -> Set {
+        let entry = |path: &&str| Entry {
+            path: LockPath::parse(OsStr::new(path)).unwrap(),
+            data: vec![],
+            nonblock: false,
+            new_id: Uuid::new_v4,
+        };
+        Set::new(paths.iter().map(entry).collect(), 7)
+    }
+
+    /// Answers the create and list of the lock with this index so that it is held.
+    fn grant(set: &mut Set, step: &SetStep, index: usize) -> SetStep {
+        let prefix = step.requests.iter().find_map(|(lock, request)| match request {
+            Request::Create { prefix, .. } if *lock == index => Some(prefix.clone()),
+            _ => None,
+        });
+        let name = format!("{}0000000001", prefix.unwrap());
+        set.take(
+            index,
+            Reply::Created(Ok(Created {
+                name: name.clone(),
+                czxid: 1,
+            })),
+        );
+        set.take(index, Reply::Listed(Ok(vec![name])))
+    }
+
+    #[test]
+    fn whatever_the_order_said_they_are_taken_sorted_and_once() {
+        let mut set = set(&["/b", "/a", "/b"]);
+        let step = set.begin();
+        let step = grant(&mut set, &step, 0);
+        assert_eq!(set.path(0).map(LockPath::as_str), Some("/a"));
+        assert!(!set.all_held());
+        grant(&mut set, &step, 1);
+        assert!(set.all_held());
+        let nodes: Vec<&str> = set.nodes().rev().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(nodes, ["/b", "/a"], "given back in reverse");
+    }
+
+    #[test]
+    fn the_next_is_not_asked_for_before_the_one_in_front_is_held() {
+        let mut set = set(&["/a", "/b"]);
+        let step = set.begin();
+        assert!(step.requests.iter().all(|(lock, _)| *lock == 0));
+        let step = grant(&mut set, &step, 0);
+        assert!(
+            step.requests
+                .iter()
+                .any(|(lock, request)| *lock == 1 && matches!(request, Request::Create { .. }))
+        );
+    }
+}

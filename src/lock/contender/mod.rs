@@ -526,3 +526,6 @@ fn cannot_list(failure: Failure) -> Trouble {
         other => trouble(other, "see the queue (READ on the lock path)"),
     }
 }
+
+#[cfg(test)]
+mod tests;
