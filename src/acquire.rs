@@ -43,15 +43,15 @@ pub enum Outcome {
 /// Waits for the locks. Whatever the outcome, the claim has still to be released.
 pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits) -> Result<Outcome> {
     let began = BootTime::now();
-    let mut acquisition = Acquisition {
-        hosts,
-        limits,
-        began,
-        connected: false,
-        waiting_for: None,
-        held_since: None,
-    };
+    let mut acquisition =
+        Acquisition { hosts, limits, began, connected: false, waiting_for: None, held_since: None };
     loop {
+        // First whatever has already happened: a signal or a loss that came with the lock wins.
+        while let Some(event) = events.pending() {
+            if let Some(outcome) = acquisition.take(claim, event)? {
+                return Ok(outcome);
+            }
+        }
         let now = BootTime::now();
         claim.confirm_if_due(now);
         if acquisition.is_ours(claim, now) {
@@ -106,16 +106,11 @@ impl Acquisition<'_> {
     }
 
     fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
-        let Some(set) = claim.set() else {
-            bail!("no session in time")
-        };
+        let Some(set) = claim.set() else { bail!("no session in time") };
         let waited = ui::time(BootTime::now().since(self.began));
         if let (true, Some(path)) = (set.seen_busy(), set.path(set.current())) {
             let ahead = self.waiting_for.as_deref().unwrap_or("another contender");
-            ui::warn(
-                path,
-                format_args!("busy: gave up after {waited} of waiting for {ahead}"),
-            );
+            ui::warn(path, format_args!("busy: gave up after {waited} of waiting for {ahead}"));
             return Ok(Outcome::Busy);
         }
         bail!(
@@ -167,29 +162,23 @@ impl Acquisition<'_> {
     fn news(&mut self, claim: &Claim, path: &LockPath, news: News) -> Result<Option<Outcome>> {
         match news {
             News::Queued(node) => ui::step(path, format_args!("queued as {}", node.path)),
-            News::Waiting {
-                predecessor,
-                data,
-                ahead,
-            } => {
+            News::Waiting { predecessor, data, ahead } => {
                 let who = describe(&predecessor, &data);
                 ui::step(path, format_args!("waiting for {who}, {ahead} ahead"));
                 self.waiting_for = Some(who);
             }
             News::Held => {
-                let node = claim
-                    .set()
-                    .and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
+                let node = claim.set().and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
                 let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
                 let after = ui::time(BootTime::now().since(self.began));
-                ui::step(
-                    path,
-                    format_args!("acquired after {after}, fencing token {token}"),
-                );
+                ui::step(path, format_args!("acquired after {after}, fencing token {token}"));
             }
             News::Busy { holder, data } => {
                 ui::warn(path, format_args!("busy: held by {}", describe(&holder, &data)));
                 return Ok(Some(Outcome::Busy));
+            }
+            News::Revoked(by) => {
+                bail!("our place in the queue was revoked by {}", by.as_deref().unwrap_or("somebody"))
             }
             News::Failed(trouble) => bail!(trouble),
         }
@@ -225,8 +214,5 @@ impl Acquisition<'_> {
 
 /// A contender as people know it, or by its node if that doesn't say.
 fn describe(node: &str, data: &[u8]) -> String {
-    Record::from_bytes(data).map_or_else(
-        || format!("node {}", printable(node)),
-        |record| record.to_string(),
-    )
+    Record::from_bytes(data).map_or_else(|| format!("node {}", printable(node)), |record| record.to_string())
 }

@@ -75,15 +75,7 @@ impl Claim {
         let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
         // While the first packets travel: a guard that is there in time costs the command no wait.
         let guard = Guard::start()?;
-        Ok(Self {
-            session,
-            settings,
-            entries,
-            events,
-            contending: None,
-            guard,
-            guarding: Guarding::Nothing,
-        })
+        Ok(Self { session, settings, entries, events, contending: None, guard, guarding: Guarding::Nothing })
     }
 
     /// Begins anew with a session of its own, after the old one is over. Nothing of ours is left of that one.
@@ -111,11 +103,7 @@ impl Claim {
                 let mut set = Set::new(self.entries.clone(), id);
                 let step = set.begin();
                 let renewal = Renewal::new(Lease::new(began, timeout));
-                self.contending = Some(Contending {
-                    set,
-                    renewal,
-                    create_sent: BootTime::now(),
-                });
+                self.contending = Some(Contending { set, renewal, create_sent: BootTime::now() });
                 let mut notices = vec![Notice::Connected];
                 notices.extend(self.carry_out(step));
                 notices
@@ -160,9 +148,7 @@ impl Claim {
                 let created = matches!(reply, Reply::Created(Ok(_)));
                 let step = contending.set.take(lock, reply);
                 if contending.set.nodes().next().is_some() {
-                    contending
-                        .renewal
-                        .begin(created.then_some(contending.create_sent), now);
+                    contending.renewal.begin(created.then_some(contending.create_sent), now);
                 }
                 return self.carry_out(step);
             }
@@ -183,9 +169,7 @@ impl Claim {
         let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         let path = |lock| contending.set.path(lock).cloned();
         let news = step.news.into_iter();
-        let notices = news
-            .filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news)))
-            .collect();
+        let notices = news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect();
         if queued {
             self.tell_nodes();
         }
@@ -198,11 +182,7 @@ impl Claim {
             return;
         };
         if contending.renewal.due().is_some_and(|due| due <= now) {
-            let nodes = contending
-                .set
-                .nodes()
-                .map(|(_, node)| node.path.clone())
-                .collect();
+            let nodes = contending.set.nodes().map(|(_, node)| node.path.clone()).collect();
             contending.renewal.sent();
             self.session.ask(0, Request::Confirm(nodes));
         }
@@ -215,9 +195,7 @@ impl Claim {
 
     /// The lease, once there is a session.
     pub fn lease(&mut self) -> Option<&mut Lease> {
-        self.contending
-            .as_mut()
-            .map(|contending| &mut contending.renewal.lease)
+        self.contending.as_mut().map(|contending| &mut contending.renewal.lease)
     }
 
     /// The locks, once there is a session.
@@ -228,20 +206,14 @@ impl Claim {
     /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the
     /// session to be closed. [`Notice::Closed`] says that it is done.
     pub fn release(&self) {
-        let nodes = self
-            .set()
-            .map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        let nodes = self.set().map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         self.session.release(nodes.unwrap_or_default());
     }
 
     /// The job is about to be started: the guard has to know until when it may exist. With `keep` false it may
     /// go on without the lock.
     pub fn guard_the_lease(&mut self, keep: bool) {
-        self.guarding = if keep {
-            Guarding::TheLease
-        } else {
-            Guarding::NoLease
-        };
+        self.guarding = if keep { Guarding::TheLease } else { Guarding::NoLease };
         self.tell_lease();
     }
 
@@ -290,23 +262,15 @@ impl Claim {
         let hosts = self.settings.hosts.to_string();
         let session_timeout =
             u64::try_from(contending.renewal.lease.timeout().as_millis()).unwrap_or(u64::MAX);
-        let guarded = |node: &OwnNode| GuardedNode {
-            path: node.path.clone(),
-            czxid: node.fencing_token,
-        };
+        let guarded = |node: &OwnNode| GuardedNode { path: node.path.clone(), czxid: node.fencing_token };
         let nodes = contending.set.nodes().map(|(_, node)| guarded(node)).collect();
-        self.guard.tell(&Order::Nodes {
-            hosts,
-            session_timeout,
-            nodes,
-        });
+        self.guard.tell(&Order::Nodes { hosts, session_timeout, nodes });
     }
 
     fn tell_lease(&self) {
         match (&self.contending, self.guarding) {
             (Some(contending), Guarding::TheLease) => {
-                self.guard
-                    .tell(&Order::Lease(Some(contending.renewal.lease.kill_at().as_nanos())));
+                self.guard.tell(&Order::Lease(Some(contending.renewal.lease.kill_at().as_nanos())));
             }
             (_, Guarding::NoLease) => self.guard.tell(&Order::Lease(None)),
             _ => {}

@@ -19,10 +19,7 @@ impl BootTime {
     /// Where the kernel has no `CLOCK_BOOTTIME`. Linux has had it since 2.6.39, and a lease can't be
     /// counted without it.
     pub fn now() -> Self {
-        #[allow(
-            clippy::expect_used,
-            reason = "no lease without a clock: to stop is the only safe answer"
-        )]
+        #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
         let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("Linux 2.6.39 or later has CLOCK_BOOTTIME");
         Self(Duration::from(time))
     }

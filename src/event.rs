@@ -47,20 +47,9 @@ pub struct Emitter {
 /// Makes the channel.
 pub fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
-    let bell = Arc::new(EventFd::from_flags(
-        EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK,
-    )?);
-    let alarm = TimerFd::new(
-        ClockId::CLOCK_BOOTTIME,
-        TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK,
-    )?;
-    Ok((
-        Emitter {
-            queue: sender,
-            bell: Arc::clone(&bell),
-        },
-        Events { queue, bell, alarm },
-    ))
+    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+    let alarm = TimerFd::new(ClockId::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
+    Ok((Emitter { queue: sender, bell: Arc::clone(&bell) }, Events { queue, bell, alarm }))
 }
 
 impl Emitter {
@@ -145,10 +134,7 @@ mod tests {
         assert!(BootTime::now().since(start) >= Duration::from_millis(20));
 
         let sender = thread::spawn(move || emitter.emit(Event::Child));
-        assert!(matches!(
-            events.next(Some(start + Duration::from_mins(1)))?,
-            Some(Event::Child)
-        ));
+        assert!(matches!(events.next(Some(start + Duration::from_mins(1)))?, Some(Event::Child)));
         assert!(sender.join().is_ok());
         Ok(())
     }

@@ -27,15 +27,9 @@ pub enum Patience {
 
 /// Releases the locks. Returns the exit that a signal demands, if one cut it short.
 pub fn release(claim: &mut Claim, events: &Events, patience: Patience) -> io::Result<Option<Exit>> {
-    let nodes: Vec<LockPath> = claim
-        .set()
-        .into_iter()
-        .flat_map(Set::nodes)
-        .map(|(path, _)| path.clone())
-        .collect();
-    let timeout = claim
-        .lease()
-        .map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
+    let nodes: Vec<LockPath> =
+        claim.set().into_iter().flat_map(Set::nodes).map(|(path, _)| path.clone()).collect();
+    let timeout = claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
     let until = BootTime::now() + timeout;
     claim.release();
     loop {

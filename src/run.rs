@@ -5,18 +5,17 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use nix::sys::signal::SigSet;
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::acquire::{Limits, Outcome, acquire};
 use crate::claim::Claim;
 use crate::cli::{Options, Words};
 use crate::clock::BootTime;
-use crate::event::{self, Event, Events};
+use crate::event::{self, Emitter, Events};
 use crate::exit::Exit;
 use crate::job::Job;
 use crate::job::signals::{self, Caught};
 use crate::job::spawn::{Launch, SpawnError};
-use crate::lock::contender::Entry;
+use crate::lock::contender::{Entry, Ids};
 use crate::lock::name::Mode;
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
@@ -29,68 +28,54 @@ use crate::zk::Settings;
 pub fn run(options: &Options) -> Result<Exit> {
     let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
     let words = options.words()?;
-    let path = words.first_lock().clone();
-    under_lock(options, words, mask).with_context(|| path.to_string())
+    let (emitter, events) = event::channel().context("can't make a channel for events")?;
+    let found = Found { mask, caught: signals::listen(&emitter)? };
+    under_lock(options, &words, found, emitter, &events).with_context(|| words.first_lock().to_string())
 }
 
-fn under_lock(options: &Options, words: Words, mask: SigSet) -> Result<Exit> {
-    let (emitter, events) = event::channel().context("can't make a channel for events")?;
-    let caught = signals::listen(&emitter)?;
-    let limits = limits(options);
-    let mut claim = Claim::open(settings(options, limits), entries(options, &words), emitter)?;
+/// How zklock found its signals, and the command shall find them.
+struct Found {
+    mask: SigSet,
+    caught: Caught,
+}
 
-    let acquired = acquire(&mut claim, &events, &options.zookeeper, limits);
+fn under_lock(
+    options: &Options,
+    words: &Words,
+    found: Found,
+    emitter: Emitter,
+    events: &Events,
+) -> Result<Exit> {
+    let limits = limits(options);
+    let mut claim = Claim::open(settings(options, limits), entries(options, words), emitter)?;
+    let acquired = acquire(&mut claim, events, &options.zookeeper, limits);
     // Whatever comes of it, what we have in the queue is taken back.
     let (exit, patience) = match acquired {
-        Ok(Outcome::Held) => (
-            hold(options, words, mask, caught, &mut claim, &events),
-            Patience::ToTheEnd,
-        ),
-        Ok(Outcome::Busy) => (
-            Ok(Exit::Code(options.conflict_exit_code)),
-            Patience::UntilSignalled,
-        ),
+        Ok(Outcome::Held) => (hold(options, words, found, &mut claim, events), Patience::ToTheEnd),
+        Ok(Outcome::Busy) => (Ok(Exit::Code(options.conflict_exit_code)), Patience::UntilSignalled),
         Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Patience::UntilSignalled),
         Err(error) => (Err(error), Patience::UntilSignalled),
     };
-    let cut_short = release(&mut claim, &events, patience)?;
+    let cut_short = release(&mut claim, events, patience)?;
     claim.end();
     exit.map(|exit| cut_short.unwrap_or(exit))
 }
 
 /// Runs the command while the locks are held. The command is gone when this returns.
-fn hold(
-    options: &Options,
-    words: Words,
-    mask: SigSet,
-    caught: Caught,
-    claim: &mut Claim,
-    events: &Events,
-) -> Result<Exit> {
-    // A signal that came with the lock wins: the command isn't started.
-    while let Some(event) = events.pending() {
-        match event {
-            Event::Signal(signal) if ends_us(signal) => return Ok(Exit::Signal(signal as i32)),
-            event => drop(claim.take(event)),
-        }
-    }
-    let path = words.first_lock().clone();
+fn hold(options: &Options, words: &Words, found: Found, claim: &mut Claim, events: &Events) -> Result<Exit> {
     let launch = Launch {
+        program: words.program.clone(),
+        arguments: words.arguments.clone(),
         environment: environment(claim, &words.locks)?,
-        program: words.program,
-        arguments: words.arguments,
-        mask,
-        caught,
+        mask: found.mask,
+        caught: found.caught,
     };
-    let on_lost = OnLost {
-        terminate: options.on_lost_terminates(),
-        kill_after: options.kill_after,
-    };
+    let on_lost = OnLost { terminate: options.on_lost_terminates(), kill_after: options.kill_after };
     claim.guard_the_lease(on_lost.terminate);
     match start(&launch, claim, options)? {
-        Ok(job) => Ok(supervise(job, claim, &path, events, on_lost)?),
+        Ok(job) => Ok(supervise(job, claim, words, events, on_lost)?),
         Err(error) => {
-            ui::error(&path, &error);
+            ui::error(words.first_lock(), &error);
             Ok(Exit::Code(error.code()))
         }
     }
@@ -108,14 +93,6 @@ fn start(launch: &Launch, claim: &mut Claim, options: &Options) -> Result<Result
     }
 }
 
-fn ends_us(signal: nix::sys::signal::Signal) -> bool {
-    use nix::sys::signal::Signal;
-    matches!(
-        signal,
-        Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT
-    )
-}
-
 fn limits(options: &Options) -> Limits {
     let nonblock = options.gives_up_at_once();
     let wait = options.timeout.filter(|_| !nonblock);
@@ -131,23 +108,15 @@ fn settings(options: &Options, limits: Limits) -> Settings {
     Settings {
         hosts: options.zookeeper.clone(),
         session_timeout: options.session_timeout,
-        deadline: Some(
-            limits
-                .deadline
-                .unwrap_or_else(|| BootTime::now() + options.connect_timeout),
-        ),
+        deadline: Some(limits.deadline.unwrap_or_else(|| BootTime::now() + options.connect_timeout)),
     }
 }
 
 fn entries(options: &Options, words: &Words) -> Vec<Entry> {
     let record = Record::of_this_process(Path::new(&words.shown), options.label.clone(), Mode::Exclusive);
     let nonblock = options.gives_up_at_once();
-    let entry = |path: &LockPath| Entry {
-        path: path.clone(),
-        data: record.to_bytes(),
-        nonblock,
-        new_id: Uuid::new_v4,
-    };
+    let entry =
+        |path: &LockPath| Entry { path: path.clone(), data: record.to_bytes(), nonblock, ids: Ids::Random };
     words.locks.iter().map(entry).collect()
 }
 
@@ -172,9 +141,7 @@ fn environment(claim: &Claim, locks: &[LockPath]) -> Result<Vec<(&'static str, S
             fencing_token: node.fencing_token,
         })
         .collect();
-    let first = locks
-        .first()
-        .and_then(|path| held.iter().find(|lock| lock.path == path.as_str()));
+    let first = locks.first().and_then(|path| held.iter().find(|lock| lock.path == path.as_str()));
     let first = first.context("the first lock isn't held")?;
     Ok(vec![
         ("ZKLOCK_PATH", first.path.to_owned()),

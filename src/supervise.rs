@@ -7,6 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::claim::{Claim, Notice};
+use crate::cli::Words;
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::exit::{self, Exit};
@@ -14,6 +15,7 @@ use crate::job::Job;
 use crate::job::supervisor::{Action, Happening, Supervisor};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
+use crate::lock::record::printable;
 use crate::sys::ChildState;
 use crate::ui;
 use crate::zk::Failure;
@@ -33,6 +35,7 @@ enum Loss {
     LeaseOver { silent_for: Duration },
     Session(Failure),
     NodeDeleted,
+    Revoked(Option<String>),
     Queue(Trouble),
 }
 
@@ -40,15 +43,16 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LeaseOver { silent_for } => {
+                let silent_for = ui::time(*silent_for);
                 write!(
                     f,
-                    "the ensemble confirmed nothing for {}, and the session may end",
-                    ui::time(*silent_for)
+                    "the lock is lost: the ensemble confirmed nothing for {silent_for}, and the session may end"
                 )
             }
-            Self::Session(failure) => failure.fmt(f),
-            Self::NodeDeleted => f.write_str("the lock node was deleted by somebody"),
-            Self::Queue(trouble) => trouble.fmt(f),
+            Self::Session(failure) => write!(f, "the lock is lost: {failure}"),
+            Self::NodeDeleted => f.write_str("the lock is lost: its node was deleted by somebody"),
+            Self::Revoked(by) => write!(f, "the lock was revoked by {}", by.as_deref().unwrap_or("somebody")),
+            Self::Queue(trouble) => write!(f, "the lock is lost: {trouble}"),
         }
     }
 }
@@ -60,6 +64,8 @@ struct Supervision<'a> {
     job: Job,
     claim: &'a mut Claim,
     path: &'a LockPath,
+    /// What people know the command by.
+    command: String,
     on_lost: OnLost,
     supervisor: Supervisor,
     lost: Option<Loss>,
@@ -71,20 +77,14 @@ struct Supervision<'a> {
 pub fn supervise(
     job: Job,
     claim: &mut Claim,
-    path: &LockPath,
+    words: &Words,
     events: &Events,
     on_lost: OnLost,
 ) -> io::Result<Exit> {
+    let (path, command) = (words.first_lock(), printable(&words.shown.to_string_lossy()));
     let supervisor = Supervisor::default();
-    let mut supervision = Supervision {
-        job,
-        claim,
-        path,
-        on_lost,
-        supervisor,
-        lost: None,
-        resume_by: None,
-    };
+    let mut supervision =
+        Supervision { job, claim, path, command, on_lost, supervisor, lost: None, resume_by: None };
     loop {
         let event = events.next(supervision.next_wake())?;
         // The lease before anything else: what woke us may be "continue" after a long sleep.
@@ -126,12 +126,10 @@ impl Supervision<'_> {
             Notice::NodeGone | Notice::Lock(_, News::Failed(Trouble::Deleted)) => {
                 self.lose(Loss::NodeDeleted)
             }
+            Notice::Lock(_, News::Revoked(by)) => self.lose(Loss::Revoked(by)),
             Notice::Lock(_, News::Failed(trouble)) => self.lose(Loss::Queue(trouble)),
             Notice::Disconnected => {
-                ui::step(
-                    self.path,
-                    "connection lost; the command goes on while the lease lasts",
-                );
+                ui::step(self.path, "connection lost; the command goes on while the lease lasts");
                 Ok(())
             }
             Notice::Reconnected => {
@@ -158,11 +156,7 @@ impl Supervision<'_> {
             self.happened(Happening::Signalled(nix::libc::SIGCONT))?;
         }
         self.happened(Happening::Tick)?;
-        if self.supervisor.has_killed() {
-            self.look_at_children()
-        } else {
-            Ok(())
-        }
+        if self.supervisor.has_killed() { self.look_at_children() } else { Ok(()) }
     }
 
     fn lose(&mut self, loss: Loss) -> io::Result<()> {
@@ -173,22 +167,13 @@ impl Supervision<'_> {
         let kill_after = self.on_lost.kill_after;
         let kill_at = self.claim.lease().map_or(now, |lease| lease.kill_at());
         if self.on_lost.terminate {
-            ui::warn(
-                self.path,
-                format_args!("the lock is lost: {loss}; stopping the command"),
-            );
+            ui::warn(self.path, format_args!("{loss}; stopping {}", self.command));
         } else {
-            ui::warn(
-                self.path,
-                format_args!("the lock is lost: {loss}; the command goes on (--on-lost continue)"),
-            );
+            ui::warn(self.path, format_args!("{loss}; {} goes on (--on-lost continue)", self.command));
         }
         self.lost = Some(loss);
         if self.on_lost.terminate {
-            self.happened(Happening::MustStop {
-                grace: kill_after,
-                kill_at,
-            })?;
+            self.happened(Happening::MustStop { grace: kill_after, kill_at })?;
         }
         Ok(())
     }
@@ -211,10 +196,7 @@ impl Supervision<'_> {
         match self.job.observe() {
             Some(ChildState::Dead) => self.happened(Happening::LeaderDied)?,
             Some(ChildState::Stopped(signal)) => {
-                self.happened(Happening::Stopped {
-                    signal,
-                    terminal: self.job.foreground(),
-                })?;
+                self.happened(Happening::Stopped { signal, terminal: self.job.foreground() })?;
             }
             None => {}
         }
@@ -248,10 +230,7 @@ impl Supervision<'_> {
             let left = BootTime::now().until(lease.stop_at(kill_after));
             ui::warn(
                 self.path,
-                format_args!(
-                    "stopped; the lock is lost if it isn't continued within {}",
-                    ui::time(left)
-                ),
+                format_args!("stopped; the lock is lost if it isn't continued within {}", ui::time(left)),
             );
         }
     }
@@ -264,32 +243,20 @@ impl Supervision<'_> {
             None
         };
         let sweep = self.supervisor.has_killed().then(|| BootTime::now() + Job::SWEEP);
-        [
-            stop_at,
-            sweep,
-            self.claim.next_due(),
-            self.supervisor.next_tick(),
-            self.resume_by,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        [stop_at, sweep, self.claim.next_due(), self.supervisor.next_tick(), self.resume_by]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn exit(&mut self, forced: bool) -> Exit {
-        let since = self
-            .claim
-            .lease()
-            .map(|lease| BootTime::now().since(lease.last_confirmed()));
+        let since = self.claim.lease().map(|lease| BootTime::now().since(lease.last_confirmed()));
         match (&self.lost, forced, self.job.exit()) {
             (Some(loss), true, _) => {
                 let after = since.map(ui::time).unwrap_or_default();
-                ui::error(
-                    self.path,
-                    format_args!(
-                        "the lock was lost: {loss}; the command was stopped {after} after the last confirmation"
-                    ),
-                );
+                let stopped =
+                    format_args!("{} was stopped {after} after the last confirmation", self.command);
+                ui::error(self.path, format_args!("{loss}; {stopped}"));
                 Exit::Code(exit::LOST)
             }
             (_, _, Some(exit)) => exit,

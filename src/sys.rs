@@ -1,8 +1,5 @@
 //! The fence around `unsafe`: what the kernel offers and no safe interface does. Everywhere else it is denied.
-#![allow(
-    unsafe_code,
-    reason = "this is the one module for it; each block says why it is sound"
-)]
+#![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -39,11 +36,7 @@ pub fn sigpipe_was_ignored() -> bool {
 
 /// Sets SIGPIPE to what zklock was started with. For the child between fork and exec.
 pub fn restore_sigpipe() {
-    let disposition = if sigpipe_was_ignored() {
-        libc::SIG_IGN
-    } else {
-        libc::SIG_DFL
-    };
+    let disposition = if sigpipe_was_ignored() { libc::SIG_IGN } else { libc::SIG_DFL };
     // SAFETY: neither disposition runs code of ours.
     unsafe { libc::signal(libc::SIGPIPE, disposition) };
 }

@@ -39,19 +39,12 @@ pub fn init(verbose: u8, quiet: bool) {
 pub fn usage(error: &clap::Error) {
     let text = error.to_string();
     // clap's tip for an unknown option is to pass it as a value, which is never what was meant here.
-    let first = text
-        .split("\n\n")
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
+    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let suggestion = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(option)) => format!("; did you mean '{option}'?"),
         _ => String::new(),
     };
-    let _ = writeln!(
-        io::stderr(),
-        "zklock: {first}{suggestion}\nzklock: see 'zklock --help'"
-    );
+    let _ = writeln!(io::stderr(), "zklock: {first}{suggestion}\nzklock: see 'zklock --help'");
 }
 
 /// A step on the way, shown with `-v`.

@@ -66,12 +66,7 @@ pub struct Options {
     pub kill_after: Duration,
 
     /// What happens to the command when the lock can no longer be trusted: terminate or continue
-    #[arg(
-        long,
-        value_name = "ACTION",
-        default_value = "terminate",
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "ACTION", default_value = "terminate", hide_possible_values = true)]
     pub on_lost: OnLost,
 
     /// What others see of this contender; without it, the program's name (never its arguments)

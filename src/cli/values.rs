@@ -50,16 +50,8 @@ pub(super) fn exit_code(text: &str) -> Result<u8> {
 /// A signal by its name, with or without SIG, or by its number.
 pub(super) fn signal(text: &str) -> Result<Signal> {
     let upper = text.to_ascii_uppercase();
-    let name = if upper.starts_with("SIG") {
-        upper
-    } else {
-        format!("SIG{upper}")
-    };
-    let by_number = || {
-        text.parse::<i32>()
-            .ok()
-            .and_then(|number| Signal::try_from(number).ok())
-    };
+    let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
+    let by_number = || text.parse::<i32>().ok().and_then(|number| Signal::try_from(number).ok());
     match name.parse().ok().or_else(by_number) {
         Some(signal) => Ok(signal),
         None => bail!("not a signal; write a name such as TERM or INT, or a number"),
@@ -83,30 +75,10 @@ mod tests {
 
     #[test]
     fn times_may_have_fractions() {
-        for (text, millis) in [
-            ("0", 0),
-            ("10", 10_000),
-            ("0.5", 500),
-            (".25", 250),
-            ("3.", 3_000),
-        ] {
-            assert!(
-                seconds(text).is_ok_and(|time| time == Duration::from_millis(millis)),
-                "{text}"
-            );
+        for (text, millis) in [("0", 0), ("10", 10_000), ("0.5", 500), (".25", 250), ("3.", 3_000)] {
+            assert!(seconds(text).is_ok_and(|time| time == Duration::from_millis(millis)), "{text}");
         }
-        for text in [
-            "",
-            "-1",
-            "+1",
-            "inf",
-            "nan",
-            "1e3",
-            "1s",
-            "1.2.3",
-            ".",
-            "99999999999",
-        ] {
+        for text in ["", "-1", "+1", "inf", "nan", "1e3", "1s", "1.2.3", ".", "99999999999"] {
             assert!(seconds(text).is_err(), "{text}");
         }
         assert!(positive_seconds("0").is_err());
@@ -125,10 +97,7 @@ mod tests {
     #[test]
     fn signals_have_names_and_numbers() {
         for text in ["TERM", "SIGTERM", "term", "15"] {
-            assert!(
-                signal(text).is_ok_and(|signal| signal == Signal::SIGTERM),
-                "{text}"
-            );
+            assert!(signal(text).is_ok_and(|signal| signal == Signal::SIGTERM), "{text}");
         }
         assert!(signal("NONSENSE").is_err() && signal("0").is_err() && signal("99").is_err());
     }

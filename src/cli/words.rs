@@ -62,9 +62,7 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
 
     if let Some(string) = shell {
         // With -c among the options every word is a lock.
-        let rest = words
-            .get(paths + usize::from(dashes && paths > 0)..)
-            .unwrap_or_default();
+        let rest = words.get(paths + usize::from(dashes && paths > 0)..).unwrap_or_default();
         if paths > 0
             && let Some(extra) = rest.first()
         {
@@ -72,11 +70,7 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
         }
         return shell_words(locks(words.get(..paths.max(1)).unwrap_or_default())?, string);
     }
-    let (locks_end, command_start) = if paths > 0 && dashes {
-        (paths, paths + 1)
-    } else {
-        (1, 1)
-    };
+    let (locks_end, command_start) = if paths > 0 && dashes { (paths, paths + 1) } else { (1, 1) };
     let locks = locks(words.get(..locks_end).unwrap_or_default())?;
     let path = first.to_string_lossy().into_owned();
     match words.get(command_start..) {
@@ -97,22 +91,13 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
 }
 
 fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Words, BadWords> {
-    let first = string
-        .as_bytes()
-        .split(u8::is_ascii_whitespace)
-        .find(|word| !word.is_empty());
+    let first = string.as_bytes().split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
     // An assignment in front may hold a secret; then only the shell is named.
     let shown = match first {
         None => {
-            return Err(BadWords::EmptyCommand(
-                locks.first().map(ToString::to_string).unwrap_or_default(),
-            ));
+            return Err(BadWords::EmptyCommand(locks.first().map(ToString::to_string).unwrap_or_default()));
         }
-        Some(word)
-            if word
-                .iter()
-                .all(|b| b.is_ascii_alphanumeric() || b"/._-+".contains(b)) =>
-        {
+        Some(word) if word.iter().all(|b| b.is_ascii_alphanumeric() || b"/._-+".contains(b)) => {
             OsStr::from_bytes(word)
         }
         Some(_) => OsStr::new("sh"),
@@ -144,10 +129,7 @@ mod tests {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
         let words = understand(&words, shell.map(OsStr::new))?;
         let text = |word: &OsString| word.to_string_lossy().into_owned();
-        let command = std::iter::once(&words.program)
-            .chain(&words.arguments)
-            .map(text)
-            .collect();
+        let command = std::iter::once(&words.program).chain(&words.arguments).map(text).collect();
         Ok((words.locks.iter().map(ToString::to_string).collect(), command))
     }
 
@@ -160,94 +142,37 @@ mod tests {
     #[test]
     fn the_three_forms() {
         assert_eq!(parse(&["/a", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
-        assert_eq!(
-            parse(&["/a", "--", "ls", "-l"], None),
-            said(&["/a"], &["ls", "-l"])
-        );
-        assert_eq!(
-            parse(&["/a", "/b", "--", "ls"], None),
-            said(&["/a", "/b"], &["ls"])
-        );
-        assert_eq!(
-            parse(&["/a", "-c", "x | y"], None),
-            said(&["/a"], &["/bin/sh", "-c", "x | y"])
-        );
-        assert_eq!(
-            parse(&["/a", "/b"], Some("x")),
-            said(&["/a", "/b"], &["/bin/sh", "-c", "x"])
-        );
-        assert_eq!(
-            parse(&["/a", "--"], Some("x")),
-            said(&["/a"], &["/bin/sh", "-c", "x"])
-        );
+        assert_eq!(parse(&["/a", "--", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
+        assert_eq!(parse(&["/a", "/b", "--", "ls"], None), said(&["/a", "/b"], &["ls"]));
+        assert_eq!(parse(&["/a", "-c", "x | y"], None), said(&["/a"], &["/bin/sh", "-c", "x | y"]));
+        assert_eq!(parse(&["/a", "/b"], Some("x")), said(&["/a", "/b"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--"], Some("x")), said(&["/a"], &["/bin/sh", "-c", "x"]));
     }
 
     #[test]
     fn what_follows_the_lock_belongs_to_the_command() {
-        assert_eq!(
-            parse(&["/a", "git", "log", "--", "f"], None),
-            said(&["/a"], &["git", "log", "--", "f"])
-        );
-        assert_eq!(
-            parse(&["/a", "/bin/sh", "-c", "x"], None),
-            said(&["/a"], &["/bin/sh", "-c", "x"])
-        );
-        assert_eq!(
-            parse(&["/a", "--", "/bin/sh", "-c", "x"], None),
-            said(&["/a"], &["/bin/sh", "-c", "x"])
-        );
-        assert_eq!(
-            parse(&["/a", "--", "x", "--", "y"], None),
-            said(&["/a"], &["x", "--", "y"])
-        );
+        assert_eq!(parse(&["/a", "git", "log", "--", "f"], None), said(&["/a"], &["git", "log", "--", "f"]));
+        assert_eq!(parse(&["/a", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "x", "--", "y"], None), said(&["/a"], &["x", "--", "y"]));
         assert_eq!(parse(&["/a", "--", "--", "y"], None), said(&["/a"], &["--", "y"]));
         assert_eq!(parse(&["/a", "--", "-c", "y"], None), said(&["/a"], &["-c", "y"]));
-        assert_eq!(
-            parse(&["/a", "x", "-c", "y"], None),
-            said(&["/a"], &["x", "-c", "y"])
-        );
+        assert_eq!(parse(&["/a", "x", "-c", "y"], None), said(&["/a"], &["x", "-c", "y"]));
     }
 
     #[test]
     fn each_mistake_has_its_own_reason() {
         assert_eq!(parse(&[], None), Err(BadWords::NoPath));
         assert_eq!(parse(&["/a"], None), Err(BadWords::NoCommand("/a".to_owned())));
-        assert_eq!(
-            parse(&["/a", "--"], None),
-            Err(BadWords::NoCommand("/a".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "-c"], None),
-            Err(BadWords::NoCommand("/a".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "--", ""], None),
-            Err(BadWords::EmptyCommand("/a".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "-c", " "], None),
-            Err(BadWords::EmptyCommand("/a".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "-c", "x", "y"], None),
-            Err(BadWords::TwoCommands("y".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "y"], Some("x")),
-            Err(BadWords::TwoCommands("y".to_owned()))
-        );
-        assert_eq!(
-            parse(&["/a", "--", "y"], Some("x")),
-            Err(BadWords::TwoCommands("y".to_owned()))
-        );
-        assert_eq!(
-            parse(&["job", "ls"], None),
-            Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute))
-        );
-        assert_eq!(
-            parse(&["job"], Some("x")),
-            Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute))
-        );
+        assert_eq!(parse(&["/a", "--"], None), Err(BadWords::NoCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c"], None), Err(BadWords::NoCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "--", ""], None), Err(BadWords::EmptyCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c", " "], None), Err(BadWords::EmptyCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c", "x", "y"], None), Err(BadWords::TwoCommands("y".to_owned())));
+        assert_eq!(parse(&["/a", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
+        assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
+        assert_eq!(parse(&["job", "ls"], None), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
+        assert_eq!(parse(&["job"], Some("x")), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
         assert_eq!(
             parse(&["/a", "/b/", "--", "x"], None),
             Err(BadWords::Path("/b/".to_owned(), BadPath::TrailingSlash))

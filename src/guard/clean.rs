@@ -15,11 +15,7 @@ pub(super) fn clean((hosts, session_timeout, nodes): (&str, u64, &[GuardedNode])
     let Ok((emitter, events)) = event::channel() else {
         return;
     };
-    let settings = Settings {
-        hosts,
-        session_timeout,
-        deadline: Some(deadline),
-    };
+    let settings = Settings { hosts, session_timeout, deadline: Some(deadline) };
     let Ok(session) = Session::open(SessionKey(0), settings, emitter) else {
         return;
     };
@@ -27,10 +23,7 @@ pub(super) fn clean((hosts, session_timeout, nodes): (&str, u64, &[GuardedNode])
     let _ = delete(&session, &events, nodes, deadline);
     session.release(vec![]);
     while let Ok(Some(event)) = events.next(Some(deadline)) {
-        if matches!(
-            event,
-            Event::Session(_, SessionChange::Closed | SessionChange::Lost(_))
-        ) {
+        if matches!(event, Event::Session(_, SessionChange::Closed | SessionChange::Lost(_))) {
             return;
         }
     }

@@ -33,11 +33,7 @@ impl Duty {
     /// Takes in an order.
     pub(super) fn obey(&mut self, order: Order) {
         match order {
-            Order::Nodes {
-                hosts,
-                session_timeout,
-                nodes,
-            } => {
+            Order::Nodes { hosts, session_timeout, nodes } => {
                 (self.hosts, self.session_timeout, self.nodes) = (hosts, session_timeout, nodes);
             }
             Order::Lease(kill_at) => self.kill_at = kill_at.map(BootTime::from_nanos),
@@ -98,15 +94,8 @@ mod tests {
 
     fn on_duty() -> Duty {
         let mut duty = Duty::default();
-        let nodes = vec![GuardedNode {
-            path: "/a/b".to_owned(),
-            czxid: 1,
-        }];
-        duty.obey(Order::Nodes {
-            hosts: "zk".to_owned(),
-            session_timeout: 1,
-            nodes,
-        });
+        let nodes = vec![GuardedNode { path: "/a/b".to_owned(), czxid: 1 }];
+        duty.obey(Order::Nodes { hosts: "zk".to_owned(), session_timeout: 1, nodes });
         duty.obey(Order::Lease(Some(1_500)));
         duty
     }

@@ -37,11 +37,7 @@ impl Gate {
     /// system calls only.
     pub fn pass(&self) -> io::Result<()> {
         let _ = close(self.control);
-        send(
-            self.channel.as_raw_fd(),
-            &getpid().as_raw().to_ne_bytes(),
-            MsgFlags::MSG_NOSIGNAL,
-        )?;
+        send(self.channel.as_raw_fd(), &getpid().as_raw().to_ne_bytes(), MsgFlags::MSG_NOSIGNAL)?;
         let mut answer = [0];
         loop {
             match recv(self.channel.as_raw_fd(), &mut answer, MsgFlags::empty()) {
@@ -56,8 +52,5 @@ impl Gate {
 
 /// Whether a failed spawn failed at the gate.
 pub fn is_refusal(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(nix::libc::ECANCELED | nix::libc::EPIPE | nix::libc::ECONNRESET)
-    )
+    matches!(error.raw_os_error(), Some(nix::libc::ECANCELED | nix::libc::EPIPE | nix::libc::ECONNRESET))
 }

@@ -58,11 +58,7 @@ impl Guard {
             Ok(())
         });
         let process = command.spawn()?;
-        Ok(Self {
-            control,
-            gate,
-            process,
-        })
+        Ok(Self { control, gate, process })
     }
 
     /// Tells the guard something. That it isn't there any more is noticed as the death of a child.
@@ -108,10 +104,5 @@ impl Guard {
 
 /// Messages keep their bounds, and the end of one side is told to the other.
 fn pair() -> nix::Result<(OwnedFd, OwnedFd)> {
-    socketpair(
-        AddressFamily::Unix,
-        SockType::SeqPacket,
-        None,
-        SockFlag::SOCK_CLOEXEC,
-    )
+    socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
 }

@@ -26,10 +26,7 @@ const LONGEST_ORDER: usize = 256 * 1024;
 pub fn stand_guard() -> io::Result<()> {
     let control = io::stdin().as_fd().try_clone_to_owned()?;
     let gate = io::stdout().as_fd().try_clone_to_owned()?;
-    let alarm = TimerFd::new(
-        ClockId::CLOCK_BOOTTIME,
-        TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK,
-    )?;
+    let alarm = TimerFd::new(ClockId::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
     let mut duty = Duty::default();
     loop {
         match duty.task(BootTime::now()) {
@@ -99,11 +96,7 @@ fn answer_child(duty: &mut Duty, gate: &OwnedFd) -> io::Result<()> {
     let mut leader = [0; 4];
     match recv(gate.as_raw_fd(), &mut leader, MsgFlags::MSG_DONTWAIT) {
         Ok(4) => {
-            let answer = if duty.admit(i32::from_ne_bytes(leader), BootTime::now()) {
-                GO
-            } else {
-                STAY
-            };
+            let answer = if duty.admit(i32::from_ne_bytes(leader), BootTime::now()) { GO } else { STAY };
             let _ = send(gate.as_raw_fd(), &[answer], MsgFlags::MSG_NOSIGNAL);
             Ok(())
         }
@@ -123,13 +116,7 @@ fn kill_all(group: Pid) {
 fn has_living_member(group: Pid) -> bool {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
-        .filter(|entry| {
-            entry
-                .file_name()
-                .as_encoded_bytes()
-                .first()
-                .is_some_and(u8::is_ascii_digit)
-        })
+        .filter(|entry| entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
         .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok())
         .filter_map(|stat| crate::job::descendants::parse(&stat))
         .any(|process| process.group == group.as_raw() && !process.dead)

@@ -13,15 +13,10 @@ use nix::unistd::Pid;
 pub fn of_this_process(spared: Pid) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let mut zombies = Vec::new();
-    for stat in fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            entry.file_name().to_str()?.parse::<i32>().ok()?;
-            fs::read_to_string(entry.path().join("stat")).ok()
-        })
-    {
+    for stat in fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<i32>().ok()?;
+        fs::read_to_string(entry.path().join("stat")).ok()
+    }) {
         if let Some(process) = parse(&stat) {
             children.entry(process.parent).or_default().push(process.pid);
             if process.dead {
@@ -64,12 +59,7 @@ pub fn parse(stat: &str) -> Option<Process> {
     let mut fields = rest.split(' ');
     let dead = matches!(fields.next()?, "Z" | "X" | "x");
     let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(Process {
-        pid: pid.parse().ok()?,
-        parent,
-        group,
-        dead,
-    })
+    Some(Process { pid: pid.parse().ok()?, parent, group, dead })
 }
 
 #[cfg(test)]
@@ -78,24 +68,8 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_anything() {
-        assert_eq!(
-            parse("12 (a) b) S 3 4 5"),
-            Some(Process {
-                pid: 12,
-                parent: 3,
-                group: 4,
-                dead: false
-            })
-        );
-        assert_eq!(
-            parse("12 (sh) Z 3 4 5"),
-            Some(Process {
-                pid: 12,
-                parent: 3,
-                group: 4,
-                dead: true
-            })
-        );
+        assert_eq!(parse("12 (a) b) S 3 4 5"), Some(Process { pid: 12, parent: 3, group: 4, dead: false }));
+        assert_eq!(parse("12 (sh) Z 3 4 5"), Some(Process { pid: 12, parent: 3, group: 4, dead: true }));
         assert_eq!(parse("nonsense"), None);
     }
 

@@ -48,14 +48,7 @@ impl Job {
         let foreground = if in_foreground { terminal.handle() } else { None };
         let child = spawn::spawn(launch, foreground, gate)?;
         let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        Ok(Self {
-            child,
-            group,
-            terminal,
-            stop_signal: stop_signal as i32,
-            in_foreground,
-            status: None,
-        })
+        Ok(Self { child, group, terminal, stop_signal: stop_signal as i32, in_foreground, status: None })
     }
 
     /// What is new about the leader.
@@ -80,10 +73,7 @@ impl Job {
 
     /// Reaps children that aren't the leader: whoever lost its parent, and as PID 1 everybody's.
     pub fn reap_strangers(&self) {
-        while let Some(dead) = sys::any_dead_child()
-            .map(Pid::from_raw)
-            .filter(|&dead| dead != self.group)
-        {
+        while let Some(dead) = sys::any_dead_child().map(Pid::from_raw).filter(|&dead| dead != self.group) {
             if waitpid(dead, Some(WaitPidFlag::WNOHANG)).is_err() {
                 break;
             }
@@ -126,11 +116,7 @@ impl Job {
     }
 
     fn signal_all(&self, signal: i32, guard: Pid) {
-        let signal = if signal == nix::libc::SIGTERM {
-            self.stop_signal
-        } else {
-            signal
-        };
+        let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
         let Ok(signal) = Signal::try_from(signal) else {
             return;

@@ -42,25 +42,15 @@ pub fn listen(events: &Emitter) -> Result<Caught> {
         ctrlc::try_set_handler(move || events.emit(Event::Signal(Signal::SIGINT)))
             .context("can't catch SIGINT")?;
     }
-    let wanted = CAUGHT
-        .into_iter()
-        .filter(|&signal| !contains(ignored, signal))
-        .chain([Signal::SIGCHLD]);
+    let wanted = CAUGHT.into_iter().filter(|&signal| !contains(ignored, signal)).chain([Signal::SIGCHLD]);
     let wanted: Vec<i32> = wanted.map(|signal| signal as i32).collect();
     let mut signals = Signals::new(&wanted).context("can't catch signals")?;
     let events = events.clone();
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            for signal in signals
-                .forever()
-                .filter_map(|number| Signal::try_from(number).ok())
-            {
-                events.emit(if signal == Signal::SIGCHLD {
-                    Event::Child
-                } else {
-                    Event::Signal(signal)
-                });
+            for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
+                events.emit(if signal == Signal::SIGCHLD { Event::Child } else { Event::Signal(signal) });
             }
         })
         .context("can't start the thread that listens to signals")?;

@@ -63,10 +63,7 @@ impl SpawnError {
 pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Child, SpawnError> {
     let (mask, caught) = (launch.mask, launch.caught.clone());
     let mut command = Command::new(&launch.program);
-    command
-        .args(&launch.arguments)
-        .envs(launch.environment.iter().cloned())
-        .process_group(0);
+    command.args(&launch.arguments).envs(launch.environment.iter().cloned()).process_group(0);
     sys::before_exec(&mut command, move || {
         sys::reset_to_default(caught.numbers());
         if let Some(tty) = &foreground {
@@ -80,9 +77,7 @@ pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Ch
         // Last: from here on nothing but exec stands between the guard's word and the command.
         gate.pass()
     });
-    command
-        .spawn()
-        .map_err(|error| explain(launch.program.clone(), error))
+    command.spawn().map_err(|error| explain(launch.program.clone(), error))
 }
 
 fn explain(program: OsString, error: io::Error) -> SpawnError {

@@ -71,17 +71,9 @@ pub enum Action {
 /// The state of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Running {
-        suspended: bool,
-    },
-    Stopping {
-        kill_at: BootTime,
-        killed: bool,
-        leader_dead: bool,
-    },
-    Over {
-        forced: bool,
-    },
+    Running { suspended: bool },
+    Stopping { kill_at: BootTime, killed: bool, leader_dead: bool },
+    Over { forced: bool },
 }
 
 /// Decides about one job.
@@ -92,9 +84,7 @@ pub struct Supervisor {
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self {
-            state: State::Running { suspended: false },
-        }
+        Self { state: State::Running { suspended: false } }
     }
 }
 
@@ -103,11 +93,9 @@ impl Supervisor {
     pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
         match self.state {
             State::Running { suspended } => self.running(happening, suspended, now),
-            State::Stopping {
-                kill_at,
-                killed,
-                leader_dead,
-            } => self.stopping(happening, kill_at, killed, leader_dead, now),
+            State::Stopping { kill_at, killed, leader_dead } => {
+                self.stopping(happening, kill_at, killed, leader_dead, now)
+            }
             State::Over { .. } => vec![],
         }
     }
@@ -119,10 +107,7 @@ impl Supervisor {
                 vec![Action::Resume]
             }
             Happening::Signalled(signal) => vec![Action::SignalGroup(signal)],
-            Happening::Stopped {
-                signal: SIGTTIN | SIGTTOU,
-                terminal: Foreground::Ours,
-            } => {
+            Happening::Stopped { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Ours } => {
                 vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
             }
             Happening::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
@@ -135,11 +120,7 @@ impl Supervisor {
             }
             Happening::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
-                self.state = State::Stopping {
-                    kill_at,
-                    killed: false,
-                    leader_dead: false,
-                };
+                self.state = State::Stopping { kill_at, killed: false, leader_dead: false };
                 let mut actions = vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)];
                 actions.extend(self.on(Happening::Tick, now));
                 actions
@@ -160,11 +141,7 @@ impl Supervisor {
     ) -> Vec<Action> {
         match happening {
             Happening::LeaderDied => {
-                self.state = State::Stopping {
-                    kill_at,
-                    killed,
-                    leader_dead: true,
-                };
+                self.state = State::Stopping { kill_at, killed, leader_dead: true };
                 vec![]
             }
             Happening::NoneLeft if leader_dead => {
@@ -176,16 +153,9 @@ impl Supervisor {
             Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
             // What is left may be new: a child that was forked as its parent was killed.
             Happening::Tick if killed => vec![Action::SignalAll(SIGKILL)],
-            Happening::MustStop {
-                grace,
-                kill_at: sooner,
-            } => {
+            Happening::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
-                self.state = State::Stopping {
-                    kill_at,
-                    killed,
-                    leader_dead,
-                };
+                self.state = State::Stopping { kill_at, killed, leader_dead };
                 vec![]
             }
             _ => vec![],
@@ -193,22 +163,14 @@ impl Supervisor {
     }
 
     fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Action> {
-        self.state = State::Stopping {
-            kill_at,
-            killed: true,
-            leader_dead,
-        };
+        self.state = State::Stopping { kill_at, killed: true, leader_dead };
         vec![Action::SignalAll(SIGKILL)]
     }
 
     /// When time alone changes something next.
     pub fn next_tick(&self) -> Option<BootTime> {
         match self.state {
-            State::Stopping {
-                kill_at,
-                killed: false,
-                ..
-            } => Some(kill_at),
+            State::Stopping { kill_at, killed: false, .. } => Some(kill_at),
             _ => None,
         }
     }
@@ -243,10 +205,7 @@ mod tests {
     const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
 
     fn must_stop() -> Happening {
-        Happening::MustStop {
-            grace: Duration::from_secs(1),
-            kill_at: LATE,
-        }
+        Happening::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
     }
 
     fn stopping() -> Supervisor {
@@ -262,10 +221,7 @@ mod tests {
     #[test]
     fn a_signal_is_passed_on_and_nothing_more() {
         let mut supervisor = Supervisor::default();
-        assert_eq!(
-            supervisor.on(Happening::Signalled(SIGTERM), NOW),
-            [Action::SignalGroup(SIGTERM)]
-        );
+        assert_eq!(supervisor.on(Happening::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
         assert_eq!(supervisor.next_tick(), None, "no grace begins");
         assert_eq!(supervisor.on(Happening::LeaderDied, LATE), [Action::Reap]);
         assert_eq!(supervisor.is_over(), Some(false));
@@ -290,32 +246,17 @@ mod tests {
     #[test]
     fn the_lease_cuts_the_grace_short() {
         let mut supervisor = Supervisor::default();
-        supervisor.on(
-            Happening::MustStop {
-                grace: Duration::from_mins(1),
-                kill_at: SOON,
-            },
-            NOW,
-        );
+        supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
         assert_eq!(supervisor.next_tick(), Some(SOON));
         let mut supervisor = Supervisor::default();
-        let at_once = supervisor.on(
-            Happening::MustStop {
-                grace: Duration::from_mins(1),
-                kill_at: NOW,
-            },
-            NOW,
-        );
+        let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
         assert_eq!(at_once.last(), Some(&Action::SignalAll(SIGKILL)));
     }
 
     #[test]
     fn who_asks_again_within_the_grace_kills_at_once() {
         for signal in [SIGTERM, SIGINT] {
-            assert_eq!(
-                stopping().on(Happening::Signalled(signal), NOW),
-                [Action::SignalAll(SIGKILL)]
-            );
+            assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::SignalAll(SIGKILL)]);
         }
     }
 
@@ -323,52 +264,26 @@ mod tests {
     fn the_terminal_goes_to_the_job_that_asks_and_a_stop_stops_zklock() {
         let stopped =
             |signal, terminal| Supervisor::default().on(Happening::Stopped { signal, terminal }, NOW);
-        assert_eq!(
-            stopped(SIGTTIN, Foreground::Ours),
-            [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
-        );
+        assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]);
         assert_eq!(stopped(SIGTTIN, Foreground::Other), [Action::Suspend(SIGTTIN)]);
         assert_eq!(stopped(SIGTSTP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
         assert_eq!(stopped(SIGSTOP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
-        assert_eq!(
-            stopped(SIGSTOP, Foreground::Other),
-            [],
-            "somebody stopped the job alone"
-        );
+        assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "somebody stopped the job alone");
     }
 
     #[test]
     fn a_suspended_job_is_continued_once() {
         let mut supervisor = Supervisor::default();
-        supervisor.on(
-            Happening::Stopped {
-                signal: SIGTSTP,
-                terminal: Foreground::Job,
-            },
-            NOW,
-        );
-        assert_eq!(
-            supervisor.on(Happening::Signalled(SIGCONT), NOW),
-            [Action::Resume]
-        );
-        assert_eq!(
-            supervisor.on(Happening::Signalled(SIGCONT), NOW),
-            [Action::SignalGroup(SIGCONT)]
-        );
+        supervisor.on(Happening::Stopped { signal: SIGTSTP, terminal: Foreground::Job }, NOW);
+        assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
+        assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
     }
 
     fn happening() -> impl Strategy<Value = Happening> {
-        let terminal = prop_oneof![
-            Just(Foreground::Job),
-            Just(Foreground::Ours),
-            Just(Foreground::Other)
-        ];
+        let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
         prop_oneof![
             prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(Happening::Signalled),
-            (
-                prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]),
-                terminal
-            )
+            (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
                 .prop_map(|(signal, terminal)| Happening::Stopped { signal, terminal }),
             Just(Happening::LeaderDied),
             Just(Happening::NoneLeft),

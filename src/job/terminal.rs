@@ -24,10 +24,7 @@ impl Terminal {
     pub fn open() -> Self {
         // Setting the foreground from the background is answered with SIGTTOU unless it is blocked.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
-        Self {
-            tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(),
-            own_group: getpgrp(),
-        }
+        Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group: getpgrp() }
     }
 
     /// Whether the job should begin in the foreground. Yes where zklock alone is what the user started: it

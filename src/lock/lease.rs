@@ -9,7 +9,7 @@ use crate::clock::BootTime;
 
 /// Counted from the confirmation this many before the newest: a write forwarded by a follower doesn't touch
 /// the session at the leader, and only this one is certain to be covered by a touch.
-const BACK: usize = 3;
+const BACK: usize = if cfg!(feature = "broken-lease-newest") { 0 } else { 3 };
 
 /// What KILL may take until the last process of a job is reaped.
 const REAPING: Duration = Duration::from_millis(200);
@@ -17,7 +17,7 @@ const REAPING: Duration = Duration::from_millis(200);
 /// The promise of one session, renewed by confirmations.
 ///
 /// A *confirmation* is an answered quorum write of the session, dated by the time just before it was sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
     timeout: Duration,
     began: BootTime,
@@ -29,12 +29,7 @@ impl Lease {
     /// The lease of a fresh session: `began` is just before its connect request was sent, `timeout` what the
     /// server granted.
     pub fn new(began: BootTime, timeout: Duration) -> Self {
-        Self {
-            timeout,
-            began,
-            confirmed: VecDeque::with_capacity(BACK + 1),
-            over: false,
-        }
+        Self { timeout, began, confirmed: VecDeque::with_capacity(BACK + 1), over: false }
     }
 
     /// Takes in a confirmation sent at `sent` whose answer arrived `now`. `false` if the lease had run out
@@ -62,7 +57,11 @@ impl Lease {
             Some(&oldest) if self.confirmed.len() > BACK => oldest,
             _ => self.began,
         };
-        counted_from + self.timeout
+        if cfg!(feature = "broken-lease-off") {
+            BootTime::from_nanos(u64::MAX)
+        } else {
+            counted_from + self.timeout
+        }
     }
 
     /// When a stop has to begin so that the job is gone by the end. At most a sixth of the timeout goes to it,
@@ -126,11 +125,7 @@ mod tests {
         }
         assert_eq!(lease.end(), at(95 + 15));
         assert_eq!(lease.last_confirmed(), at(95));
-        assert_eq!(
-            lease.stop_at(Duration::from_mins(1)),
-            at(95 + 10),
-            "a third of the timeout of silence"
-        );
+        assert_eq!(lease.stop_at(Duration::from_mins(1)), at(95 + 10), "a third of the timeout of silence");
         assert_eq!(lease.stop_at(Duration::from_millis(800)), at(95 + 14));
         assert_eq!(lease.kill_at(), lease.end().before(REAPING));
     }
@@ -139,14 +134,8 @@ mod tests {
     fn a_lease_that_ran_out_is_never_renewed() {
         let mut lease = Lease::new(at(0), T);
         assert!(!lease.is_over(at(29)));
-        assert!(
-            !lease.confirm(at(29), at(30)),
-            "answered at the very end: too late"
-        );
-        assert!(
-            lease.is_over(at(1)),
-            "and a clock that is read late changes nothing"
-        );
+        assert!(!lease.confirm(at(29), at(30)), "answered at the very end: too late");
+        assert!(lease.is_over(at(1)), "and a clock that is read late changes nothing");
         assert!(!lease.confirm(at(31), at(31)));
     }
 

@@ -66,15 +66,8 @@ impl<'a> Name<'a> {
     /// Understands `text`; `None` if it follows no known pattern and so isn't a contender.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (stem, sequence) = split_sequence(text)?;
-        let (family, mode) = curator(stem)
-            .or_else(|| curator_rw(stem))
-            .or_else(|| kazoo(stem))?;
-        Some(Self {
-            text,
-            family,
-            mode,
-            sequence,
-        })
+        let (family, mode) = curator(stem).or_else(|| curator_rw(stem)).or_else(|| kazoo(stem))?;
+        Some(Self { text, family, mode, sequence })
     }
 
     /// Whether this is the node that was created with `prefix`.
@@ -153,11 +146,7 @@ fn is_hex(text: &str) -> bool {
 
 /// A count of slots as we write it: no sign, no leading zero, at least one.
 fn slots(digits: &str) -> Option<u32> {
-    if digits.starts_with(['0', '+']) {
-        None
-    } else {
-        digits.parse().ok()
-    }
+    if digits.starts_with(['0', '+']) { None } else { digits.parse().ok() }
 }
 
 #[cfg(test)]
@@ -182,27 +171,15 @@ mod tests {
             ("lock-0000000000".to_owned(), (Curator, Exclusive, 0)),
             ("read-lock-0000000003".to_owned(), (Curator, Shared, 3)),
             (format!("_c_{UUID}-read-lock-0000000008"), (Curator, Shared, 8)),
-            (
-                format!("_c_{UUID}-slots12-lock-0000000009"),
-                (Curator, Slots(12), 9),
-            ),
+            (format!("_c_{UUID}-slots12-lock-0000000009"), (Curator, Slots(12), 9)),
             (format!("_c_{UUID}-__READ__0000000001"), (CuratorRw, Shared, 1)),
             (format!("_c_{UUID}-__WRIT__0000000002"), (CuratorRw, Exclusive, 2)),
             (format!("{HEX}__lock__0000000004"), (Kazoo, Exclusive, 4)),
             (format!("{HEX}__rlock__0000000005"), (Kazoo, Shared, 5)),
-            (
-                format!("_c_{UUID}-lock-2147483647"),
-                (Curator, Exclusive, i32::MAX),
-            ),
+            (format!("_c_{UUID}-lock-2147483647"), (Curator, Exclusive, i32::MAX)),
             (format!("_c_{UUID}-lock--000000005"), (Curator, Exclusive, -5)),
-            (
-                format!("_c_{UUID}-lock--999999999"),
-                (Curator, Exclusive, -999_999_999),
-            ),
-            (
-                format!("_c_{UUID}-lock--2147483648"),
-                (Curator, Exclusive, i32::MIN),
-            ),
+            (format!("_c_{UUID}-lock--999999999"), (Curator, Exclusive, -999_999_999)),
+            (format!("_c_{UUID}-lock--2147483648"), (Curator, Exclusive, i32::MIN)),
             (format!("{HEX}__lock__-2147483648"), (Kazoo, Exclusive, i32::MIN)),
         ] {
             assert_eq!(parsed(&text), Some(expected), "{text}");

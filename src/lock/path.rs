@@ -106,14 +106,7 @@ mod tests {
 
     #[test]
     fn ordinary_paths_are_taken_as_they_are() {
-        for path in [
-            "/a",
-            "/locks/job",
-            "/locks/.job",
-            "/a b/ü",
-            "/...",
-            "/zookeeperish",
-        ] {
+        for path in ["/a", "/locks/job", "/locks/.job", "/a b/ü", "/...", "/zookeeperish"] {
             assert_eq!(parse(path).map(|p| p.to_string()), Ok(path.to_owned()));
         }
     }
@@ -138,10 +131,7 @@ mod tests {
         ] {
             assert_eq!(parse(path), Err(reason), "{path:?}");
         }
-        assert_eq!(
-            LockPath::parse(OsStr::from_bytes(b"/a\xff")),
-            Err(BadPath::NotUtf8)
-        );
+        assert_eq!(LockPath::parse(OsStr::from_bytes(b"/a\xff")), Err(BadPath::NotUtf8));
     }
 
     proptest! {

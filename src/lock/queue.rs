@@ -86,16 +86,10 @@ pub fn decide(children: &[String], own: &str) -> Decision {
     if let Some(refusal) = refusal(&queue, &me) {
         return Decision::Refuse(refusal);
     }
-    let ahead = queue
-        .iter()
-        .take_while(|name| name.sequence < me.sequence)
-        .count();
+    let ahead = queue.iter().take_while(|name| name.sequence < me.sequence).count();
     match ahead.checked_sub(1).and_then(|nearest| queue.get(nearest)) {
         None => Decision::Hold,
-        Some(predecessor) => Decision::Wait {
-            predecessor: predecessor.text.to_owned(),
-            ahead,
-        },
+        Some(predecessor) => Decision::Wait { predecessor: predecessor.text.to_owned(), ahead },
     }
 }
 
@@ -107,37 +101,19 @@ pub fn holder(children: &[String]) -> Option<&str> {
 
 fn refusal(sorted: &[Name<'_>], me: &Name<'_>) -> Option<Refusal> {
     if let Some(stranger) = sorted.iter().find(|name| name.family != me.family) {
-        return Some(Refusal::OtherFamily {
-            node: stranger.text.to_owned(),
-            family: stranger.family,
-        });
+        return Some(Refusal::OtherFamily { node: stranger.text.to_owned(), family: stranger.family });
     }
-    if let Some(worn) = sorted
-        .iter()
-        .find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence))
-    {
-        return Some(Refusal::CounterEnd {
-            node: worn.text.to_owned(),
-        });
+    if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
+        return Some(Refusal::CounterEnd { node: worn.text.to_owned() });
     }
-    if let Some([one, other]) = sorted
-        .array_windows()
-        .find(|[one, other]| one.sequence == other.sequence)
-    {
-        return Some(Refusal::Tie {
-            one: one.text.to_owned(),
-            other: other.text.to_owned(),
-        });
+    if let Some([one, other]) = sorted.array_windows().find(|[one, other]| one.sequence == other.sequence) {
+        return Some(Refusal::Tie { one: one.text.to_owned(), other: other.text.to_owned() });
     }
     // A semaphore admits several at once, so that being behind one of its contenders proves nothing to us.
     let ahead = sorted.iter().take_while(|name| name.sequence < me.sequence);
     ahead
         .filter(|name| matches!(name.mode, Mode::Slots(slots) if slots != 1))
-        .map(|name| Refusal::OtherKind {
-            node: name.text.to_owned(),
-            theirs: name.mode,
-            ours: me.mode,
-        })
+        .map(|name| Refusal::OtherKind { node: name.text.to_owned(), theirs: name.mode, ours: me.mode })
         .next()
 }
 
@@ -161,25 +137,13 @@ mod tests {
     fn the_number_decides_and_not_the_uuid() {
         let children = queue(&[(1, 7), (9, 3)]);
         assert_eq!(decide(&children, &node(9, 3)), Decision::Hold);
-        assert_eq!(
-            decide(&children, &node(1, 7)),
-            Decision::Wait {
-                predecessor: node(9, 3),
-                ahead: 1
-            }
-        );
+        assert_eq!(decide(&children, &node(1, 7)), Decision::Wait { predecessor: node(9, 3), ahead: 1 });
     }
 
     #[test]
     fn only_the_nearest_is_watched() {
         let children = queue(&[(1, 1), (2, 2), (3, 3)]);
-        assert_eq!(
-            decide(&children, &node(3, 3)),
-            Decision::Wait {
-                predecessor: node(2, 2),
-                ahead: 2
-            }
-        );
+        assert_eq!(decide(&children, &node(3, 3)), Decision::Wait { predecessor: node(2, 2), ahead: 2 });
     }
 
     #[test]
@@ -191,11 +155,7 @@ mod tests {
     #[test]
     fn strangers_are_ignored() {
         let mut children = queue(&[(1, 5)]);
-        children.extend([
-            "leases".to_owned(),
-            "-0000000001".to_owned(),
-            "config-0000000001".to_owned(),
-        ]);
+        children.extend(["leases".to_owned(), "-0000000001".to_owned(), "config-0000000001".to_owned()]);
         assert_eq!(decide(&children, &node(1, 5)), Decision::Hold);
     }
 
@@ -204,21 +164,9 @@ mod tests {
         let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000009".to_owned();
         let own = node(1, 5);
         let with = |other: String| decide(&[own.clone(), other], &own);
-        assert!(matches!(
-            with(kazoo),
-            Decision::Refuse(Refusal::OtherFamily {
-                family: Family::Kazoo,
-                ..
-            })
-        ));
-        assert!(matches!(
-            with(node(2, -5)),
-            Decision::Refuse(Refusal::CounterEnd { .. })
-        ));
-        assert!(matches!(
-            with(node(2, i32::MAX)),
-            Decision::Refuse(Refusal::CounterEnd { .. })
-        ));
+        assert!(matches!(with(kazoo), Decision::Refuse(Refusal::OtherFamily { family: Family::Kazoo, .. })));
+        assert!(matches!(with(node(2, -5)), Decision::Refuse(Refusal::CounterEnd { .. })));
+        assert!(matches!(with(node(2, i32::MAX)), Decision::Refuse(Refusal::CounterEnd { .. })));
         assert!(matches!(with(node(2, 5)), Decision::Refuse(Refusal::Tie { .. })));
         assert!(matches!(
             with("slots2-lock-0000000001".to_owned()),
@@ -229,17 +177,11 @@ mod tests {
     #[test]
     fn a_semaphore_behind_us_and_a_reader_ahead_are_no_trouble() {
         let own = node(1, 5);
-        assert_eq!(
-            decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own),
-            Decision::Hold
-        );
+        assert_eq!(decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own), Decision::Hold);
         let reader = "read-lock-0000000004".to_owned();
         assert_eq!(
             decide(&[own.clone(), reader.clone()], &own),
-            Decision::Wait {
-                predecessor: reader,
-                ahead: 1
-            }
+            Decision::Wait { predecessor: reader, ahead: 1 }
         );
     }
 

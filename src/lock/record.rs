@@ -29,23 +29,31 @@ pub struct Record {
     pub mode: String,
     /// How many may hold at once.
     pub slots: u32,
+    /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_by: Option<String>,
+}
+
+/// What Curator's clients write into a node whose owner should give up (`Revoker`).
+const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
+
+/// Whether a node's data asks its owner to give up, and who asks if that is said.
+pub fn revocation(data: &[u8]) -> Option<Option<String>> {
+    if data == CURATOR_REVOKES {
+        return Some(None);
+    }
+    Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
 }
 
 impl Record {
     /// Describes this process, which is about to contend in `mode` for `program`.
     pub fn of_this_process(program: &Path, label: Option<String>, mode: Mode) -> Self {
         let uid = nix::unistd::Uid::current();
-        let user = nix::unistd::User::from_uid(uid)
-            .ok()
-            .flatten()
-            .map_or_else(|| uid.to_string(), |user| user.name);
+        let user =
+            nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
         let host = nix::unistd::gethostname()
             .map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned());
-        let program = program
-            .file_name()
-            .unwrap_or(program.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+        let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
         let (mode, slots) = match mode {
             Mode::Exclusive => ("exclusive", 1),
             Mode::Shared => ("shared", 1),
@@ -60,6 +68,7 @@ impl Record {
             label,
             mode: mode.to_owned(),
             slots,
+            revoked_by: None,
         }
     }
 
@@ -86,11 +95,7 @@ impl fmt::Display for Record {
 /// The text without control characters, and cut to a length that fits a line.
 pub fn printable(text: &str) -> String {
     const LONGEST: usize = 80;
-    let mut shown: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if is_shown(c) { c } else { '?' })
-        .collect();
+    let mut shown: String = text.chars().take(LONGEST).map(|c| if is_shown(c) { c } else { '?' }).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push('…');
     }
@@ -113,11 +118,7 @@ mod tests {
         Record {
             host: "host-a".to_owned(),
             pid: 42,
-            ..Record::of_this_process(
-                Path::new("/usr/bin/rsync"),
-                label.map(str::to_owned),
-                Mode::Exclusive,
-            )
+            ..Record::of_this_process(Path::new("/usr/bin/rsync"), label.map(str::to_owned), Mode::Exclusive)
         }
     }
 
@@ -138,10 +139,7 @@ mod tests {
 
     #[test]
     fn another_contenders_bytes_never_steer_our_terminal() {
-        assert_eq!(
-            record(Some("a\x1b[2Jb\u{202e}c")).to_string(),
-            "host-a:42 (a?[2Jb?c)"
-        );
+        assert_eq!(record(Some("a\x1b[2Jb\u{202e}c")).to_string(), "host-a:42 (a?[2Jb?c)");
         assert_eq!(printable(&"x".repeat(200)).chars().count(), 81);
     }
 
@@ -152,6 +150,15 @@ mod tests {
         assert!(Record::from_bytes(later).is_some());
         assert_eq!(Record::from_bytes(b"10.0.0.1"), None);
         assert_eq!(Record::from_bytes(b""), None);
+    }
+
+    #[test]
+    fn a_mark_asks_the_owner_to_give_up() {
+        let marked = Record { revoked_by: Some("host-b:7".to_owned()), ..record(None) };
+        assert_eq!(revocation(&marked.to_bytes()), Some(Some("host-b:7".to_owned())));
+        assert_eq!(revocation(b"__REVOKE__"), Some(None));
+        assert_eq!(revocation(&record(None).to_bytes()), None);
+        assert_eq!(revocation(b"10.0.0.1"), None);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use super::lease::Lease;
 use crate::clock::BootTime;
 
 /// A lease, and the rhythm that keeps it alive.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Renewal {
     /// What the confirmations add up to.
     pub lease: Lease,
@@ -12,7 +12,7 @@ pub struct Renewal {
     connected: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Next {
     /// There is no node of ours to confirm yet.
     NotYet,
@@ -25,11 +25,7 @@ enum Next {
 impl Renewal {
     /// For a session that is connected and has no node yet.
     pub fn new(lease: Lease) -> Self {
-        Self {
-            lease,
-            next: Next::NotYet,
-            connected: true,
-        }
+        Self { lease, next: Next::NotYet, connected: true }
     }
 
     /// Our first node is there. If its creation was answered, that is the first confirmation; if the answer

@@ -29,10 +29,7 @@ impl Set {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
         Self {
-            contenders: entries
-                .into_iter()
-                .map(|entry| Contender::new(entry, session))
-                .collect(),
+            contenders: entries.into_iter().map(|entry| Contender::new(entry, session)).collect(),
             held: 0,
         }
     }
@@ -83,9 +80,7 @@ impl Set {
 
     /// Every lock with our node there, in the order they are taken.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &OwnNode)> {
-        self.contenders
-            .iter()
-            .filter_map(|contender| Some((contender.path(), contender.own()?)))
+        self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
     }
 
     fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
@@ -94,11 +89,7 @@ impl Set {
         };
         let step = act(contender);
         SetStep {
-            requests: step
-                .requests
-                .into_iter()
-                .map(|request| (index, request))
-                .collect(),
+            requests: step.requests.into_iter().map(|request| (index, request)).collect(),
             news: step.news.into_iter().map(|news| (index, news)).collect(),
         }
     }
@@ -108,9 +99,8 @@ impl Set {
 mod tests {
     use std::ffi::OsStr;
 
-    use uuid::Uuid;
-
     use super::*;
+    use crate::lock::contender::Ids;
     use crate::zk::Created;
 
     fn set(paths: &[&str]) -> Set {
@@ -118,7 +108,7 @@ mod tests {
             path: LockPath::parse(OsStr::new(path)).unwrap(),
             data: vec![],
             nonblock: false,
-            new_id: Uuid::new_v4,
+            ids: Ids::Random,
         };
         Set::new(paths.iter().map(entry).collect(), 7)
     }
@@ -130,13 +120,7 @@ mod tests {
             _ => None,
         });
         let name = format!("{}0000000001", prefix.unwrap());
-        set.take(
-            index,
-            Reply::Created(Ok(Created {
-                name: name.clone(),
-                czxid: 1,
-            })),
-        );
+        set.take(index, Reply::Created(Ok(Created { name: name.clone(), czxid: 1 })));
         set.take(index, Reply::Listed(Ok(vec![name])))
     }
 

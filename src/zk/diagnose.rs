@@ -70,10 +70,7 @@ pub(super) fn all(hosts: &Hosts) -> Vec<Diagnosis> {
     let mut all: Vec<_> = hosts
         .servers
         .iter()
-        .map(|server| Diagnosis {
-            server: server.clone(),
-            finding: Finding::TimedOut,
-        })
+        .map(|server| Diagnosis { server: server.clone(), finding: Finding::TimedOut })
         .collect();
     // A little longer than each is given, so that all of them can report.
     let end = deadline + PATIENCE / 5;
@@ -102,11 +99,7 @@ fn ask(server: &Server, deadline: Instant) -> Finding {
 /// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other
 /// kinds of servers may wait for the end of a line, or of a request: they get it if nothing comes by half-time.
 fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
-    let left = || {
-        deadline
-            .saturating_duration_since(Instant::now())
-            .max(Duration::from_millis(1))
-    };
+    let left = || deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     let mut stream = TcpStream::connect_timeout(address, left())?;
     stream.write_all(b"srvr")?;
     let mut said = [0; 256];
@@ -156,10 +149,7 @@ mod tests {
     fn answers_are_told_apart() {
         assert_eq!(judge(b""), Finding::ClosedWithoutAnswer);
         assert_eq!(judge(b"Zookeeper version: 3.8.0"), Finding::Serving);
-        assert_eq!(
-            judge(b"srvr is not executed because it is not in the whitelist.\n"),
-            Finding::Serving
-        );
+        assert_eq!(judge(b"srvr is not executed because it is not in the whitelist.\n"), Finding::Serving);
         assert_eq!(
             judge(b"This ZooKeeper instance is not currently serving requests\n"),
             Finding::NotServing

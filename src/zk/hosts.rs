@@ -65,10 +65,8 @@ impl Hosts {
                 Some(chroot.map_err(|why| BadHosts::Chroot(path.to_owned(), why))?)
             }
         };
-        let servers = servers
-            .split(',')
-            .map(|server| Server::parse(server.trim()))
-            .collect::<Result<_, _>>()?;
+        let servers =
+            servers.split(',').map(|server| Server::parse(server.trim())).collect::<Result<_, _>>()?;
         Ok(Self { servers, chroot })
     }
 }
@@ -77,9 +75,7 @@ impl Server {
     fn parse(text: &str) -> Result<Self, BadHosts> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
-                let (host, port) = rest
-                    .split_once(']')
-                    .ok_or_else(|| BadHosts::NotIpv6(text.to_owned()))?;
+                let (host, port) = rest.split_once(']').ok_or_else(|| BadHosts::NotIpv6(text.to_owned()))?;
                 if host.parse::<Ipv6Addr>().is_err() {
                     return Err(BadHosts::NotIpv6(text.to_owned()));
                 }
@@ -95,10 +91,7 @@ impl Server {
         if host.is_empty() {
             return Err(BadHosts::EmptyHost);
         }
-        if !host
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%'))
-        {
+        if !host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%')) {
             return Err(BadHosts::HostName(host.to_owned()));
         }
         let port = match port {
@@ -108,10 +101,7 @@ impl Server {
                 _ => return Err(BadHosts::Port(port.to_owned())),
             },
         };
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-        })
+        Ok(Self { host: host.to_owned(), port })
     }
 }
 
@@ -149,11 +139,7 @@ mod tests {
             ("127.0.0.1:2181/", "127.0.0.1:2181"),
             ("[::1]:2182,[fe80::1]", "[::1]:2182,[fe80::1]:2181"),
         ] {
-            assert_eq!(
-                Hosts::parse(text).map(|hosts| hosts.to_string()),
-                Ok(whole.to_owned()),
-                "{text}"
-            );
+            assert_eq!(Hosts::parse(text).map(|hosts| hosts.to_string()), Ok(whole.to_owned()), "{text}");
         }
     }
 
@@ -171,10 +157,7 @@ mod tests {
             ("[::1]2181", BadHosts::NotIpv6("[::1]2181".to_owned())),
             ("[::1", BadHosts::NotIpv6("[::1".to_owned())),
             ("z k", BadHosts::HostName("z k".to_owned())),
-            (
-                "zk/app/",
-                BadHosts::Chroot("/app/".to_owned(), BadPath::TrailingSlash),
-            ),
+            ("zk/app/", BadHosts::Chroot("/app/".to_owned(), BadPath::TrailingSlash)),
         ] {
             assert_eq!(Hosts::parse(text), Err(reason), "{text}");
         }

@@ -57,7 +57,7 @@ pub enum SessionChange {
 }
 
 /// Something to ask of the ensemble. Requests on a session are carried out in the order they are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Create an ephemeral sequential node `parent/prefix…`.
     Create {
@@ -83,7 +83,7 @@ pub enum Request {
 }
 
 /// An answer, or a watch that fired.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// To [`Request::Create`].
     Created(Result<Created, Failure>),
@@ -102,7 +102,7 @@ pub enum Reply {
 }
 
 /// A node that was just created.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Created {
     /// Its name, the number included.
     pub name: String,
@@ -111,7 +111,7 @@ pub struct Created {
 }
 
 /// A node that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node {
     /// Its data; empty if its ACL keeps it from us.
     pub data: Vec<u8>,
@@ -122,7 +122,7 @@ pub struct Node {
 }
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum Failure {
     /// The connection went before the answer came: it may have been carried out or not.
     #[error("the connection was lost before the answer came")]

@@ -125,19 +125,12 @@ fn watch(client: &Client, path: String) -> Task<'_, Answer> {
             },
             Err(error) => (Err(error.into()), None),
         };
-        Answer {
-            reply: Reply::Read(path, node),
-            watch,
-        }
+        Answer { reply: Reply::Read(path, node), watch }
     })
 }
 
 fn node(data: Vec<u8>, stat: &Stat) -> Node {
-    Node {
-        data,
-        owner: stat.ephemeral_owner,
-        czxid: stat.czxid,
-    }
+    Node { data, owner: stat.ephemeral_owner, czxid: stat.czxid }
 }
 
 /// Waits for a watch to fire. `None` is the end of the session, which is told elsewhere.
@@ -153,9 +146,7 @@ async fn make_parents(client: &Client, path: &str) -> Result<(), Failure> {
         let container = CreateMode::Container.with_acls(Acls::anyone_all());
         let made = match client.mkdir(path, &container).await {
             Err(Error::Unimplemented) => {
-                client
-                    .mkdir(path, &CreateMode::Persistent.with_acls(Acls::anyone_all()))
-                    .await
+                client.mkdir(path, &CreateMode::Persistent.with_acls(Acls::anyone_all())).await
             }
             made => made,
         };
@@ -170,20 +161,19 @@ async fn make_parents(client: &Client, path: &str) -> Result<(), Failure> {
 /// are answered by a partitioned follower, and `sync` by an isolated leader.
 fn confirm<'a>(client: &'a Client, paths: &[String]) -> Task<'a, Answer> {
     let sent = BootTime::now();
+    if let (true, Some(path)) = (cfg!(feature = "broken-lease-sync"), paths.first()) {
+        let sync = sync(client, path);
+        return Box::pin(async move { Reply::Confirmed(sent, sync.await).into() });
+    }
     let mut multi = client.new_multi_writer();
     for path in paths {
         if let Err(error) = multi.add_check_version(path, -1) {
-            return Box::pin(std::future::ready(
-                Reply::Confirmed(sent, Err(error.into())).into(),
-            ));
+            return Box::pin(std::future::ready(Reply::Confirmed(sent, Err(error.into())).into()));
         }
     }
     let commit = multi.commit();
     Box::pin(async move {
-        let result = commit
-            .await
-            .map(drop)
-            .map_err(|error| Failure::from(Error::from(error)));
+        let result = commit.await.map(drop).map_err(|error| Failure::from(Error::from(error)));
         Reply::Confirmed(sent, result).into()
     })
 }

@@ -49,11 +49,7 @@ impl Session {
         let thread = thread::Builder::new()
             .name("session".to_owned())
             .spawn(move || carry(&settings, inbox, &outlet))?;
-        Ok(Self {
-            key,
-            commands,
-            _thread: thread,
-        })
+        Ok(Self { key, commands, _thread: thread })
     }
 
     /// Tells this session's events from another's.

@@ -104,9 +104,7 @@ impl Case {
     /// Somebody who holds the lock: returns when the command runs. End it with a signal or by dropping it.
     #[track_caller]
     pub(crate) fn holder(&self) -> Running {
-        let holder = self
-            .lock(&[], ["sh", "-c", "echo holding; exec sleep 60"])
-            .spawn();
+        let holder = self.lock(&[], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
         holder.wait_for_stdout("holding", SOON);
         holder
     }

@@ -27,10 +27,8 @@ impl Observer {
             return;
         }
         let left = self.children(path);
-        let described: Vec<_> = left
-            .iter()
-            .map(|name| format!("{name} {:?}", self.data(&format!("{path}/{name}"))))
-            .collect();
+        let described: Vec<_> =
+            left.iter().map(|name| format!("{name} {:?}", self.data(&format!("{path}/{name}")))).collect();
         panic!("left behind at {path}: {described:#?}");
     }
 }

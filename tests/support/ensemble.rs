@@ -73,11 +73,7 @@ impl Ensemble {
 
     /// An ensemble with other settings.
     pub(crate) fn builder() -> EnsembleBuilder {
-        EnsembleBuilder {
-            member: Server::builder(),
-            init_limit: 20,
-            sync_limit: 5,
-        }
+        EnsembleBuilder { member: Server::builder(), init_limit: 20, sync_limit: 5 }
     }
 
     /// All members, whatever their state.
@@ -98,15 +94,10 @@ impl Ensemble {
 
     /// The members that follow; waits until there is at least one.
     pub(crate) fn followers(&self) -> Vec<&Server> {
-        wait_for("followers", SOON, || {
-            Some(self.in_mode("follower")).filter(|found| !found.is_empty())
-        })
+        wait_for("followers", SOON, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
     }
 
     fn in_mode(&self, mode: &str) -> Vec<&Server> {
-        self.members
-            .iter()
-            .filter(|member| member.mode().as_deref() == Some(mode))
-            .collect()
+        self.members.iter().filter(|member| member.mode().as_deref() == Some(mode)).collect()
     }
 }

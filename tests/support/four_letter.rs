@@ -19,8 +19,5 @@ pub(crate) fn ask(port: u16, word: &str) -> Result<String> {
 
 /// What follows `key` on its line of a server's answer.
 pub(crate) fn field<'a>(answer: &'a str, key: &str) -> Option<&'a str> {
-    answer
-        .lines()
-        .find_map(|line| line.strip_prefix(key))
-        .map(str::trim)
+    answer.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }

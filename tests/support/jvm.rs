@@ -67,10 +67,7 @@ impl Jvm {
             .read_line(&mut line)
             .expect("the keeper's answer");
         let pid = line.trim().parse().expect("a process id");
-        Self {
-            keeper,
-            pid: Pid::from_raw(pid),
-        }
+        Self { keeper, pid: Pid::from_raw(pid) }
     }
 
     /// The id of the Java process.
@@ -86,9 +83,7 @@ impl Jvm {
     /// Stops every thread, and returns when all of them stand still.
     pub(crate) fn freeze(&self) {
         kill(self.pid, Signal::SIGSTOP).expect("a running server");
-        wait_until("all threads of the server stopped", SOON, || {
-            threads_stopped(self.pid)
-        });
+        wait_until("all threads of the server stopped", SOON, || threads_stopped(self.pid));
     }
 
     /// Lets a frozen server go on.
@@ -121,10 +116,8 @@ fn threads_stopped(pid: Pid) -> bool {
 }
 
 fn java() -> PathBuf {
-    env::var_os("JAVA_HOME").map_or_else(
-        || PathBuf::from("java"),
-        |home| PathBuf::from(home).join("bin/java"),
-    )
+    env::var_os("JAVA_HOME")
+        .map_or_else(|| PathBuf::from("java"), |home| PathBuf::from(home).join("bin/java"))
 }
 
 /// An unpacked release named by `ZOOKEEPER_HOME`, else what Debian's package `zookeeper` installs.

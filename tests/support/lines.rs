@@ -22,10 +22,7 @@ struct Seen {
 impl Lines {
     /// Reads `source` until it ends.
     pub(crate) fn read(name: &'static str, source: impl Read + Send + 'static) -> Self {
-        let lines = Self {
-            name,
-            seen: Arc::default(),
-        };
+        let lines = Self { name, seen: Arc::default() };
         let writer = lines.clone();
         thread::spawn(move || {
             let mut source = BufReader::new(source);
@@ -62,11 +59,7 @@ impl Lines {
             all.lines().find(|line| line.contains(text)).map(str::to_owned)
         });
         found.unwrap_or_else(|| {
-            panic!(
-                "no line with {text:?} within {within:?}; {}:\n{}",
-                self.name,
-                self.text()
-            )
+            panic!("no line with {text:?} within {within:?}; {}:\n{}", self.name, self.text())
         })
     }
 

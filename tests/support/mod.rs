@@ -3,10 +3,7 @@
 //! Start with [`Case`]; it gives a lock path of its own on a server that all tests share, and looks at the
 //! end that no lock node and no process was left behind. A test that harms its server starts its own
 //! [`Server`] or [`Ensemble`], and declares it *before* the case, so that it is dropped after it.
-#![allow(
-    dead_code,
-    reason = "a helper may be there before the first test that uses it"
-)]
+#![allow(dead_code, reason = "a helper may be there before the first test that uses it")]
 
 mod case;
 mod contenders;
@@ -33,10 +30,7 @@ mod zklock;
 #[cfg(test)]
 mod selftest;
 
-#[allow(
-    unused_imports,
-    reason = "the harness in one list, also what no test uses yet"
-)]
+#[allow(unused_imports, reason = "the harness in one list, also what no test uses yet")]
 pub(crate) use {
     case::Case,
     ensemble::{Ensemble, EnsembleBuilder},

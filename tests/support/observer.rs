@@ -24,11 +24,7 @@ impl Observer {
 
     /// An observer whose session times out, for ephemeral nodes that are to vanish.
     pub(crate) fn with_session(hosts: &str, session: Duration) -> Self {
-        Self {
-            hosts: hosts.to_owned(),
-            session,
-            client: Mutex::new(None),
-        }
+        Self { hosts: hosts.to_owned(), session, client: Mutex::new(None) }
     }
 
     /// The children, in the order of the sequence numbers at the end of their names; none without the node.
@@ -73,9 +69,7 @@ impl Observer {
         acl: Vec<Acl>,
     ) -> ZkResult<String> {
         let (path, data) = (path.to_owned(), data.as_bytes().to_vec());
-        self.call("create", move |client| {
-            client.create(&path, data.clone(), acl.clone(), mode)
-        })
+        self.call("create", move |client| client.create(&path, data.clone(), acl.clone(), mode))
     }
 
     /// Makes a persistent node and its parents, as far as they are missing.
@@ -92,10 +86,8 @@ impl Observer {
     /// Writes to a node, which must be there.
     pub(crate) fn set_data(&self, path: &str, data: &str) {
         let (node, data) = (path.to_owned(), data.as_bytes().to_vec());
-        self.call("set_data", move |client| {
-            client.set_data(&node, data.clone(), None)
-        })
-        .unwrap_or_else(|error| panic!("observer could not write {path}: {error}"));
+        self.call("set_data", move |client| client.set_data(&node, data.clone(), None))
+            .unwrap_or_else(|error| panic!("observer could not write {path}: {error}"));
     }
 
     /// Deletes a node, which must be there.

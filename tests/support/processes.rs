@@ -19,9 +19,7 @@ pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
         .filter(|pid: &i32| {
             // A process may end while we look at it.
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment
-                .split(|byte| *byte == 0)
-                .any(|variable| variable == wanted.as_bytes())
+            environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         })
         .map(|pid| (Pid::from_raw(pid), command_line(pid)))
         .collect()
@@ -31,11 +29,7 @@ pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
 #[track_caller]
 pub(crate) fn assert_no_processes(marker: &str, within: Duration) {
     let gone = try_for(within, || surely_none(marker).then_some(()));
-    assert!(
-        gone.is_some(),
-        "processes left behind: {:#?}",
-        processes_of(marker)
-    );
+    assert!(gone.is_some(), "processes left behind: {:#?}", processes_of(marker));
 }
 
 /// Kills every process of `marker`: the last resort of a test that fails.

@@ -33,12 +33,7 @@ impl Server {
     /// A server whose configuration is in `dir`; it is not ready yet.
     pub(super) fn launched(dir: TempDir, port: u16, java_options: Vec<String>) -> Self {
         let jvm = Jvm::start(dir.path(), &java_options);
-        Self {
-            jvm: Mutex::new(Some(jvm)),
-            dir,
-            port,
-            java_options,
-        }
+        Self { jvm: Mutex::new(Some(jvm)), dir, port, java_options }
     }
 
     /// A server with other settings.
@@ -133,9 +128,7 @@ impl Server {
     /// The server on our port could be somebody else's: ours names our directory.
     fn is_ready(&self) -> bool {
         let ours = self.dir.path().display().to_string();
-        self.try_four_letter("conf")
-            .is_ok_and(|conf| conf.contains(&ours))
-            && self.mode().is_some()
+        self.try_four_letter("conf").is_ok_and(|conf| conf.contains(&ours)) && self.mode().is_some()
     }
 
     fn jvm(&self) -> MutexGuard<'_, Option<Jvm>> {

@@ -16,13 +16,7 @@ pub(crate) struct ServerBuilder {
 
 impl ServerBuilder {
     pub(super) fn new() -> Self {
-        Self {
-            tick_ms: 200,
-            port: None,
-            lines: Vec::new(),
-            java_options: Vec::new(),
-            id: None,
-        }
+        Self { tick_ms: 200, port: None, lines: Vec::new(), java_options: Vec::new(), id: None }
     }
 
     /// The unit of the server's time: it grants sessions of 2 ticks at least. Default 200 ms.
@@ -72,10 +66,8 @@ impl ServerBuilder {
 
     /// Starts the server without waiting for it.
     pub(crate) fn launch(self) -> Server {
-        let dir = tempfile::Builder::new()
-            .prefix("zklock-server-")
-            .tempdir()
-            .expect("a directory for the server");
+        let dir =
+            tempfile::Builder::new().prefix("zklock-server-").tempdir().expect("a directory for the server");
         let port = self.port.unwrap_or_else(ports::free);
         let data = dir.path().join("data");
         fs::create_dir(&data).expect("the data directory");

@@ -28,9 +28,7 @@ impl Shell {
             .env("zklock", env!("CARGO_BIN_EXE_zklock"))
             .env("ZKLOCK_ZOOKEEPER", hosts)
             .env(MARKER, marker);
-        let mut shell = Self {
-            terminal: Terminal::spawn(command),
-        };
+        let mut shell = Self { terminal: Terminal::spawn(command) };
         shell.terminal.expect(PROMPT, within);
         shell
     }

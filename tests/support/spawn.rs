@@ -15,7 +15,5 @@ pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
 #[track_caller]
 pub(crate) fn spawn(command: &mut Command) -> Child {
     let _guard = one_at_a_time();
-    command
-        .spawn()
-        .unwrap_or_else(|error| panic!("failed to start {command:?}: {error}"))
+    command.spawn().unwrap_or_else(|error| panic!("failed to start {command:?}: {error}"))
 }

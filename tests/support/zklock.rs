@@ -69,8 +69,7 @@ impl Zklock {
 
     /// A variable in the environment.
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.envs
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.envs.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -103,10 +102,7 @@ impl Zklock {
     pub(crate) fn spawn(self) -> Running {
         // Away from the terminal of the tests, which it must not take over.
         let mut command = self.command(&["setsid"]);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(spawn(&mut command), self.input)
     }
 

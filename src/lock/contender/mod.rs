@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::name::{Name, exclusive_prefix};
 use super::path::LockPath;
 use super::queue::{self, Decision, Refusal};
+use super::record;
 use crate::zk::{Created, Failure, Node, Reply, Request};
 
 /// How often the parents may vanish between making them and using them: a container that is empty for a
@@ -16,7 +17,7 @@ use crate::zk::{Created, Failure, Node, Reply, Request};
 const MOST_ENTRIES: u32 = 10;
 
 /// What a contender needs to know of itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The lock.
     pub path: LockPath,
@@ -24,12 +25,34 @@ pub struct Entry {
     pub data: Vec<u8>,
     /// Give up at once if the lock is busy, and create nothing then.
     pub nonblock: bool,
-    /// Makes the uuid of an attempt.
-    pub new_id: fn() -> Uuid,
+    /// Where the uuids of its attempts come from.
+    pub ids: Ids,
+}
+
+/// Uuids for attempts: random in earnest, counted where a story has to be told twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ids {
+    /// Version 4.
+    Random,
+    /// This one next, then the one after it.
+    Counted(u128),
+}
+
+impl Ids {
+    fn next(&mut self) -> Uuid {
+        match self {
+            Self::Random => Uuid::new_v4(),
+            Self::Counted(next) => {
+                let id = Uuid::from_u128(*next);
+                *next += 1;
+                id
+            }
+        }
+    }
 }
 
 /// A lock node of our own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnNode {
     /// Its full path.
     pub path: String,
@@ -60,6 +83,8 @@ pub enum News {
         /// Its data.
         data: Vec<u8>,
     },
+    /// Somebody asks us to give up: who, as far as that is known.
+    Revoked(Option<String>),
     /// It can't go on.
     Failed(Trouble),
 }
@@ -101,16 +126,14 @@ pub struct Step {
     pub news: Vec<News>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
     /// With `nonblock`: listed first, nothing created yet.
     Looking,
     /// With `nonblock`, and the lock is busy: who is it?
     Naming(String),
     /// Create and list are under way in one flight.
-    Entering {
-        created: Option<Result<Created, Failure>>,
-    },
+    Entering { created: Option<Result<Created, Failure>> },
     /// The lock path doesn't exist yet.
     MakingParents,
     /// The reply to our create was lost: is the node there?
@@ -132,7 +155,7 @@ enum Phase {
 }
 
 /// One contender for one lock.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Contender {
     entry: Entry,
     session: i64,
@@ -182,11 +205,7 @@ impl Contender {
 
     /// Enters the queue, or with `nonblock` looks at it first.
     pub fn begin(&mut self) -> Step {
-        if self.entry.nonblock {
-            self.go(Phase::Looking, self.list())
-        } else {
-            self.enter()
-        }
+        if self.entry.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
     }
 
     /// The session lost its connection, or has it back. The order of events on the two sides of the gap
@@ -223,20 +242,13 @@ impl Contender {
         }
         self.entries += 1;
         // A new uuid for each attempt: a node that an earlier one left can't be taken for this one's.
-        self.prefix = exclusive_prefix((self.entry.new_id)());
+        self.prefix = exclusive_prefix(self.entry.ids.next());
         let parent = self.path().to_string();
-        let create = Request::Create {
-            parent,
-            prefix: self.prefix.clone(),
-            data: self.entry.data.clone(),
-        };
+        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
         let list = self.list();
         self.phase = Phase::Entering { created: None };
         // A session is served in order, so that the list holds the node.
-        Step {
-            requests: vec![create, list],
-            news: vec![],
-        }
+        Step { requests: vec![create, list], news: vec![] }
     }
 
     fn created(&mut self, result: Result<Created, Failure>) -> Step {
@@ -251,18 +263,12 @@ impl Contender {
             Ok(()) => self.enter(),
             Err(Failure::ConnectionLost) => self.make_parents(),
             Err(Failure::NoNode) => self.fail(Trouble::NoChroot),
-            Err(failure) => self.fail(trouble(
-                failure,
-                "create the lock path (CREATE on the node above it)",
-            )),
+            Err(failure) => self.fail(trouble(failure, "create the lock path (CREATE on the node above it)")),
         }
     }
 
     fn make_parents(&mut self) -> Step {
-        self.go(
-            Phase::MakingParents,
-            Request::MakeParents(self.path().to_string()),
-        )
+        self.go(Phase::MakingParents, Request::MakeParents(self.path().to_string()))
     }
 
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
@@ -282,10 +288,9 @@ impl Contender {
                     .iter()
                     .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
                 {
-                    Some(found) => self.go(
-                        Phase::Adopting(found.clone()),
-                        Request::Watch(self.path().child(found)),
-                    ),
+                    Some(found) => {
+                        self.go(Phase::Adopting(found.clone()), Request::Watch(self.path().child(found)))
+                    }
                     None => self.enter(),
                 }
             }
@@ -319,23 +324,13 @@ impl Contender {
     }
 
     fn queued(&mut self, name: &str, fencing_token: i64) -> Step {
-        let own = OwnNode {
-            path: self.path().child(name),
-            fencing_token,
-        };
+        let own = OwnNode { path: self.path().child(name), fencing_token };
         self.own = Some(own.clone());
-        Step {
-            requests: vec![],
-            news: vec![News::Queued(own)],
-        }
+        Step { requests: vec![], news: vec![News::Queued(own)] }
     }
 
     fn decide(&mut self, children: &[String]) -> Step {
-        let own = self
-            .own
-            .as_ref()
-            .and_then(|own| own.path.rsplit('/').next())
-            .unwrap_or_default();
+        let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
         match queue::decide(children, own) {
             Decision::Hold => self.hold(),
             Decision::Wait { predecessor, .. } if self.entry.nonblock => self.busy(predecessor),
@@ -372,7 +367,8 @@ impl Contender {
         match result {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
                 self.own_watched = true;
-                Step::default()
+                let revoked = record::revocation(&node.data).map(News::Revoked);
+                Step { requests: vec![], news: revoked.into_iter().collect() }
             }
             Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
             Err(Failure::ConnectionLost) => self.watch_own(),
@@ -382,11 +378,7 @@ impl Contender {
 
     fn own_changed(&mut self, deleted: bool) -> Step {
         self.own_watched = false;
-        if deleted {
-            self.fail(Trouble::Deleted)
-        } else {
-            self.watch_own()
-        }
+        if deleted { self.fail(Trouble::Deleted) } else { self.watch_own() }
     }
 
     /// The answer about the node ahead, or about one that may be ours.
@@ -411,17 +403,10 @@ impl Contender {
                     }
                     Ok(node) => {
                         let (predecessor, ahead) = (predecessor.clone(), *ahead);
-                        self.phase = Phase::Waiting {
-                            predecessor: predecessor.clone(),
-                            sole: ahead == 1,
-                        };
+                        self.phase = Phase::Waiting { predecessor: predecessor.clone(), sole: ahead == 1 };
                         Step {
                             requests: vec![],
-                            news: vec![News::Waiting {
-                                predecessor,
-                                data: node.data,
-                                ahead,
-                            }],
+                            news: vec![News::Waiting { predecessor, data: node.data, ahead }],
                         }
                     }
                     Err(Failure::NoNode) => self.list_again(),
@@ -431,15 +416,9 @@ impl Contender {
             }
             Phase::Naming(holder) if self.path().child(holder) == path => {
                 let data = result.map(|node| node.data).unwrap_or_default();
-                let news = vec![News::Busy {
-                    holder: holder.clone(),
-                    data,
-                }];
+                let news = vec![News::Busy { holder: holder.clone(), data }];
                 self.phase = Phase::Ended;
-                Step {
-                    requests: vec![],
-                    news,
-                }
+                Step { requests: vec![], news }
             }
             _ => Step::default(),
         }
@@ -450,11 +429,7 @@ impl Contender {
             Phase::Waiting { predecessor, sole } if self.path().child(predecessor) == path => {
                 // Nobody else was ahead and nobody can come in between: no second look is needed. But our
                 // own node must be known to be there, and the events known to be in order.
-                if deleted && *sole && self.own_watched {
-                    self.hold()
-                } else {
-                    self.list_again()
-                }
+                if deleted && *sole && self.own_watched { self.hold() } else { self.list_again() }
             }
             _ => Step::default(),
         }
@@ -468,10 +443,7 @@ impl Contender {
 
     fn fail(&mut self, trouble: Trouble) -> Step {
         self.phase = Phase::Ended;
-        Step {
-            requests: vec![],
-            news: vec![News::Failed(trouble)],
-        }
+        Step { requests: vec![], news: vec![News::Failed(trouble)] }
     }
 
     fn list_again(&mut self) -> Step {
@@ -494,10 +466,7 @@ impl Contender {
 
     #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
     fn ask(&self, request: Request) -> Step {
-        Step {
-            requests: vec![request],
-            news: vec![],
-        }
+        Step { requests: vec![request], news: vec![] }
     }
 
     fn is_own(&self, path: &str) -> bool {

@@ -6,12 +6,7 @@ const SESSION: i64 = 77;
 
 fn contender(nonblock: bool) -> Contender {
     let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
-    let entry = Entry {
-        path,
-        data: b"me".to_vec(),
-        nonblock,
-        new_id: Uuid::new_v4,
-    };
+    let entry = Entry { path, data: b"me".to_vec(), nonblock, ids: Ids::Random };
     Contender::new(entry, SESSION)
 }
 
@@ -31,10 +26,7 @@ fn name(prefix: &str, sequence: i32) -> String {
 }
 
 fn other(sequence: i32) -> String {
-    name(
-        &exclusive_prefix(Uuid::from_u128(sequence.unsigned_abs().into())),
-        sequence,
-    )
+    name(&exclusive_prefix(Uuid::from_u128(sequence.unsigned_abs().into())), sequence)
 }
 
 fn at(name: &str) -> String {
@@ -42,34 +34,18 @@ fn at(name: &str) -> String {
 }
 
 fn ours(czxid: i64) -> Node {
-    Node {
-        data: b"me".to_vec(),
-        owner: SESSION,
-        czxid,
-    }
+    Node { data: b"me".to_vec(), owner: SESSION, czxid }
 }
 
 fn theirs() -> Node {
-    Node {
-        data: b"them".to_vec(),
-        owner: SESSION + 1,
-        czxid: 1,
-    }
+    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1 }
 }
 
 /// A contender with number 5 behind these; its own name, and the step after create and list.
 fn behind(ahead: &[i32]) -> (Contender, String, Step) {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    assert!(
-        contender
-            .take(Reply::Created(Ok(Created {
-                name: own.clone(),
-                czxid: 50
-            })))
-            .requests
-            .is_empty()
-    );
+    assert!(contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 }))).requests.is_empty());
     let children = ahead.iter().map(|&n| other(n)).chain([own.clone()]).collect();
     let step = contender.take(Reply::Listed(Ok(children)));
     (contender, own, step)
@@ -83,33 +59,19 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     let step = contender.take(Reply::Read(at(&nearest), Ok(theirs())));
     assert_eq!(
         step.news,
-        [News::Waiting {
-            predecessor: nearest,
-            data: b"them".to_vec(),
-            ahead: ahead.len()
-        }]
+        [News::Waiting { predecessor: nearest, data: b"them".to_vec(), ahead: ahead.len() }]
     );
     (contender, own)
 }
 
 fn failed(step: &Step) -> Option<&Trouble> {
-    step.news.iter().find_map(|news| {
-        if let News::Failed(trouble) = news {
-            Some(trouble)
-        } else {
-            None
-        }
-    })
+    step.news.iter().find_map(|news| if let News::Failed(trouble) = news { Some(trouble) } else { None })
 }
 
 #[test]
 fn the_first_holds_after_one_flight() {
     let (contender, own, step) = behind(&[]);
-    assert_eq!(
-        step.requests,
-        [Request::Watch(at(&own))],
-        "only the watch on our own node"
-    );
+    assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on our own node");
     assert_eq!(step.news.last(), Some(&News::Held));
     assert!(contender.holds());
 }
@@ -117,10 +79,7 @@ fn the_first_holds_after_one_flight() {
 #[test]
 fn a_waiter_watches_its_own_node_and_the_nearest() {
     let (_, own, step) = behind(&[1, 3]);
-    assert_eq!(
-        step.requests,
-        [Request::Watch(at(&own)), Request::Watch(at(&other(3)))]
-    );
+    assert_eq!(step.requests, [Request::Watch(at(&own)), Request::Watch(at(&other(3)))]);
 }
 
 #[test]
@@ -141,46 +100,35 @@ fn with_several_ahead_or_another_change_or_a_gap_the_queue_is_looked_at_again() 
         "it may have quit mid-queue"
     );
     let (mut contender, _) = asleep(&[3]);
-    assert_eq!(
-        contender.take(Reply::Changed(at(&other(3)), false)).requests,
-        list,
-        "its data changed"
-    );
+    assert_eq!(contender.take(Reply::Changed(at(&other(3)), false)).requests, list, "its data changed");
     let (mut contender, _) = asleep(&[3]);
     contender.unsettle();
-    assert_eq!(
-        contender.take(Reply::Changed(at(&other(3)), true)).requests,
-        list,
-        "events are out of order"
-    );
+    assert_eq!(contender.take(Reply::Changed(at(&other(3)), true)).requests, list, "events are out of order");
 }
 
 #[test]
 fn a_waiter_whose_node_is_deleted_never_runs() {
     let (mut contender, own) = asleep(&[3]);
-    assert_eq!(
-        failed(&contender.take(Reply::Changed(at(&own), true))),
-        Some(&Trouble::Deleted)
-    );
+    assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&Trouble::Deleted));
     let step = contender.take(Reply::Changed(at(&other(3)), true));
-    assert!(
-        step.news.is_empty() && !contender.holds(),
-        "the one ahead leaves: too late"
-    );
+    assert!(step.news.is_empty() && !contender.holds(), "the one ahead leaves: too late");
 }
 
 #[test]
 fn a_holder_is_told_that_its_node_is_gone() {
     let (mut contender, own, _) = behind(&[]);
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    assert_eq!(
-        contender.take(Reply::Changed(at(&own), false)).requests,
-        [Request::Watch(at(&own))]
-    );
-    assert_eq!(
-        failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))),
-        Some(&Trouble::Deleted)
-    );
+    assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
+    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
+}
+
+#[test]
+fn a_mark_on_our_own_node_asks_us_to_give_up() {
+    let (mut contender, own, _) = behind(&[]);
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
+    let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
+    assert_eq!(contender.take(Reply::Read(at(&own), Ok(marked))).news, [News::Revoked(None)]);
 }
 
 #[test]
@@ -188,10 +136,7 @@ fn missing_in_the_list_is_gone_and_never_first() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(Created { name: own, czxid: 50 })));
-    assert_eq!(
-        failed(&contender.take(Reply::Listed(Ok(vec![])))),
-        Some(&Trouble::Deleted)
-    );
+    assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&Trouble::Deleted));
 }
 
 #[test]
@@ -248,13 +193,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_it_is_our_session_s() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    assert_eq!(
-        step.news,
-        [News::Queued(OwnNode {
-            path: at(&own),
-            fencing_token: 50
-        })]
-    );
+    assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50 })]);
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.news, [News::Held]);
@@ -280,10 +219,7 @@ fn a_create_that_never_arrived_is_made_anew() {
 fn a_list_whose_reply_was_lost_is_asked_for_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(Created {
-        name: own.clone(),
-        czxid: 50,
-    })));
+    contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
@@ -295,25 +231,15 @@ fn a_list_that_overtook_its_create_is_not_believed() {
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
-    contender.take(Reply::Created(Ok(Created {
-        name: own.clone(),
-        czxid: 50,
-    })));
-    assert_eq!(
-        contender.take(Reply::Listed(Ok(vec![own]))).news.last(),
-        Some(&News::Held)
-    );
+    contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
 }
 
 #[test]
 fn a_node_of_our_own_session_ahead_is_cleared_away() {
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
-    assert_eq!(
-        step.requests,
-        [Request::Delete(at(&other(3)))],
-        "else we would wait for ourselves"
-    );
+    assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "else we would wait for ourselves");
     let step = contender.take(Reply::Deleted(Ok(())));
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
 }
@@ -321,24 +247,11 @@ fn a_node_of_our_own_session_ahead_is_cleared_away() {
 #[test]
 fn without_waiting_a_busy_lock_is_read_and_nothing_is_created() {
     let mut contender = contender(true);
-    assert_eq!(
-        contender.begin().requests,
-        [Request::List("/locks/job".to_owned())]
-    );
+    assert_eq!(contender.begin().requests, [Request::List("/locks/job".to_owned())]);
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
-    assert_eq!(
-        step.requests,
-        [Request::Watch(at(&other(3)))],
-        "only to say whose it is"
-    );
+    assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to say whose it is");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
-    assert_eq!(
-        step.news,
-        [News::Busy {
-            holder: other(3),
-            data: b"them".to_vec()
-        }]
-    );
+    assert_eq!(step.news, [News::Busy { holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }
 
@@ -348,10 +261,7 @@ fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
         let mut contender = contender(true);
         contender.begin();
         let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
-        contender.take(Reply::Created(Ok(Created {
-            name: own.clone(),
-            czxid: 50,
-        })));
+        contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
         assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));
@@ -362,10 +272,7 @@ fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
 #[test]
 fn what_the_server_refuses_is_said_plainly() {
     for (failure, trouble) in [
-        (
-            Failure::NoAuth,
-            Trouble::Permission("queue (CREATE on the lock path)"),
-        ),
+        (Failure::NoAuth, Trouble::Permission("queue (CREATE on the lock path)")),
         (Failure::EphemeralParent, Trouble::EphemeralParent),
         (Failure::Quota, Trouble::Server(Failure::Quota)),
         (Failure::ReadOnly, Trouble::Server(Failure::ReadOnly)),
@@ -379,8 +286,5 @@ fn what_the_server_refuses_is_said_plainly() {
     contender.begin();
     contender.take(Reply::Created(Err(Failure::NoNode)));
     contender.take(Reply::Listed(Err(Failure::NoNode)));
-    assert_eq!(
-        failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))),
-        Some(&Trouble::NoChroot)
-    );
+    assert_eq!(failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))), Some(&Trouble::NoChroot));
 }

@@ -31,12 +31,7 @@ impl Link {
     pub(super) fn start(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) -> Result<()> {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
-        let link = Arc::new(Self {
-            client,
-            server,
-            cut: AtomicBool::new(false),
-            swallow: Mutex::new(None),
-        });
+        let link = Arc::new(Self { client, server, cut: AtomicBool::new(false), swallow: Mutex::new(None) });
         for way in [Way::ToServer, Way::ToClient] {
             let (sender, queue) = channel();
             let source = link.source(way).try_clone()?;
@@ -87,11 +82,7 @@ impl Link {
 
     /// Whether a request goes on to the server.
     fn let_request(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
-        let op = if first && !packet.raw {
-            Some(op::CONNECT_CODE)
-        } else {
-            packet.op_code()
-        };
+        let op = if first && !packet.raw { Some(op::CONNECT_CODE) } else { packet.op_code() };
         let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
         match op.and_then(|op| shared.take_rule(op)) {
             None => {}

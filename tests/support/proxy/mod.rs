@@ -102,8 +102,7 @@ impl Proxy {
 
     /// The same, after `skip` more requests of the kind have passed.
     pub(crate) fn once_after(&self, skip: usize, ops: &'static [i32], at: At) {
-        self.shared
-            .change(|rules| rules.once.push(Rule { ops, skip, at }));
+        self.shared.change(|rules| rules.once.push(Rule { ops, skip, at }));
     }
 
     /// Waits until `count` rules given to [`Proxy::once`] have been carried out, in all.

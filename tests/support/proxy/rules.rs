@@ -86,10 +86,7 @@ impl Shared {
             }
             // A hole ends with a notice; a delay ends by itself.
             let nap = if hole { Duration::from_secs(1) } else { left };
-            (rules, _) = self
-                .changed
-                .wait_timeout(rules, nap)
-                .unwrap_or_else(PoisonError::into_inner);
+            (rules, _) = self.changed.wait_timeout(rules, nap).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

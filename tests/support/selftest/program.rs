@@ -7,11 +7,7 @@ use std::process::{Command, Stdio};
 fn runs_with_an_environment_of_its_own() {
     let marker = new_marker();
     let prelude = "env | cut -d= -f1 | sort | grep -vE '^(_|PWD|SHLVL)$'; cat; exit 7";
-    let output = Zklock::bare(&marker)
-        .env("EXTRA", "1")
-        .input(b"from stdin\n")
-        .prelude(prelude)
-        .run();
+    let output = Zklock::bare(&marker).env("EXTRA", "1").input(b"from stdin\n").prelude(prelude).run();
     output.assert_code(7);
     assert_eq!(output.stdout, "EXTRA\nHOME\nPATH\nZKLOCK_TEST_RUN\nfrom stdin\n");
     assert!(output.closed);
@@ -19,9 +15,7 @@ fn runs_with_an_environment_of_its_own() {
 
 #[test]
 fn tells_the_signal_that_ended_it() {
-    let output = Zklock::bare(&new_marker())
-        .prelude("echo dying >&2; kill -USR1 $$")
-        .run();
+    let output = Zklock::bare(&new_marker()).prelude("echo dying >&2; kill -USR1 $$").run();
     output.assert_signal(Signal::SIGUSR1).assert_stderr("dying");
     assert_eq!(output.code, None);
 }

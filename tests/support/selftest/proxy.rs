@@ -19,12 +19,7 @@ fn setup() -> Setup {
     direct.mkdirs(&parent);
     let short = Duration::from_secs(2);
     let client = Observer::with_session(&proxy.connect_string(), short);
-    Setup {
-        client: Arc::new(client),
-        proxy,
-        direct,
-        parent,
-    }
+    Setup { client: Arc::new(client), proxy, direct, parent }
 }
 
 impl Setup {
@@ -98,20 +93,14 @@ fn holds_a_request_until_told() {
     let (client, parent) = (Arc::clone(&setup.client), setup.parent.clone());
     let listing = thread::spawn(move || client.children(&parent));
     setup.proxy.wait_fired(1, SOON);
-    setup
-        .direct
-        .create(&format!("{}/late", setup.parent), "", CreateMode::Persistent);
+    setup.direct.create(&format!("{}/late", setup.parent), "", CreateMode::Persistent);
     setup.proxy.release();
     assert_eq!(listing.join().unwrap(), ["late"]);
 }
 
 #[test]
 fn a_hole_delivers_later() {
-    for hole in [
-        Proxy::blackhole_to_server,
-        Proxy::blackhole_to_client,
-        Proxy::blackhole,
-    ] {
+    for hole in [Proxy::blackhole_to_server, Proxy::blackhole_to_client, Proxy::blackhole] {
         let setup = setup();
         setup.client.exists("/");
         hole(&setup.proxy);
@@ -157,7 +146,5 @@ fn passes_what_it_does_not_understand() {
     let answer = crate::support::four_letter::ask(port.unwrap(), "ruok");
     assert_eq!(answer.unwrap(), "imok");
     server.kill();
-    wait_until("a dead end", SOON, || {
-        crate::support::four_letter::ask(server.port(), "ruok").is_err()
-    });
+    wait_until("a dead end", SOON, || crate::support::four_letter::ask(server.port(), "ruok").is_err());
 }

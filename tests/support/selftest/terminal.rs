@@ -7,10 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 fn a_shell_has_job_control() {
     let case = Case::new("shell");
     let mut shell = case.shell();
-    assert_eq!(
-        shell.run("tty | cut -c1-8; echo $((6*7))", SOON),
-        "/dev/pts\n42\n"
-    );
+    assert_eq!(shell.run("tty | cut -c1-8; echo $((6*7))", SOON), "/dev/pts\n42\n");
     shell.enter("cat", SOON);
     shell.terminal().send(b"\x1a");
     shell.terminal().expect("Stopped", SOON);
