@@ -3,12 +3,15 @@
 //! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
 //! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
 
-use thiserror::Error;
-use uuid::Uuid;
+mod story;
+mod trouble;
 
+pub use self::story::{Entry, Ids, News, OwnNode, Step};
+pub use self::trouble::Trouble;
+use self::trouble::{cannot_list, trouble};
 use super::name::{Name, exclusive_prefix};
 use super::path::LockPath;
-use super::queue::{self, Decision, Refusal};
+use super::queue::{self, Decision};
 use super::record;
 use crate::zk::{Created, Failure, Node, Reply, Request};
 
@@ -16,116 +19,7 @@ use crate::zk::{Created, Failure, Node, Reply, Request};
 /// moment can be reaped. More than this isn't chance.
 const MOST_ENTRIES: u32 = 10;
 
-/// What a contender needs to know of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Entry {
-    /// The lock.
-    pub path: LockPath,
-    /// What the node says about its owner.
-    pub data: Vec<u8>,
-    /// Give up at once if the lock is busy, and create nothing then.
-    pub nonblock: bool,
-    /// Where the uuids of its attempts come from.
-    pub ids: Ids,
-}
-
-/// Uuids for attempts: random in earnest, counted where a story has to be told twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ids {
-    /// Version 4.
-    Random,
-    /// This one next, then the one after it.
-    Counted(u128),
-}
-
-impl Ids {
-    fn next(&mut self) -> Uuid {
-        match self {
-            Self::Random => Uuid::new_v4(),
-            Self::Counted(next) => {
-                let id = Uuid::from_u128(*next);
-                *next += 1;
-                id
-            }
-        }
-    }
-}
-
-/// A lock node of our own.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct OwnNode {
-    /// Its full path.
-    pub path: String,
-    /// Its czxid. It only grows from one holder to the next.
-    pub fencing_token: i64,
-}
-
-/// What the user may want to hear, or the caller has to act on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
-    /// Our node is in the queue.
-    Queued(OwnNode),
-    /// Somebody is ahead.
-    Waiting {
-        /// Name of the node just ahead.
-        predecessor: String,
-        /// Its data.
-        data: Vec<u8>,
-        /// How many are ahead, that one included.
-        ahead: usize,
-    },
-    /// The lock is ours.
-    Held,
-    /// The lock is busy, and we were not to wait.
-    Busy {
-        /// Name of the node in the way.
-        holder: String,
-        /// Its data.
-        data: Vec<u8>,
-    },
-    /// Somebody asks us to give up: who, as far as that is known.
-    Revoked(Option<String>),
-    /// It can't go on.
-    Failed(Trouble),
-}
-
-/// Why a contender can't go on.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Trouble {
-    /// Our node is gone though our session lives: somebody deleted it.
-    #[error("our node was deleted by somebody; run the command again to queue anew")]
-    Deleted,
-    /// The queue excludes nobody.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// An ACL is in the way.
-    #[error("no permission to {0}: ask for it, or use other credentials")]
-    Permission(&'static str),
-    /// A node above can't have children.
-    #[error("the path lies below an ephemeral node, which can't have children: use another path")]
-    EphemeralParent,
-    /// The chroot of the connect string is missing.
-    #[error("the chroot of the connect string doesn't exist: create it once, or correct the connect string")]
-    NoChroot,
-    /// The parents vanish as fast as they are made.
-    #[error(
-        "the lock's parent vanished {MOST_ENTRIES} times while we were queueing: is something deleting it?"
-    )]
-    ParentsVanish,
-    /// The server says no.
-    #[error("{0}")]
-    Server(Failure),
-}
-
-/// What a step leads to, in order.
-#[derive(Debug, Default)]
-pub struct Step {
-    /// To be sent.
-    pub requests: Vec<Request>,
-    /// To be told or acted on.
-    pub news: Vec<News>,
-}
-
+/// Where a contender stands, and so what it makes of the next reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
     /// With `nonblock`: listed first, nothing created yet.
@@ -471,28 +365,6 @@ impl Contender {
 
     fn is_own(&self, path: &str) -> bool {
         self.own.as_ref().is_some_and(|own| own.path == path)
-    }
-}
-
-impl Step {
-    fn append(&mut self, mut other: Self) {
-        self.requests.append(&mut other.requests);
-        self.news.append(&mut other.news);
-    }
-}
-
-fn trouble(failure: Failure, action: &'static str) -> Trouble {
-    match failure {
-        Failure::NoAuth => Trouble::Permission(action),
-        Failure::EphemeralParent => Trouble::EphemeralParent,
-        other => Trouble::Server(other),
-    }
-}
-
-fn cannot_list(failure: Failure) -> Trouble {
-    match failure {
-        Failure::NoNode => Trouble::Deleted,
-        other => trouble(other, "see the queue (READ on the lock path)"),
     }
 }
 

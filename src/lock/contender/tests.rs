@@ -1,5 +1,7 @@
 use std::ffi::OsStr;
 
+use uuid::Uuid;
+
 use super::*;
 
 const SESSION: i64 = 77;

@@ -3,14 +3,15 @@
 //!
 //! Here the pure parts meet the wire. What a step asks for is sent; what it leads to is handed up.
 
+mod guarded;
+
 use std::io;
 
-use nix::unistd::Pid;
-
+use self::guarded::Guarding;
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
-use crate::guard::{Gate, Guard, GuardedNode, Order};
-use crate::lock::contender::{Entry, News, OwnNode};
+use crate::guard::Guard;
+use crate::lock::contender::{Entry, News};
 use crate::lock::lease::Lease;
 use crate::lock::path::LockPath;
 use crate::lock::renewal::Renewal;
@@ -48,17 +49,6 @@ pub struct Claim {
     contending: Option<Contending>,
     guard: Guard,
     guarding: Guarding,
-}
-
-/// What the guard is told of the lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guarding {
-    /// Nothing: there is no job.
-    Nothing,
-    /// Each renewal: the job must not outlive the lease.
-    TheLease,
-    /// That there is none to keep: the job goes on whatever becomes of the lock.
-    NoLease,
 }
 
 #[derive(Debug)]
@@ -208,72 +198,5 @@ impl Claim {
     pub fn release(&self) {
         let nodes = self.set().map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         self.session.release(nodes.unwrap_or_default());
-    }
-
-    /// The job is about to be started: the guard has to know until when it may exist. With `keep` false it may
-    /// go on without the lock.
-    pub fn guard_the_lease(&mut self, keep: bool) {
-        self.guarding = if keep { Guarding::TheLease } else { Guarding::NoLease };
-        self.tell_lease();
-    }
-
-    /// The job is over and about to be reaped: the guard must not signal its group any more.
-    pub fn job_is_over(&mut self) {
-        self.guarding = Guarding::Nothing;
-        self.guard.tell(&Order::JobOver);
-    }
-
-    /// The gate that the job's leader has to pass before its exec.
-    pub fn gate(&self) -> io::Result<Gate> {
-        self.guard.gate()
-    }
-
-    /// The guard's process.
-    pub fn guard_pid(&self) -> Pid {
-        self.guard.pid()
-    }
-
-    /// Replaces a guard that died, or one that doesn't answer, and tells the new one all that it has to know:
-    /// with `job` also the group that runs already.
-    pub fn renew_guard(&mut self, job: Option<Pid>) -> io::Result<()> {
-        self.guard.replace()?;
-        self.tell_nodes();
-        if let Some(group) = job {
-            self.guard.tell(&Order::Running(group.as_raw()));
-        }
-        self.tell_lease();
-        Ok(())
-    }
-
-    /// Whether the guard has died.
-    pub fn guard_is_dead(&mut self) -> bool {
-        self.guard.is_dead()
-    }
-
-    /// All is released: sends the guard away.
-    pub fn end(self) {
-        self.guard.dismiss();
-    }
-
-    fn tell_nodes(&self) {
-        let Some(contending) = &self.contending else {
-            return;
-        };
-        let hosts = self.settings.hosts.to_string();
-        let session_timeout =
-            u64::try_from(contending.renewal.lease.timeout().as_millis()).unwrap_or(u64::MAX);
-        let guarded = |node: &OwnNode| GuardedNode { path: node.path.clone(), czxid: node.fencing_token };
-        let nodes = contending.set.nodes().map(|(_, node)| guarded(node)).collect();
-        self.guard.tell(&Order::Nodes { hosts, session_timeout, nodes });
-    }
-
-    fn tell_lease(&self) {
-        match (&self.contending, self.guarding) {
-            (Some(contending), Guarding::TheLease) => {
-                self.guard.tell(&Order::Lease(Some(contending.renewal.lease.kill_at().as_nanos())));
-            }
-            (_, Guarding::NoLease) => self.guard.tell(&Order::Lease(None)),
-            _ => {}
-        }
     }
 }

@@ -1,0 +1,89 @@
+//! What the guard has to know of the claim: nodes when they are there, the lease while there is a job.
+
+use std::io;
+
+use nix::unistd::Pid;
+
+use super::Claim;
+use crate::guard::{Gate, GuardedNode, Order};
+use crate::lock::contender::OwnNode;
+
+/// What the guard is told of the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guarding {
+    /// Nothing: there is no job.
+    Nothing,
+    /// Each renewal: the job must not outlive the lease.
+    TheLease,
+    /// That there is none to keep: the job goes on whatever becomes of the lock.
+    NoLease,
+}
+
+impl Claim {
+    /// The job is about to be started: the guard has to know until when it may exist. With `keep` false it may
+    /// go on without the lock.
+    pub fn guard_the_lease(&mut self, keep: bool) {
+        self.guarding = if keep { Guarding::TheLease } else { Guarding::NoLease };
+        self.tell_lease();
+    }
+
+    /// The job is over and about to be reaped: the guard must not signal its group any more.
+    pub fn job_is_over(&mut self) {
+        self.guarding = Guarding::Nothing;
+        self.guard.tell(&Order::JobOver);
+    }
+
+    /// The gate that the job's leader has to pass before its exec.
+    pub fn gate(&self) -> io::Result<Gate> {
+        self.guard.gate()
+    }
+
+    /// The guard's process.
+    pub fn guard_pid(&self) -> Pid {
+        self.guard.pid()
+    }
+
+    /// Replaces a guard that died, or one that doesn't answer, and tells the new one all that it has to know:
+    /// with `job` also the group that runs already.
+    pub fn renew_guard(&mut self, job: Option<Pid>) -> io::Result<()> {
+        self.guard.replace()?;
+        self.tell_nodes();
+        if let Some(group) = job {
+            self.guard.tell(&Order::Running(group.as_raw()));
+        }
+        self.tell_lease();
+        Ok(())
+    }
+
+    /// Whether the guard has died.
+    pub fn guard_is_dead(&mut self) -> bool {
+        self.guard.is_dead()
+    }
+
+    /// All is released: sends the guard away.
+    pub fn end(self) {
+        self.guard.dismiss();
+    }
+
+    pub(super) fn tell_nodes(&self) {
+        let Some(contending) = &self.contending else {
+            return;
+        };
+        let hosts = self.settings.hosts.to_string();
+        let session_timeout =
+            u64::try_from(contending.renewal.lease.timeout().as_millis()).unwrap_or(u64::MAX);
+        let guarded = |node: &OwnNode| GuardedNode { path: node.path.clone(), czxid: node.fencing_token };
+        let nodes = contending.set.nodes().map(|(_, node)| guarded(node)).collect();
+        self.guard.tell(&Order::Nodes { hosts, session_timeout, nodes });
+    }
+
+    pub(super) fn tell_lease(&self) {
+        match (&self.contending, self.guarding) {
+            (Some(contending), Guarding::TheLease) => {
+                self.guard.tell(&Order::Lease(Some(contending.renewal.lease.kill_at().as_nanos())));
+            }
+            (_, Guarding::NoLease) => self.guard.tell(&Order::Lease(None)),
+            _ => {}
+        }
+    }
+}

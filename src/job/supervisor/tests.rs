@@ -1,0 +1,132 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
+const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
+const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
+
+fn must_stop() -> Happening {
+    Happening::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
+}
+
+fn stopping() -> Supervisor {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(
+        supervisor.on(must_stop(), NOW),
+        [Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)],
+        "a stopped process can't end"
+    );
+    supervisor
+}
+
+#[test]
+fn a_signal_is_passed_on_and_nothing_more() {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(Happening::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
+    assert_eq!(supervisor.next_tick(), None, "no grace begins");
+    assert_eq!(supervisor.on(Happening::LeaderDied, LATE), [Action::Reap]);
+    assert_eq!(supervisor.is_over(), Some(false));
+}
+
+#[test]
+fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
+    let mut supervisor = stopping();
+    assert_eq!(supervisor.next_tick(), Some(SOON));
+    assert_eq!(supervisor.on(Happening::Tick, NOW), []);
+    assert_eq!(supervisor.on(Happening::Tick, SOON), [Action::SignalAll(SIGKILL)]);
+    assert_eq!(supervisor.on(Happening::LeaderDied, SOON), []);
+    assert_eq!(
+        supervisor.on(Happening::Tick, SOON),
+        [Action::SignalAll(SIGKILL)],
+        "whoever was forked since"
+    );
+    assert_eq!(supervisor.on(Happening::NoneLeft, SOON), [Action::Reap]);
+    assert_eq!(supervisor.is_over(), Some(true));
+}
+
+#[test]
+fn the_lease_cuts_the_grace_short() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
+    assert_eq!(supervisor.next_tick(), Some(SOON));
+    let mut supervisor = Supervisor::default();
+    let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
+    assert_eq!(at_once.last(), Some(&Action::SignalAll(SIGKILL)));
+}
+
+#[test]
+fn who_asks_again_within_the_grace_kills_at_once() {
+    for signal in [SIGTERM, SIGINT] {
+        assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::SignalAll(SIGKILL)]);
+    }
+}
+
+#[test]
+fn the_terminal_goes_to_the_job_that_asks_and_a_stop_stops_zklock() {
+    let stopped = |signal, terminal| Supervisor::default().on(Happening::Stopped { signal, terminal }, NOW);
+    assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]);
+    assert_eq!(stopped(SIGTTIN, Foreground::Other), [Action::Suspend(SIGTTIN)]);
+    assert_eq!(stopped(SIGTSTP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
+    assert_eq!(stopped(SIGSTOP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
+    assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "somebody stopped the job alone");
+}
+
+#[test]
+fn a_suspended_job_is_continued_once() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(Happening::Stopped { signal: SIGTSTP, terminal: Foreground::Job }, NOW);
+    assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
+    prop_oneof![
+        prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(Happening::Signalled),
+        (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
+            .prop_map(|(signal, terminal)| Happening::Stopped { signal, terminal }),
+        Just(Happening::LeaderDied),
+        Just(Happening::NoneLeft),
+        Just(Happening::Tick),
+        (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| Happening::MustStop {
+            grace: Duration::from_millis(grace),
+            kill_at: BootTime::from_nanos(kill_at * 1_000_000),
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_the_order_holds(story in prop::collection::vec((happening(), 0u64..500), 0..60)) {
+        let mut supervisor = Supervisor::default();
+        let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
+        let end = [Happening::Tick, Happening::LeaderDied, Happening::NoneLeft].map(|happening| (happening, 10_000));
+        for (happening, pause) in story.into_iter().chain(end) {
+            now = now + Duration::from_millis(pause);
+            died |= happening == Happening::LeaderDied;
+            // The world tells of none left only when the leader is dead too.
+            if happening == Happening::NoneLeft && !died { continue; }
+            none_left |= happening == Happening::NoneLeft;
+            let was_running = supervisor.is_over().is_none();
+            forced |= was_running && matches!(happening, Happening::MustStop { .. });
+            for action in supervisor.on(happening, now) {
+                prop_assert_eq!(reaped, 0, "nothing is done after the reap, {:?} least of all", action);
+                match action {
+                    Action::Reap => {
+                        prop_assert!(died, "never before it is dead");
+                        prop_assert!(none_left || !forced, "a forced stop leaves nobody");
+                        reaped += 1;
+                    }
+                    Action::Resume | Action::GiveTerminal | Action::Suspend(_) | Action::SignalGroup(_) => {
+                        prop_assert!(!forced, "once the stop has begun nothing is started again: {:?}", action);
+                    }
+                    Action::SignalAll(_) => prop_assert!(forced),
+                }
+            }
+            prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
+        }
+        prop_assert_eq!(reaped, 1, "every path ends");
+        prop_assert_eq!(supervisor.is_over(), Some(forced));
+    }
+}

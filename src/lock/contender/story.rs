@@ -1,0 +1,96 @@
+//! What goes into a contender and what comes out of it.
+
+use uuid::Uuid;
+
+use super::trouble::Trouble;
+use crate::lock::path::LockPath;
+use crate::zk::Request;
+
+/// What a contender needs to know of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The lock.
+    pub path: LockPath,
+    /// What the node says about its owner.
+    pub data: Vec<u8>,
+    /// Give up at once if the lock is busy, and create nothing then.
+    pub nonblock: bool,
+    /// Where the uuids of its attempts come from.
+    pub ids: Ids,
+}
+
+/// Uuids for attempts: random in earnest, counted where a story has to be told twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ids {
+    /// Version 4.
+    Random,
+    /// This one next, then the one after it.
+    Counted(u128),
+}
+
+impl Ids {
+    pub(super) fn next(&mut self) -> Uuid {
+        match self {
+            Self::Random => Uuid::new_v4(),
+            Self::Counted(next) => {
+                let id = Uuid::from_u128(*next);
+                *next += 1;
+                id
+            }
+        }
+    }
+}
+
+/// A lock node of our own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OwnNode {
+    /// Its full path.
+    pub path: String,
+    /// Its czxid. It only grows from one holder to the next.
+    pub fencing_token: i64,
+}
+
+/// What the user may want to hear, or the caller has to act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// Our node is in the queue.
+    Queued(OwnNode),
+    /// Somebody is ahead.
+    Waiting {
+        /// Name of the node just ahead.
+        predecessor: String,
+        /// Its data.
+        data: Vec<u8>,
+        /// How many are ahead, that one included.
+        ahead: usize,
+    },
+    /// The lock is ours.
+    Held,
+    /// The lock is busy, and we were not to wait.
+    Busy {
+        /// Name of the node in the way.
+        holder: String,
+        /// Its data.
+        data: Vec<u8>,
+    },
+    /// Somebody asks us to give up: who, as far as that is known.
+    Revoked(Option<String>),
+    /// It can't go on.
+    Failed(Trouble),
+}
+
+/// What a step leads to, in order.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// To be sent.
+    pub requests: Vec<Request>,
+    /// To be told or acted on.
+    pub news: Vec<News>,
+}
+
+impl Step {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.requests.append(&mut other.requests);
+        self.news.append(&mut other.news);
+    }
+}
