@@ -53,6 +53,7 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
             }
         }
         let now = BootTime::now();
+        claim.revive_lease(now);
         claim.confirm_if_due(now);
         if acquisition.is_ours(claim, now) {
             return Ok(Outcome::Held);

@@ -30,6 +30,9 @@ pub fn release(claim: &mut Claim, events: &Events, patience: Patience) -> io::Re
     let nodes: Vec<LockPath> =
         claim.set().into_iter().flat_map(Set::nodes).map(|(path, _)| path.clone()).collect();
     let timeout = claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
+    if claim.is_over() {
+        return Ok(None);
+    }
     let until = BootTime::now() + timeout;
     claim.release();
     loop {

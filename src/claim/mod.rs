@@ -49,6 +49,7 @@ pub struct Claim {
     contending: Option<Contending>,
     guard: Guard,
     guarding: Guarding,
+    over: bool,
 }
 
 #[derive(Debug)]
@@ -65,14 +66,23 @@ impl Claim {
         let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
         // While the first packets travel: a guard that is there in time costs the command no wait.
         let guard = Guard::start()?;
-        Ok(Self { session, settings, entries, events, contending: None, guard, guarding: Guarding::Nothing })
+        Ok(Self {
+            session,
+            settings,
+            entries,
+            events,
+            contending: None,
+            guard,
+            guarding: Guarding::Nothing,
+            over: false,
+        })
     }
 
     /// Begins anew with a session of its own, after the old one is over. Nothing of ours is left of that one.
     /// Without a deadline it tries for ever: whoever waits without limit waits for servers as well.
     pub fn reopen(&mut self, deadline: Option<BootTime>) -> io::Result<()> {
         let key = SessionKey(self.session.key().0 + 1);
-        self.contending = None;
+        (self.contending, self.over) = (None, false);
         self.settings.deadline = deadline;
         self.session = Session::open(key, self.settings.clone(), self.events.clone())?;
         Ok(())
@@ -88,6 +98,8 @@ impl Claim {
     }
 
     fn session_changed(&mut self, change: SessionChange) -> Vec<Notice> {
+        self.over |=
+            matches!(change, SessionChange::Lost(_) | SessionChange::Unreachable(_) | SessionChange::Closed);
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let mut set = Set::new(self.entries.clone(), id);
@@ -191,6 +203,18 @@ impl Claim {
     /// The locks, once there is a session.
     pub fn set(&self) -> Option<&Set> {
         self.contending.as_ref().map(|contending| &contending.set)
+    }
+
+    /// While nothing runs: a lease that ran out in a long silence may be earned anew.
+    pub fn revive_lease(&mut self, now: BootTime) {
+        if let Some(contending) = &mut self.contending {
+            contending.renewal.revive(now);
+        }
+    }
+
+    /// Whether the session is over, so that there is nothing to release.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the

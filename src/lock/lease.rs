@@ -20,7 +20,8 @@ const REAPING: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
     timeout: Duration,
-    began: BootTime,
+    /// Just before the session was asked for. `None`: too long ago to prove anything.
+    began: Option<BootTime>,
     confirmed: VecDeque<BootTime>,
     over: bool,
 }
@@ -29,13 +30,20 @@ impl Lease {
     /// The lease of a fresh session: `began` is just before its connect request was sent, `timeout` what the
     /// server granted.
     pub fn new(began: BootTime, timeout: Duration) -> Self {
-        Self { timeout, began, confirmed: VecDeque::with_capacity(BACK + 1), over: false }
+        Self { timeout, began: Some(began), confirmed: VecDeque::with_capacity(BACK + 1), over: false }
+    }
+
+    /// The lease of an older session: nothing is promised until there are enough new confirmations. Only for
+    /// one that runs nothing: what ran under a lease that is over must be gone.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { began: None, confirmed: VecDeque::with_capacity(BACK + 1), over: false, ..*self }
     }
 
     /// Takes in a confirmation sent at `sent` whose answer arrived `now`. `false` if the lease had run out
     /// before: it is never renewed then, since somebody else may hold the lock already.
     pub fn confirm(&mut self, sent: BootTime, now: BootTime) -> bool {
-        if self.is_over(now) {
+        if self.counted_from().is_some() && self.is_over(now) {
             return false;
         }
         self.confirmed.push_back(sent);
@@ -45,22 +53,25 @@ impl Lease {
         true
     }
 
-    /// Whether the lease has run out. Once it has, it stays so.
+    /// Whether the lease has run out. Once it has, it stays so. One that promises nothing yet hasn't.
     pub fn is_over(&mut self, now: BootTime) -> bool {
-        self.over |= now >= self.end();
+        self.over |= self.counted_from().is_some() && now >= self.end();
         self.over
     }
 
-    /// Up to here the job may exist.
+    /// Up to here the job may exist. The start of time while nothing is promised.
     pub fn end(&self) -> BootTime {
-        let counted_from = match self.confirmed.front() {
-            Some(&oldest) if self.confirmed.len() > BACK => oldest,
+        match self.counted_from() {
+            _ if cfg!(feature = "broken-lease-off") => BootTime::from_nanos(u64::MAX),
+            Some(from) => from + self.timeout,
+            None => BootTime::from_nanos(0),
+        }
+    }
+
+    fn counted_from(&self) -> Option<BootTime> {
+        match self.confirmed.front() {
+            Some(&oldest) if self.confirmed.len() > BACK => Some(oldest),
             _ => self.began,
-        };
-        if cfg!(feature = "broken-lease-off") {
-            BootTime::from_nanos(u64::MAX)
-        } else {
-            counted_from + self.timeout
         }
     }
 
@@ -87,7 +98,7 @@ impl Lease {
 
     /// The newest confirmation, or the start of the session.
     pub fn last_confirmed(&self) -> BootTime {
-        self.confirmed.back().copied().unwrap_or(self.began)
+        self.confirmed.back().copied().or(self.began).unwrap_or(BootTime::from_nanos(0))
     }
 }
 
@@ -137,6 +148,21 @@ mod tests {
         assert!(!lease.confirm(at(29), at(30)), "answered at the very end: too late");
         assert!(lease.is_over(at(1)), "and a clock that is read late changes nothing");
         assert!(!lease.confirm(at(31), at(31)));
+    }
+
+    #[test]
+    fn one_that_runs_nothing_may_begin_anew_and_then_needs_four() {
+        let mut lease = Lease::new(at(0), T);
+        assert!(lease.is_over(at(100)));
+        let mut lease = lease.anew();
+        for sent in [100, 105, 110] {
+            assert!(lease.confirm(at(sent), at(sent)));
+            assert_eq!(lease.stop_at(Duration::ZERO), at(0), "nothing is promised yet");
+            assert!(!lease.is_over(at(sent)));
+        }
+        assert!(lease.confirm(at(115), at(115)));
+        assert_eq!(lease.end(), at(130));
+        assert!(lease.is_over(at(130)) && !lease.confirm(at(130), at(130)));
     }
 
     proptest! {

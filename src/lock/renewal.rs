@@ -48,6 +48,13 @@ impl Renewal {
         }
     }
 
+    /// For one that runs nothing: a lease that has run out, in a long silence, begins anew.
+    pub fn revive(&mut self, now: BootTime) {
+        if self.lease.is_over(now) {
+            self.lease = self.lease.anew();
+        }
+    }
+
     /// A confirmation has been sent.
     pub fn sent(&mut self) {
         self.next = Next::InFlight;

@@ -83,6 +83,15 @@ impl Outlet {
     }
 }
 
+impl Drop for Outlet {
+    /// Nobody waits for a thread that died of a bug.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.session(SessionChange::Lost(Failure::Other("the ZooKeeper client failed".to_owned())));
+        }
+    }
+}
+
 /// The library spawns its session task wherever it is called from: here, on the session's own thread.
 struct OnThisThread(LocalExecutor<'static>);
 
