@@ -22,15 +22,13 @@ pub fn init(verbose: u8, quiet: bool) {
         .filter_module("zklock", own)
         .filter_module("zookeeper_client", library)
         .parse_default_env()
-        .format(|out, record| match record.level() {
-            Level::Error | Level::Warn | Level::Info => writeln!(out, "zklock: {}", record.args()),
-            level => writeln!(
-                out,
-                "zklock: {} {}: {}",
-                level.as_str().to_lowercase(),
-                record.target(),
-                record.args()
-            ),
+        .format(|out, record| {
+            let (level, target, text) = (record.level(), record.target(), record.args());
+            if level <= Level::Info && target.starts_with("zklock") {
+                writeln!(out, "zklock: {text}")
+            } else {
+                writeln!(out, "zklock: {} {target}: {text}", level.as_str().to_lowercase())
+            }
         })
         .init();
 }

@@ -58,6 +58,7 @@ struct Contending {
     renewal: Renewal,
     /// When the first create was sent: its answer is the first confirmation.
     create_sent: BootTime,
+    create_answered: bool,
 }
 
 impl Claim {
@@ -105,7 +106,8 @@ impl Claim {
                 let mut set = Set::new(self.entries.clone(), id);
                 let step = set.begin();
                 let renewal = Renewal::new(Lease::new(began, timeout));
-                self.contending = Some(Contending { set, renewal, create_sent: BootTime::now() });
+                self.contending =
+                    Some(Contending { set, renewal, create_sent: BootTime::now(), create_answered: false });
                 let mut notices = vec![Notice::Connected];
                 notices.extend(self.carry_out(step));
                 notices
@@ -147,10 +149,11 @@ impl Claim {
                 contending.renewal.unanswered(now);
             }
             reply => {
-                let created = matches!(reply, Reply::Created(Ok(_)));
+                contending.create_answered |= matches!(reply, Reply::Created(Ok(_)));
                 let step = contending.set.take(lock, reply);
                 if contending.set.nodes().next().is_some() {
-                    contending.renewal.begin(created.then_some(contending.create_sent), now);
+                    let sent = contending.create_answered.then_some(contending.create_sent);
+                    contending.renewal.begin(sent, now);
                 }
                 return self.carry_out(step);
             }
