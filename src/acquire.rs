@@ -12,6 +12,7 @@ use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::{Record, printable};
 use crate::lock::set::Set;
+use crate::release::ends_us;
 use crate::sys;
 use crate::ui;
 use crate::zk::{Diagnosis, Failure, Hosts};
@@ -58,7 +59,7 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
         if acquisition.is_ours(claim, now) {
             return Ok(Outcome::Held);
         }
-        let give_up_at = acquisition.give_up_at(claim);
+        let give_up_at = acquisition.give_up_at();
         if give_up_at.is_some_and(|at| at <= now) {
             return acquisition.out_of_time(claim);
         }
@@ -97,9 +98,9 @@ impl Acquisition<'_> {
     }
 
     /// Connecting is the client's affair up to its own deadline; only then there is something to give up here.
-    fn give_up_at(&self, claim: &Claim) -> Option<BootTime> {
+    fn give_up_at(&self) -> Option<BootTime> {
         match self.limits.deadline {
-            _ if !self.connected || claim.set().is_some_and(Set::all_held) => None,
+            _ if !self.connected => None,
             Some(deadline) => Some(deadline),
             None if self.limits.nonblock => Some(self.began + self.limits.connect_timeout),
             None => None,
@@ -107,24 +108,29 @@ impl Acquisition<'_> {
     }
 
     fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
-        let Some(set) = claim.set() else { bail!("no session in time") };
         let waited = ui::time(BootTime::now().since(self.began));
-        if let (true, Some(path)) = (set.seen_busy(), set.path(set.current())) {
-            let ahead = self.waiting_for.as_deref().unwrap_or("another contender");
-            ui::warn(path, format_args!("busy: gave up after {waited} of waiting for {ahead}"));
-            return Ok(Outcome::Busy);
+        match claim.set() {
+            Some(set) if set.all_held() => bail!(
+                "first in line, but the ensemble didn't confirm it often enough within {waited} to run anything; \
+                 is it overloaded?"
+            ),
+            Some(set) if set.seen_busy() => {
+                let ahead = self.waiting_for.as_deref().unwrap_or("another contender");
+                if let Some(path) = set.path(set.current()) {
+                    ui::warn(path, format_args!("busy: gave up after {waited} of waiting for {ahead}"));
+                }
+                Ok(Outcome::Busy)
+            }
+            _ => bail!(
+                "connected to {}, but got no answer about the lock within {waited}; is it overloaded?",
+                self.hosts
+            ),
         }
-        bail!(
-            "connected to {}, but got no answer about the lock within {waited}; is the ensemble overloaded?",
-            self.hosts
-        )
     }
 
     fn take(&mut self, claim: &mut Claim, event: Event) -> Result<Option<Outcome>> {
         match event {
-            Event::Signal(signal @ (Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT)) => {
-                return Ok(Some(Outcome::Interrupted(signal)));
-            }
+            Event::Signal(signal) if ends_us(signal) => return Ok(Some(Outcome::Interrupted(signal))),
             // Nothing runs yet that could stop beside us.
             Event::Signal(Signal::SIGTSTP) => sys::stop_by(nix::libc::SIGTSTP, false),
             Event::Signal(_) => {}
@@ -201,9 +207,13 @@ impl Acquisition<'_> {
     }
 
     fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
-        let tried = ui::time(BootTime::now().since(self.began));
+        let limit = match self.limits.deadline {
+            Some(deadline) => deadline.since(self.began),
+            None => self.limits.connect_timeout,
+        };
+        let limit = ui::time(limit);
         let mut text = format!(
-            "no ZooKeeper server could be reached within {tried}; name others with -z or ZKLOCK_ZOOKEEPER"
+            "no ZooKeeper server could be reached within {limit}; name others with -z or ZKLOCK_ZOOKEEPER"
         );
         for diagnosis in diagnoses {
             text.push_str("\n  ");
@@ -215,5 +225,9 @@ impl Acquisition<'_> {
 
 /// A contender as people know it, or by its node if that doesn't say.
 fn describe(node: &str, data: &[u8]) -> String {
-    Record::from_bytes(data).map_or_else(|| format!("node {}", printable(node)), |record| record.to_string())
+    match Record::from_bytes(data) {
+        Some(record) if record.is_this_process() => "an earlier session of our own".to_owned(),
+        Some(record) => record.to_string(),
+        None => format!("node {}", printable(node)),
+    }
 }

@@ -8,7 +8,6 @@ use nix::sys::signal::Signal;
 use crate::claim::{Claim, Notice};
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
-use crate::exit::Exit;
 use crate::lock::path::LockPath;
 use crate::lock::set::Set;
 use crate::ui;
@@ -16,50 +15,76 @@ use crate::ui;
 /// Longer than this nobody waits for servers that don't answer; the nodes go with the session then.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Who may cut the release short.
+/// What is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// Nothing ran: a signal ends zklock at once, and the session takes the nodes with it.
-    UntilSignalled,
-    /// The command has ended and its exit code must not be lost.
-    ToTheEnd,
+pub enum Giving {
+    /// A place in the queue. Nothing ran: a signal ends zklock at once, and the guard takes the nodes away.
+    UpWaiting,
+    /// The locks. The command has ended, and its exit code must not be lost.
+    Back,
 }
 
-/// Releases the locks. Returns the exit that a signal demands, if one cut it short.
-pub fn release(claim: &mut Claim, events: &Events, patience: Patience) -> io::Result<Option<Exit>> {
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// The session is over, and no node of ours is left.
+    Done,
+    /// No server said so in time.
+    Unconfirmed,
+    /// A signal cut it short.
+    CutShort(Signal),
+}
+
+/// Deletes our nodes and closes the session.
+pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result<Release> {
+    if claim.is_over() {
+        return Ok(Release::Done);
+    }
     let nodes: Vec<LockPath> =
         claim.set().into_iter().flat_map(Set::nodes).map(|(path, _)| path.clone()).collect();
-    let timeout = claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
-    if claim.is_over() {
-        return Ok(None);
-    }
-    let until = BootTime::now() + timeout;
+    let until = BootTime::now() + claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
     claim.release();
     loop {
         match events.next(Some(until))? {
             None => {
                 for path in &nodes {
-                    let text = "no server confirmed the release; the lock is free when the session ends";
-                    ui::warn(path, format_args!("{text}, within the session timeout"));
+                    ui::warn(
+                        path,
+                        "no server confirmed the release; the lock is free at the end of the session timeout",
+                    );
                 }
-                return Ok(None);
+                return Ok(Release::Unconfirmed);
             }
-            Some(Event::Signal(
-                signal @ (Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT),
-            )) if patience == Patience::UntilSignalled => {
-                return Ok(Some(Exit::Signal(signal as i32)));
+            Some(Event::Signal(signal)) if giving == Giving::UpWaiting && ends_us(signal) => {
+                return Ok(Release::CutShort(signal));
             }
             Some(event) => {
-                let gone = |notice: &Notice| {
-                    matches!(notice, Notice::Closed | Notice::Lost(_) | Notice::Unreachable(_))
-                };
-                if claim.take(event).iter().any(gone) {
-                    for path in &nodes {
-                        ui::step(path, "released");
+                for notice in claim.take(event) {
+                    if let Some(said) = end(&notice, giving) {
+                        for path in &nodes {
+                            ui::step(path, said);
+                        }
+                        return Ok(Release::Done);
                     }
-                    return Ok(None);
                 }
             }
         }
     }
+}
+
+/// What to say of a notice that ends the session.
+fn end(notice: &Notice, giving: Giving) -> Option<&'static str> {
+    match (notice, giving) {
+        (Notice::Closed, Giving::Back) => Some("released"),
+        (Notice::Closed, Giving::UpWaiting) => Some("left the queue"),
+        (Notice::Lost(_) | Notice::Unreachable(_), _) => {
+            Some("the session is over, and the node gone with it")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a signal asks zklock to end.
+pub fn ends_us(signal: Signal) -> bool {
+    matches!(signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT)
 }

@@ -19,7 +19,7 @@ use crate::lock::contender::{Entry, Ids};
 use crate::lock::name::Mode;
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
-use crate::release::{Patience, release};
+use crate::release::{Giving, Release, release};
 use crate::supervise::{OnLost, supervise};
 use crate::ui;
 use crate::zk::Settings;
@@ -50,15 +50,19 @@ fn under_lock(
     let mut claim = Claim::open(settings(options, limits), entries(options, words), emitter)?;
     let acquired = acquire(&mut claim, events, &options.zookeeper, limits);
     // Whatever comes of it, what we have in the queue is taken back.
-    let (exit, patience) = match acquired {
-        Ok(Outcome::Held) => (hold(options, words, found, &mut claim, events), Patience::ToTheEnd),
-        Ok(Outcome::Busy) => (Ok(Exit::Code(options.conflict_exit_code)), Patience::UntilSignalled),
-        Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Patience::UntilSignalled),
-        Err(error) => (Err(error), Patience::UntilSignalled),
+    let (exit, giving) = match acquired {
+        Ok(Outcome::Held) => (hold(options, words, found, &mut claim, events), Giving::Back),
+        Ok(Outcome::Busy) => (Ok(Exit::Code(options.conflict_exit_code)), Giving::UpWaiting),
+        Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Giving::UpWaiting),
+        Err(error) => (Err(error), Giving::UpWaiting),
     };
-    let cut_short = release(&mut claim, events, patience)?;
-    claim.end();
-    exit.map(|exit| cut_short.unwrap_or(exit))
+    match release(&mut claim, events, giving)? {
+        Release::Done => claim.end(),
+        // The guard goes on trying while the session may live.
+        Release::Unconfirmed => drop(claim),
+        Release::CutShort(signal) => return Ok(Exit::Signal(signal as i32)),
+    }
+    exit
 }
 
 /// Runs the command while the locks are held. The command is gone when this returns.

@@ -65,7 +65,8 @@ pub fn time(span: std::time::Duration) -> String {
     let (millis, seconds) = (span.as_millis(), span.as_secs());
     match seconds {
         0 => format!("{millis} ms"),
-        1..60 => format!("{}.{} s", seconds, millis % 1000 / 100),
+        1..60 if millis % 1000 < 50 => format!("{seconds} s"),
+        1..60 => format!("{:.1} s", span.as_secs_f64()),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
@@ -82,7 +83,8 @@ mod tests {
         for (millis, said) in [
             (0, "0 ms"),
             (999, "999 ms"),
-            (1_290, "1.2 s"),
+            (1_290, "1.3 s"),
+            (2_003, "2 s"),
             (250_000, "4 min 10 s"),
             (7_500_000, "2 h 5 min"),
         ] {

@@ -33,7 +33,7 @@ pub struct Options {
     #[arg(short, long, visible_aliases = ["nb", "nonblocking"])]
     pub nonblock: bool,
 
-    /// Wait at most SECS (fractions allowed) to connect and get the lock, then exit with 124; 0 is -n
+    /// Wait at most SECS (fractions allowed) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n
     #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = values::seconds)]
     pub timeout: Option<Duration>,
 

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
+use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getpid, tcsetpgrp};
 use thiserror::Error;
@@ -35,7 +36,7 @@ pub struct Launch {
 #[derive(Debug, Error)]
 pub enum SpawnError {
     /// There is no such program.
-    #[error("'{}' was not found: check its name and PATH", .0.display())]
+    #[error("'{}' was not found: {}", .0.display(), how_to_find(.0))]
     NotFound(OsString),
     /// It is there and can't be run.
     #[error("'{}' can't be run: {}", .0.display(), .1)]
@@ -91,8 +92,23 @@ fn explain(program: OsString, error: io::Error) -> SpawnError {
         Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
             SpawnError::NoProcess(program, error)
         }
-        _ => SpawnError::CannotRun(program, error.to_string()),
+        _ => SpawnError::CannotRun(program, without_number(&error)),
     }
+}
+
+/// What may have been meant.
+fn how_to_find(program: &OsStr) -> &'static str {
+    match program.as_encoded_bytes() {
+        [b'-', ..] => "options go before the lock path",
+        [b'/', ..] => "check its name; for several locks put -- before the command",
+        name if name.contains(&b'/') => "check its name, and the directory you are in",
+        _ => "check its name, and the directories in the variable PATH",
+    }
+}
+
+/// "Permission denied" without "(os error 13)".
+fn without_number(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
 }
 
 /// Whether the program exists, although the system says that something wasn't found.

@@ -19,7 +19,7 @@ pub enum BadPath {
     #[error("the root can't be a lock; name a node below it, as in /locks/job")]
     Root,
     /// It ends with a slash.
-    #[error("a lock path doesn't end with '/'")]
+    #[error("a path doesn't end with '/'")]
     TrailingSlash,
     /// Two slashes follow each other.
     #[error("'//' is an empty name in the middle of the path")]

@@ -37,6 +37,10 @@ pub struct Record {
 /// What Curator's clients write into a node whose owner should give up (`Revoker`).
 const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
 
+fn host() -> String {
+    nix::unistd::gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 /// Whether a node's data asks its owner to give up, and who asks if that is said.
 pub fn revocation(data: &[u8]) -> Option<Option<String>> {
     if data == CURATOR_REVOKES {
@@ -51,8 +55,7 @@ impl Record {
         let uid = nix::unistd::Uid::current();
         let user =
             nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
-        let host = nix::unistd::gethostname()
-            .map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned());
+        let host = host();
         let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
         let (mode, slots) = match mode {
             Mode::Exclusive => ("exclusive", 1),
@@ -70,6 +73,11 @@ impl Record {
             slots,
             revoked_by: None,
         }
+    }
+
+    /// Whether this very process wrote it.
+    pub fn is_this_process(&self) -> bool {
+        self.pid == std::process::id() && self.host == host()
     }
 
     /// The bytes that a lock node carries.
