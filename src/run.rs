@@ -47,7 +47,8 @@ fn under_lock(
     events: &Events,
 ) -> Result<Exit> {
     let limits = limits(options);
-    let mut claim = Claim::open(settings(options, limits), entries(options, words), emitter)?;
+    let mut claim = Claim::open(settings(options, limits), entries(options, words), emitter)
+        .context("can't start the session or the guard process")?;
     let acquired = acquire(&mut claim, events, &options.zookeeper, limits);
     // Whatever comes of it, what we have in the queue is taken back.
     let (exit, giving) = match acquired {
