@@ -71,7 +71,7 @@ fn hold(options: &Options, words: &Words, found: Found, claim: &mut Claim, event
     let launch = Launch {
         program: words.program.clone(),
         arguments: words.arguments.clone(),
-        environment: environment(claim, &words.locks)?,
+        environment: environment(claim, &words.locks, options.mode())?,
         mask: found.mask,
         caught: found.caught,
     };
@@ -118,10 +118,18 @@ fn settings(options: &Options, limits: Limits) -> Settings {
 }
 
 fn entries(options: &Options, words: &Words) -> Vec<Entry> {
-    let record = Record::of_this_process(Path::new(&words.shown), options.label.clone(), Mode::Exclusive);
-    let nonblock = options.gives_up_at_once();
-    let entry =
-        |path: &LockPath| Entry { path: path.clone(), data: record.to_bytes(), nonblock, ids: Ids::Random };
+    let mode = options.mode();
+    let record = Record::of_this_process(Path::new(&words.shown), options.label.clone(), mode);
+    let with_slot = Record { has_slot: true, ..record.clone() };
+    let entry = |path: &LockPath| Entry {
+        path: path.clone(),
+        family: options.family(),
+        mode,
+        data: record.to_bytes(),
+        data_with_slot: with_slot.to_bytes(),
+        nonblock: options.gives_up_at_once(),
+        ids: Ids::Random,
+    };
     words.locks.iter().map(entry).collect()
 }
 
@@ -130,19 +138,19 @@ fn entries(options: &Options, words: &Words) -> Vec<Entry> {
 struct HeldLock<'a> {
     path: &'a str,
     node: &'a str,
-    mode: String,
+    mode: &'static str,
     fencing_token: i64,
 }
 
 /// What the command is told. With several locks the single variables speak of the first on the command line.
-fn environment(claim: &Claim, locks: &[LockPath]) -> Result<Vec<(&'static str, String)>> {
+fn environment(claim: &Claim, locks: &[LockPath], mode: Mode) -> Result<Vec<(&'static str, String)>> {
     let set = claim.set().context("there is no session")?;
     let held: Vec<HeldLock<'_>> = set
         .nodes()
         .map(|(path, node)| HeldLock {
             path: path.as_str(),
             node: &node.path,
-            mode: Mode::Exclusive.to_string(),
+            mode: mode.word(),
             fencing_token: node.fencing_token,
         })
         .collect();

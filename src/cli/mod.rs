@@ -10,6 +10,7 @@ use clap::{ArgAction, Parser, ValueEnum};
 use nix::sys::signal::Signal;
 
 pub use self::words::{BadWords, Words};
+use crate::lock::name::{Family, Mode};
 use crate::zk::Hosts;
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
@@ -24,6 +25,7 @@ use crate::zk::Hosts;
                       zklock [OPTIONS] PATH -c 'SHELL STRING'",
     after_help = EXIT_CODES,
 )]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Options {
     /// ZooKeeper servers: host:port,host:port[/chroot]
     #[arg(short, long, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
@@ -41,9 +43,21 @@ pub struct Options {
     #[arg(short = 'E', long, value_name = "N", default_value_t = crate::exit::CONFLICT, value_parser = values::exit_code)]
     pub conflict_exit_code: u8,
 
+    /// Take a read lock: other readers may hold it too, a writer waits for all of them
+    #[arg(short, long, overrides_with = "exclusive")]
+    pub shared: bool,
+
     /// Take a write lock: nobody else holds it meanwhile (the default)
     #[arg(short = 'x', long)]
     pub exclusive: bool,
+
+    /// Let N hold at once; all contenders for a path must say the same N
+    #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = clap::value_parser!(u32).range(1..))]
+    pub slots: Option<u32>,
+
+    /// Whose lock nodes the path is shared with: curator, curator-rw or kazoo
+    #[arg(long, value_name = "FAMILY", default_value = "curator", hide_possible_values = true)]
+    pub naming: Naming,
 
     /// Run STRING by /bin/sh -c; also right behind the one PATH
     #[arg(short, long, value_name = "STRING")]
@@ -86,6 +100,20 @@ pub struct Options {
     words: Vec<OsString>,
 }
 
+/// Whose lock nodes the path is shared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Naming {
+    #[doc = "Curator's `InterProcessMutex`, and most others."]
+    #[value(help = None)]
+    Curator,
+    #[doc = "Curator's `InterProcessReadWriteLock`."]
+    #[value(help = None)]
+    CuratorRw,
+    #[doc = "kazoo's `Lock`, `ReadLock` and `WriteLock`."]
+    #[value(help = None)]
+    Kazoo,
+}
+
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnLost {
@@ -118,7 +146,28 @@ Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 impl Options {
     /// The locks and the command among the words, or what is wrong with them.
     pub fn words(&self) -> Result<Words, BadWords> {
+        if self.slots.is_some() && self.naming != Naming::Curator {
+            return Err(BadWords::SlotsNaming);
+        }
         words::understand(&self.words, self.command.as_deref())
+    }
+
+    /// What is asked of each lock.
+    pub fn mode(&self) -> Mode {
+        match (self.shared, self.slots) {
+            (true, _) => Mode::Shared,
+            (false, Some(slots)) => Mode::Slots(slots),
+            (false, None) => Mode::Exclusive,
+        }
+    }
+
+    /// How the lock nodes are named.
+    pub fn family(&self) -> Family {
+        match self.naming {
+            Naming::Curator => Family::Curator,
+            Naming::CuratorRw => Family::CuratorRw,
+            Naming::Kazoo => Family::Kazoo,
+        }
     }
 
     /// Whether the command is stopped when the lock is lost.

@@ -46,6 +46,9 @@ pub enum BadWords {
     /// A shell string and a command.
     #[error("-c takes one string and nothing else, but '{0}' follows; put the whole command into the string")]
     TwoCommands(String),
+    /// Only one family has names for slots.
+    #[error("--slots works with the default --naming only: the others have no names for slots")]
+    SlotsNaming,
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, BadPath),

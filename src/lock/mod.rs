@@ -6,5 +6,6 @@ pub mod name;
 pub mod path;
 pub mod queue;
 pub mod record;
+mod refusal;
 pub mod renewal;
 pub mod set;

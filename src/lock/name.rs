@@ -39,6 +39,22 @@ pub enum Mode {
     Slots(u32),
 }
 
+impl Mode {
+    /// The mode in one word, as scripts read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exclusive => "exclusive",
+            Self::Shared => "shared",
+            Self::Slots(_) => "slots",
+        }
+    }
+
+    /// How many may hold at once; of readers any number may, and the word says so.
+    pub fn slots(self) -> u32 {
+        if let Self::Slots(slots) = self { slots } else { 1 }
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,9 +94,18 @@ impl<'a> Name<'a> {
 
 /// What a node of ours is created with: everything but the number, which the server appends.
 ///
-/// The uuid is new for each attempt. It finds a node whose create lost its reply.
-pub fn exclusive_prefix(attempt: Uuid) -> String {
-    format!("_c_{attempt}-lock-")
+/// The uuid is new for each attempt. It finds a node whose create lost its reply. Only Curator's mutex has a
+/// name for slots; the other families have no place for them, and a mode that has none is written exclusive.
+pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
+    match (family, mode) {
+        (Family::Curator, Mode::Exclusive) => format!("_c_{attempt}-lock-"),
+        (Family::Curator, Mode::Shared) => format!("_c_{attempt}-read-lock-"),
+        (Family::Curator, Mode::Slots(slots)) => format!("_c_{attempt}-slots{slots}-lock-"),
+        (Family::CuratorRw, Mode::Shared) => format!("_c_{attempt}-__READ__"),
+        (Family::CuratorRw, _) => format!("_c_{attempt}-__WRIT__"),
+        (Family::Kazoo, Mode::Shared) => format!("{}__rlock__", attempt.simple()),
+        (Family::Kazoo, _) => format!("{}__lock__", attempt.simple()),
+    }
 }
 
 /// The number as Java prints an `int` with `%010d`: ten places, and a sign takes one of them.
@@ -213,10 +238,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn our_own_names_come_back(sequence in 0..=i32::MAX, id: u128) {
-            let prefix = exclusive_prefix(Uuid::from_u128(id));
+        fn our_own_names_come_back(sequence in 0..=i32::MAX, id: u128, slots in 1u32.., kind in 0..7) {
+            use {Family::*, Mode::*};
+            let kinds = [
+                (Curator, Exclusive), (Curator, Shared), (Curator, Slots(slots)),
+                (CuratorRw, Exclusive), (CuratorRw, Shared), (Kazoo, Exclusive), (Kazoo, Shared),
+            ];
+            let (family, mode) = kinds[usize::try_from(kind).unwrap()];
+            let prefix = prefix(family, mode, Uuid::from_u128(id));
             let text = format!("{prefix}{sequence:010}");
-            prop_assert_eq!(parsed(&text), Some((Family::Curator, Mode::Exclusive, sequence)));
+            prop_assert_eq!(parsed(&text), Some((family, mode, sequence)));
             prop_assert!(Name::parse(&text).is_some_and(|name| name.is_from(&prefix)));
         }
 

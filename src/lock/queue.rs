@@ -3,26 +3,23 @@
 //! Order is by the number alone. Sorting whole names would sort by uuid, and two contenders would each
 //! find themselves first.
 
-use thiserror::Error;
-
 use super::name::{Family, Mode, Name};
-
-/// Numbers this close to the end of the counter are refused. At the end a server gives the same number
-/// twice, or negative ones, and order is lost; a queue that is refused while thousands of numbers are left
-/// is never in that state.
-pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
+use super::refusal::refusal;
+pub use super::refusal::{Refusal, SEQUENCE_LIMIT};
 
 /// What a contender does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The lock is ours.
     Hold,
-    /// Somebody is ahead: watch this node and nothing else.
+    /// Somebody is in the way: watch these nodes and no others.
     Wait {
-        /// Name of the nearest node that keeps us waiting.
-        predecessor: String,
-        /// How many contenders are ahead of us, the predecessor included.
+        /// Names of the nodes to watch, the nearest first. One, but for the first in line for a slot.
+        watch: Vec<String>,
+        /// How many contenders are in our way.
         ahead: usize,
+        /// Name of the one among them that came first, and so holds.
+        holder: String,
     },
     /// Our own node isn't in the list. It was deleted, and we hold nothing: never "first".
     Gone,
@@ -30,91 +27,52 @@ pub enum Decision {
     Refuse(Refusal),
 }
 
-/// Why a queue is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// A node of another naming scheme is queued here; its owner would not see ours.
-    #[error(
-        "{node} is queued here and follows the naming of {family}, whose clients don't see ours: \
-         use another path, or wait until it is gone"
-    )]
-    OtherFamily {
-        /// The other's node.
-        node: String,
-        /// Its naming scheme.
-        family: Family,
-    },
-    /// A contender ahead means another number of holders by this path.
-    #[error("{node} is queued ahead for {theirs}, and this is {ours}: all contenders of a path must agree")]
-    OtherKind {
-        /// The other's node.
-        node: String,
-        /// What it asks for.
-        theirs: Mode,
-        /// What we ask for.
-        ours: Mode,
-    },
-    /// The counter of the parent is used up, or nearly.
-    #[error(
-        "the sequence counter of this path is near its end ({node}), where ZooKeeper repeats numbers: \
-         when the queue is empty delete the path, which starts the counter anew"
-    )]
-    CounterEnd {
-        /// The node that shows it.
-        node: String,
-    },
-    /// Two nodes have one number.
-    #[error(
-        "{one} and {other} have the same number, so that nobody can tell who is first: delete the stale one"
-    )]
-    Tie {
-        /// One of the two.
-        one: String,
-        /// The other.
-        other: String,
-    },
+/// Decides for the contender whose node is named `own` among `children`, in any order.
+pub fn decide(children: &[String], own: &str) -> Decision {
+    let queue = sorted(children);
+    match queue.iter().position(|name| name.text == own) {
+        Some(own) => judge(&queue, own),
+        None => Decision::Gone,
+    }
 }
 
-/// Decides for the exclusive contender whose node is named `own` among `children`, in any order.
-pub fn decide(children: &[String], own: &str) -> Decision {
-    let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
-    let Some(me) = queue.iter().find(|name| name.text == own).cloned() else {
-        return Decision::Gone;
-    };
-    queue.sort_by_key(|name| name.sequence);
+/// Decides as if a contender of this family and mode came now, last of all.
+pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
+    let mut queue = sorted(children);
+    let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
+    queue.push(Name { text: "", family, mode, sequence });
+    judge(&queue, queue.len() - 1)
+}
 
-    if let Some(refusal) = refusal(&queue, &me) {
+/// The contenders in their order. Of a writer of Curator's and the reader that it stepped down to, with the
+/// same number, the writer comes first.
+fn sorted(children: &[String]) -> Vec<Name<'_>> {
+    let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
+    queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
+    queue
+}
+
+fn judge(queue: &[Name<'_>], own: usize) -> Decision {
+    if let Some(refusal) = refusal(queue, own) {
         return Decision::Refuse(refusal);
     }
-    let ahead = queue.iter().take_while(|name| name.sequence < me.sequence).count();
-    match ahead.checked_sub(1).and_then(|nearest| queue.get(nearest)) {
-        None => Decision::Hold,
-        Some(predecessor) => Decision::Wait { predecessor: predecessor.text.to_owned(), ahead },
+    let Some((me, below)) = queue.get(own).zip(queue.get(..own)) else { return Decision::Gone };
+    let in_the_way: Vec<&str> = match me.mode {
+        // Readers wait for writers only, and of them for the nearest.
+        Mode::Shared => below.iter().filter(|name| name.mode != Mode::Shared).map(|name| name.text).collect(),
+        _ => below.iter().map(|name| name.text).collect(),
+    };
+    let slots = usize::try_from(me.mode.slots()).unwrap_or(usize::MAX);
+    let ahead = in_the_way.len();
+    if ahead < slots {
+        return Decision::Hold;
     }
-}
-
-/// The first contender of a queue that nobody of ours has joined, or `None` if the lock is free.
-pub fn holder(children: &[String]) -> Option<&str> {
-    let queue = children.iter().filter_map(|child| Name::parse(child));
-    queue.min_by_key(|name| name.sequence).map(|name| name.text)
-}
-
-fn refusal(sorted: &[Name<'_>], me: &Name<'_>) -> Option<Refusal> {
-    if let Some(stranger) = sorted.iter().find(|name| name.family != me.family) {
-        return Some(Refusal::OtherFamily { node: stranger.text.to_owned(), family: stranger.family });
-    }
-    if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
-        return Some(Refusal::CounterEnd { node: worn.text.to_owned() });
-    }
-    if let Some([one, other]) = sorted.array_windows().find(|[one, other]| one.sequence == other.sequence) {
-        return Some(Refusal::Tie { one: one.text.to_owned(), other: other.text.to_owned() });
-    }
-    // A semaphore admits several at once, so that being behind one of its contenders proves nothing to us.
-    let ahead = sorted.iter().take_while(|name| name.sequence < me.sequence);
-    ahead
-        .filter(|name| matches!(name.mode, Mode::Slots(slots) if slots != 1))
-        .map(|name| Refusal::OtherKind { node: name.text.to_owned(), theirs: name.mode, ours: me.mode })
-        .next()
+    // The first in line for a slot can get it from any of the holders. Whoever is behind watches the one ahead,
+    // who says when it has got one.
+    let watched = if ahead == slots { slots } else { 1 };
+    let watch = in_the_way.iter().rev().take(watched).map(|&name| name.to_owned()).collect();
+    let holder = in_the_way.first().copied().unwrap_or_default().to_owned();
+    Decision::Wait { watch, ahead, holder }
 }
 
 #[cfg(test)]
@@ -123,10 +81,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::lock::name::exclusive_prefix;
+    use crate::lock::name::prefix;
 
     fn node(id: u128, sequence: i32) -> String {
-        format!("{}{sequence:010}", exclusive_prefix(Uuid::from_u128(id)))
+        format!("{}{sequence:010}", prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(id)))
     }
 
     fn queue(nodes: &[(u128, i32)]) -> Vec<String> {
@@ -137,13 +95,13 @@ mod tests {
     fn the_number_decides_and_not_the_uuid() {
         let children = queue(&[(1, 7), (9, 3)]);
         assert_eq!(decide(&children, &node(9, 3)), Decision::Hold);
-        assert_eq!(decide(&children, &node(1, 7)), Decision::Wait { predecessor: node(9, 3), ahead: 1 });
+        assert_eq!(decide(&children, &node(1, 7)), waits(&[node(9, 3)], 1));
     }
 
     #[test]
     fn only_the_nearest_is_watched() {
         let children = queue(&[(1, 1), (2, 2), (3, 3)]);
-        assert_eq!(decide(&children, &node(3, 3)), Decision::Wait { predecessor: node(2, 2), ahead: 2 });
+        assert_eq!(decide(&children, &node(3, 3)), waits(&[node(2, 2)], 2));
     }
 
     #[test]
@@ -179,17 +137,111 @@ mod tests {
         let own = node(1, 5);
         assert_eq!(decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own), Decision::Hold);
         let reader = "read-lock-0000000004".to_owned();
+        assert_eq!(decide(&[own.clone(), reader.clone()], &own), waits(&[reader], 1));
+    }
+
+    fn of(mode: Mode, sequence: i32) -> String {
+        let id = Uuid::from_u128(sequence.unsigned_abs().into());
+        format!("{}{sequence:010}", prefix(Family::Curator, mode, id))
+    }
+
+    /// What a decision to wait says, but for who holds; anything else as it is.
+    fn waits(watch: &[String], ahead: usize) -> Decision {
+        Decision::Wait { watch: watch.to_vec(), ahead, holder: String::new() }
+    }
+
+    fn decide(children: &[String], own: &str) -> Decision {
+        anonymous(super::decide(children, own))
+    }
+
+    fn anonymous(decision: Decision) -> Decision {
+        match decision {
+            Decision::Wait { watch, ahead, holder } => {
+                assert!(!holder.is_empty());
+                waits(&watch, ahead)
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn readers_run_together_and_wait_for_the_nearest_writer() {
+        use Mode::{Exclusive, Shared};
+        let queue =
+            [of(Shared, 1), of(Shared, 2), of(Exclusive, 3), of(Exclusive, 4), of(Shared, 5), of(Shared, 6)];
+        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
+        let writer = |n| of(Exclusive, n);
         assert_eq!(
-            decide(&[own.clone(), reader.clone()], &own),
-            Decision::Wait { predecessor: reader, ahead: 1 }
+            decisions,
+            [
+                Decision::Hold,
+                Decision::Hold,
+                waits(&[of(Shared, 2)], 2),
+                waits(&[writer(3)], 3),
+                waits(&[writer(4)], 2),
+                waits(&[writer(4)], 2),
+            ]
         );
     }
 
     #[test]
-    fn the_holder_is_the_lowest_contender() {
-        assert_eq!(holder(&[]), None);
-        assert_eq!(holder(&["leases".to_owned()]), None);
-        assert_eq!(holder(&queue(&[(1, 9), (2, 4)])), Some(node(2, 4).as_str()));
+    fn a_semaphore_has_as_many_holders_as_slots_and_its_first_waiter_watches_them() {
+        let queue: Vec<String> = (1..=5).map(|n| of(Mode::Slots(2), n)).collect();
+        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
+        let slot = |n: usize| queue[n - 1].clone();
+        assert_eq!(
+            decisions,
+            [
+                Decision::Hold,
+                Decision::Hold,
+                waits(&[slot(2), slot(1)], 2),
+                waits(&[slot(3)], 3),
+                waits(&[slot(4)], 4),
+            ]
+        );
+    }
+
+    #[test]
+    fn kinds_that_exclude_nobody_are_refused_whatever_the_order() {
+        use Mode::{Exclusive, Shared, Slots};
+        let behind = |theirs, ours| decide(&[of(theirs, 1), of(ours, 2)], &of(ours, 2));
+        for (theirs, ours) in [
+            (Slots(2), Exclusive),
+            (Slots(2), Shared),
+            (Slots(2), Slots(3)),
+            (Exclusive, Slots(2)),
+            (Shared, Slots(2)),
+            (Shared, Slots(1)),
+        ] {
+            let refused = Refusal::OtherKind { node: of(theirs, 1), theirs, ours };
+            assert_eq!(behind(theirs, ours), Decision::Refuse(refused), "{ours} behind {theirs}");
+        }
+        // One slot and no word of slots are the same thing.
+        assert_eq!(behind(Exclusive, Slots(1)), waits(&[of(Exclusive, 1)], 1));
+        assert_eq!(behind(Slots(1), Exclusive), waits(&[of(Slots(1), 1)], 1));
+        assert_eq!(behind(Slots(1), Shared), waits(&[of(Slots(1), 1)], 1));
+    }
+
+    #[test]
+    fn a_writer_of_curator_s_that_steps_down_is_no_tie() {
+        let writer = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(1)));
+        let reader = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(1)));
+        let later = format!("{}0000000004", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(2)));
+        let queue = [later.clone(), reader.clone(), writer.clone()];
+        assert_eq!(decide(&queue, &writer), Decision::Hold);
+        assert_eq!(decide(&queue, &reader), waits(std::slice::from_ref(&writer), 1));
+        assert_eq!(decide(&queue, &later), waits(&[writer], 1));
+        assert_eq!(decide(&[later.clone(), reader], &later), Decision::Hold);
+    }
+
+    #[test]
+    fn a_look_before_joining_says_what_it_would_be_like() {
+        let look_at = |children: &[String], mode| anonymous(look(children, Family::Curator, mode));
+        assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
+        assert_eq!(look_at(&["leases".to_owned()], Mode::Exclusive), Decision::Hold);
+        assert_eq!(look_at(&queue(&[(1, 9), (2, 4)]), Mode::Exclusive), waits(&[node(1, 9)], 2));
+        assert_eq!(look_at(&[of(Mode::Shared, 4)], Mode::Shared), Decision::Hold);
+        assert_eq!(look_at(&[of(Mode::Slots(2), 4)], Mode::Slots(2)), Decision::Hold);
     }
 
     proptest! {
@@ -209,7 +261,7 @@ mod tests {
             for (position, own) in in_order.iter().enumerate() {
                 let expected = match position.checked_sub(1) {
                     None => Decision::Hold,
-                    Some(before) => Decision::Wait { predecessor: in_order[before].clone(), ahead: position },
+                    Some(before) => waits(&[in_order[before].clone()], position),
                 };
                 prop_assert_eq!(decide(&children, own), expected);
             }

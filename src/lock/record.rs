@@ -29,6 +29,9 @@ pub struct Record {
     pub mode: String,
     /// How many may hold at once.
     pub slots: u32,
+    /// Set by a contender for one of several slots when it has got one: whoever is behind looks at the queue.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_slot: bool,
     /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
@@ -49,6 +52,11 @@ pub fn revocation(data: &[u8]) -> Option<Option<String>> {
     Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
 }
 
+/// Whether a node's data says that its owner waited for one of several slots and has got it.
+pub fn has_slot(data: &[u8]) -> bool {
+    Record::from_bytes(data).is_some_and(|record| record.has_slot)
+}
+
 impl Record {
     /// Describes this process, which is about to contend in `mode` for `program`.
     pub fn of_this_process(program: &Path, label: Option<String>, mode: Mode) -> Self {
@@ -57,11 +65,6 @@ impl Record {
             nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
         let host = host();
         let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
-        let (mode, slots) = match mode {
-            Mode::Exclusive => ("exclusive", 1),
-            Mode::Shared => ("shared", 1),
-            Mode::Slots(slots) => ("slots", slots),
-        };
         Self {
             version: 1,
             host,
@@ -69,8 +72,9 @@ impl Record {
             user,
             program,
             label,
-            mode: mode.to_owned(),
-            slots,
+            mode: mode.word().to_owned(),
+            slots: mode.slots(),
+            has_slot: false,
             revoked_by: None,
         }
     }

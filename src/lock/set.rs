@@ -101,12 +101,16 @@ mod tests {
 
     use super::*;
     use crate::lock::contender::Ids;
+    use crate::lock::name::{Family, Mode};
     use crate::zk::Created;
 
     fn set(paths: &[&str]) -> Set {
         let entry = |path: &&str| Entry {
             path: LockPath::parse(OsStr::new(path)).unwrap(),
+            family: Family::Curator,
+            mode: Mode::Exclusive,
             data: vec![],
+            data_with_slot: vec![],
             nonblock: false,
             ids: Ids::Random,
         };

@@ -76,6 +76,8 @@ pub enum Request {
     CatchUpAndList(String),
     /// Read a node, and watch it for changes.
     Watch(String),
+    /// Replace the data of a node.
+    Write(String, Vec<u8>),
     /// Delete a node.
     Delete(String),
     /// A quorum write that checks that each of the nodes exists and changes nothing.
@@ -95,6 +97,8 @@ pub enum Reply {
     Read(String, Result<Node, Failure>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(String, bool),
+    /// To [`Request::Write`].
+    Written(Result<(), Failure>),
     /// To [`Request::Delete`].
     Deleted(Result<(), Failure>),
     /// To [`Request::Confirm`], with the time just before it was sent.

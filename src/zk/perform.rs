@@ -57,6 +57,10 @@ pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
             let delete = delete(client, &path);
             Box::pin(async move { Reply::Deleted(delete.await).into() })
         }
+        Request::Write(path, data) => {
+            let write = client.set_data(&path, &data, None);
+            Box::pin(async move { Reply::Written(write.await.map(drop).map_err(Failure::from)).into() })
+        }
         Request::Confirm(paths) => confirm(client, &paths),
     }
 }

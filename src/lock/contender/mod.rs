@@ -9,7 +9,7 @@ mod trouble;
 pub use self::story::{Entry, Ids, News, OwnNode, Step};
 pub use self::trouble::Trouble;
 use self::trouble::{cannot_list, trouble};
-use super::name::{Name, exclusive_prefix};
+use super::name::{Family, Mode, Name, prefix};
 use super::path::LockPath;
 use super::queue::{self, Decision};
 use super::record;
@@ -36,10 +36,10 @@ enum Phase {
     Adopting(String),
     /// Listed again.
     Listing,
-    /// Setting the watch on the one ahead.
-    Approaching { predecessor: String, ahead: usize },
-    /// Asleep until the watch fires. `sole`: nobody else was ahead when we listed.
-    Waiting { predecessor: String, sole: bool },
+    /// Setting the watches on whoever is in the way. `unset` are not set yet, and `data` is the nearest one's.
+    Approaching { watch: Vec<String>, unset: Vec<String>, data: Vec<u8>, ahead: usize },
+    /// Asleep until a watch fires. `sole`: when that node goes, the lock is ours.
+    Waiting { watch: Vec<String>, sole: bool },
     /// A node of our own session is ahead of us: it is deleted first.
     Clearing,
     /// Ours.
@@ -126,7 +126,9 @@ impl Contender {
             Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
-            Reply::Deleted(_) | Reply::Confirmed(..) => Step::default(),
+            Reply::Written(Err(Failure::ConnectionLost)) => self.announce_slot(),
+            // If our node is gone, the watch on it says so as well.
+            Reply::Written(_) | Reply::Deleted(_) | Reply::Confirmed(..) => Step::default(),
         }
     }
 
@@ -136,7 +138,7 @@ impl Contender {
         }
         self.entries += 1;
         // A new uuid for each attempt: a node that an earlier one left can't be taken for this one's.
-        self.prefix = exclusive_prefix(self.entry.ids.next());
+        self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
         let parent = self.path().to_string();
         let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
         let list = self.list();
@@ -167,10 +169,13 @@ impl Contender {
 
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
         match (&mut self.phase, result) {
-            (Phase::Looking, Ok(children)) => match queue::holder(&children) {
-                Some(holder) => self.busy(holder.to_owned()),
-                None => self.enter(),
-            },
+            (Phase::Looking, Ok(children)) => {
+                match queue::look(&children, self.entry.family, self.entry.mode) {
+                    Decision::Wait { holder, .. } => self.busy(holder),
+                    Decision::Refuse(refusal) => self.fail(refusal.into()),
+                    Decision::Hold | Decision::Gone => self.enter(),
+                }
+            }
             (Phase::Looking | Phase::Searching, Err(Failure::NoNode)) => self.enter(),
             (Phase::Entering { created }, result) => match created.take() {
                 Some(created) => self.entered(created, result),
@@ -227,12 +232,12 @@ impl Contender {
         let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
         match queue::decide(children, own) {
             Decision::Hold => self.hold(),
-            Decision::Wait { predecessor, .. } if self.entry.nonblock => self.busy(predecessor),
-            Decision::Wait { predecessor, ahead } => {
+            Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
+            Decision::Wait { watch, ahead, .. } => {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
-                let watch = Request::Watch(self.path().child(&predecessor));
-                step.append(self.go(Phase::Approaching { predecessor, ahead }, watch));
+                step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
+                self.phase = Phase::Approaching { unset: watch.clone(), watch, data: vec![], ahead };
                 step
             }
             Decision::Gone => self.fail(Trouble::Deleted),
@@ -243,8 +248,19 @@ impl Contender {
     fn hold(&mut self) -> Step {
         self.phase = Phase::Holding;
         let mut step = self.watch_own();
+        step.append(self.announce_slot());
         step.news.push(News::Held);
         step
+    }
+
+    /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
+    fn announce_slot(&self) -> Step {
+        match (&self.own, self.entry.mode) {
+            (Some(own), Mode::Slots(_)) if self.seen_busy => {
+                self.ask(Request::Write(own.path.clone(), self.entry.data_with_slot.clone()))
+            }
+            _ => Step::default(),
+        }
     }
 
     /// Our own node is watched from the start. If somebody deletes it, whoever waits behind us goes on past
@@ -290,23 +306,8 @@ impl Contender {
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
                 Err(failure) => self.fail(trouble(failure, "read our own node")),
             },
-            Phase::Approaching { predecessor, ahead } if self.path().child(predecessor) == path => {
-                match result {
-                    Ok(node) if node.owner == self.session => {
-                        self.go(Phase::Clearing, Request::Delete(path.to_owned()))
-                    }
-                    Ok(node) => {
-                        let (predecessor, ahead) = (predecessor.clone(), *ahead);
-                        self.phase = Phase::Waiting { predecessor: predecessor.clone(), sole: ahead == 1 };
-                        Step {
-                            requests: vec![],
-                            news: vec![News::Waiting { predecessor, data: node.data, ahead }],
-                        }
-                    }
-                    Err(Failure::NoNode) => self.list_again(),
-                    Err(Failure::ConnectionLost) => self.ask(Request::Watch(path.to_owned())),
-                    Err(failure) => self.fail(trouble(failure, "watch the contender ahead of us")),
-                }
+            Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
+                self.approached(path, result)
             }
             Phase::Naming(holder) if self.path().child(holder) == path => {
                 let data = result.map(|node| node.data).unwrap_or_default();
@@ -318,12 +319,52 @@ impl Contender {
         }
     }
 
+    /// The answer about a node in the way.
+    fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+        let node = match result {
+            Ok(node) if node.owner == self.session => {
+                return self.go(Phase::Clearing, Request::Delete(path.to_owned()));
+            }
+            Ok(node) => node,
+            Err(Failure::NoNode) => return self.list_again(),
+            Err(Failure::ConnectionLost) => return self.ask(Request::Watch(path.to_owned())),
+            Err(failure) => return self.fail(trouble(failure, "watch the contender ahead of us")),
+        };
+        let parent = self.entry.path.clone();
+        let Phase::Approaching { watch, unset, data, ahead } = &mut self.phase else {
+            return Step::default();
+        };
+        unset.retain(|name| parent.child(name) != path);
+        let nearest = watch.first().cloned().unwrap_or_default();
+        if parent.child(&nearest) == path {
+            // It told us before we watched: the list that put us behind it is older than that.
+            if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
+                return self.go(Phase::Listing, self.catch_up());
+            }
+            *data = node.data;
+        }
+        if !unset.is_empty() {
+            return Step::default();
+        }
+        let news = News::Waiting { predecessor: nearest, data: std::mem::take(data), ahead: *ahead };
+        // A release passes on more than one contender can know of where there are slots; and a writer of
+        // Curator's that steps down leaves a reader with its number.
+        let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
+        let (watch, sole) = (std::mem::take(watch), *ahead == 1 && simple);
+        self.phase = Phase::Waiting { watch, sole };
+        Step { requests: vec![], news: vec![news] }
+    }
+
     fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
         match &self.phase {
-            Phase::Waiting { predecessor, sole } if self.path().child(predecessor) == path => {
+            Phase::Waiting { watch, sole } if watch.iter().any(|name| self.path().child(name) == path) => {
                 // Nobody else was ahead and nobody can come in between: no second look is needed. But our
                 // own node must be known to be there, and the events known to be in order.
                 if deleted && *sole && self.own_watched { self.hold() } else { self.list_again() }
+            }
+            // One of several goes while we are still setting watches on them: the list is old.
+            Phase::Approaching { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
+                self.list_again()
             }
             _ => Step::default(),
         }

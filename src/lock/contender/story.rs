@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::trouble::Trouble;
+use crate::lock::name::{Family, Mode};
 use crate::lock::path::LockPath;
 use crate::zk::Request;
 
@@ -11,8 +12,14 @@ use crate::zk::Request;
 pub struct Entry {
     /// The lock.
     pub path: LockPath,
+    /// Whose naming scheme the path belongs to.
+    pub family: Family,
+    /// What is asked for.
+    pub mode: Mode,
     /// What the node says about its owner.
     pub data: Vec<u8>,
+    /// The same, of an owner that waited for one of several slots and has got it.
+    pub data_with_slot: Vec<u8>,
     /// Give up at once if the lock is busy, and create nothing then.
     pub nonblock: bool,
     /// Where the uuids of its attempts come from.

@@ -8,7 +8,15 @@ const SESSION: i64 = 77;
 
 fn contender(nonblock: bool) -> Contender {
     let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
-    let entry = Entry { path, data: b"me".to_vec(), nonblock, ids: Ids::Random };
+    let entry = Entry {
+        path,
+        family: Family::Curator,
+        mode: Mode::Exclusive,
+        data: b"me".to_vec(),
+        data_with_slot: vec![],
+        nonblock,
+        ids: Ids::Random,
+    };
     Contender::new(entry, SESSION)
 }
 
@@ -28,7 +36,10 @@ fn name(prefix: &str, sequence: i32) -> String {
 }
 
 fn other(sequence: i32) -> String {
-    name(&exclusive_prefix(Uuid::from_u128(sequence.unsigned_abs().into())), sequence)
+    name(
+        &super::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
+        sequence,
+    )
 }
 
 fn at(name: &str) -> String {
