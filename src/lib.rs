@@ -6,10 +6,12 @@
 //! | module | what it is about |
 //! |---|---|
 //! | [`cli`], [`exit`], [`ui`] | what the user says, hears, and is left with |
-//! | [`run`] | connect, acquire, hold, release |
+//! | [`run`], [`work`] | connect, acquire, hold, release |
 //! | [`acquire`], [`supervise`], [`release`] | the three loops of that story |
 //! | [`claim`] | a session, its contenders and the lease, moved along by events |
 //! | [`lock`] | names, the queue, a contender's next step, the lease: pure |
+//! | [`environment`], [`nest`] | what the command is told, and a zklock inside the command |
+//! | [`guard`] | a second process that stops the command when zklock can't |
 //! | [`job`] | the command: started, signalled, stopped, reaped |
 //! | [`zk`] | the ensemble; the only place that is async |
 //! | [`event`], [`clock`], [`sys`] | one channel, one clock, one fence around `unsafe` |
@@ -18,14 +20,17 @@ pub mod acquire;
 pub mod claim;
 pub mod cli;
 pub mod clock;
+pub mod environment;
 pub mod event;
 pub mod exit;
 pub mod guard;
 pub mod job;
 pub mod lock;
+pub mod nest;
 pub mod release;
 pub mod run;
 pub mod supervise;
 pub mod sys;
 pub mod ui;
+pub mod work;
 pub mod zk;

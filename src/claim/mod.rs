@@ -54,6 +54,8 @@ pub struct Claim {
 
 #[derive(Debug)]
 struct Contending {
+    /// The session's id.
+    session: i64,
     set: Set,
     renewal: Renewal,
     /// When the first create was sent: its answer is the first confirmation.
@@ -106,8 +108,13 @@ impl Claim {
                 let mut set = Set::new(self.entries.clone(), id);
                 let step = set.begin();
                 let renewal = Renewal::new(Lease::new(began, timeout));
-                self.contending =
-                    Some(Contending { set, renewal, create_sent: BootTime::now(), create_answered: false });
+                self.contending = Some(Contending {
+                    session: id,
+                    set,
+                    renewal,
+                    create_sent: BootTime::now(),
+                    create_answered: false,
+                });
                 let mut notices = vec![Notice::Connected];
                 notices.extend(self.carry_out(step));
                 notices
@@ -206,6 +213,11 @@ impl Claim {
     /// The locks, once there is a session.
     pub fn set(&self) -> Option<&Set> {
         self.contending.as_ref().map(|contending| &contending.set)
+    }
+
+    /// The id of the session, once there is one.
+    pub fn session_id(&self) -> Option<i64> {
+        self.contending.as_ref().map(|contending| contending.session)
     }
 
     /// While nothing runs: a lease that ran out in a long silence may be earned anew.

@@ -46,7 +46,7 @@ pub enum SpawnError {
     Refused,
     /// The system has no room for another process.
     #[error("can't start a process for '{}': {}", .0.display(), .1)]
-    NoProcess(OsString, io::Error),
+    NoProcess(OsString, String),
 }
 
 impl SpawnError {
@@ -78,21 +78,22 @@ pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Ch
         // Last: from here on nothing but exec stands between the guard's word and the command.
         gate.pass()
     });
-    command.spawn().map_err(|error| explain(launch.program.clone(), error))
+    command.spawn().map_err(|error| explain(launch.program.clone(), &error))
 }
 
-fn explain(program: OsString, error: io::Error) -> SpawnError {
+/// What an error of fork or exec means for `program`.
+pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
     match error.raw_os_error() {
-        _ if is_refusal(&error) => SpawnError::Refused,
+        _ if is_refusal(error) => SpawnError::Refused,
         Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
         Some(nix::libc::ENOENT) => SpawnError::CannotRun(
             program,
             "the interpreter that its first line names was not found".to_owned(),
         ),
         Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
-            SpawnError::NoProcess(program, error)
+            SpawnError::NoProcess(program, without_number(error))
         }
-        _ => SpawnError::CannotRun(program, without_number(&error)),
+        _ => SpawnError::CannotRun(program, without_number(error)),
     }
 }
 

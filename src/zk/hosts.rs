@@ -52,6 +52,11 @@ pub enum BadHosts {
 }
 
 impl Hosts {
+    /// The chroot as it stands before every path: empty if there is none.
+    pub fn chroot_text(&self) -> &str {
+        self.chroot.as_ref().map_or("", LockPath::as_str)
+    }
+
     /// Understands a connect string.
     pub fn parse(text: &str) -> Result<Self, BadHosts> {
         let (servers, chroot) = match text.find('/') {
