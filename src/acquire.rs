@@ -20,6 +20,8 @@ use crate::zk::{Diagnosis, Failure, Hosts};
 /// How long to try, and what to be content with.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
+    /// When it began.
+    pub began: BootTime,
     /// When to give up waiting; `None` is never.
     pub deadline: Option<BootTime>,
     /// How long an attempt may take to have a connection and a first answer, where there is no deadline.
@@ -43,9 +45,8 @@ pub enum Outcome {
 
 /// Waits for the locks. Whatever the outcome, the claim has still to be released.
 pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits) -> Result<Outcome> {
-    let began = BootTime::now();
     let mut acquisition =
-        Acquisition { hosts, limits, began, connected: false, waiting_for: None, held_since: None };
+        Acquisition { hosts, limits, connected: false, waiting_for: None, held_since: None };
     loop {
         // First whatever has already happened: a signal or a loss that came with the lock wins.
         while let Some(event) = events.pending() {
@@ -74,7 +75,6 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
 struct Acquisition<'a> {
     hosts: &'a Hosts,
     limits: Limits,
-    began: BootTime,
     connected: bool,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
@@ -102,13 +102,13 @@ impl Acquisition<'_> {
         match self.limits.deadline {
             _ if !self.connected => None,
             Some(deadline) => Some(deadline),
-            None if self.limits.nonblock => Some(self.began + self.limits.connect_timeout),
+            None if self.limits.nonblock => Some(self.limits.began + self.limits.connect_timeout),
             None => None,
         }
     }
 
     fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
-        let waited = ui::time(BootTime::now().since(self.began));
+        let waited = ui::time(BootTime::now().since(self.limits.began));
         match claim.set() {
             Some(set) if set.all_held() => bail!(
                 "first in line, but the ensemble didn't confirm it often enough within {waited} to run anything; \
@@ -177,7 +177,7 @@ impl Acquisition<'_> {
             News::Held => {
                 let node = claim.set().and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
                 let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
-                let after = ui::time(BootTime::now().since(self.began));
+                let after = ui::time(BootTime::now().since(self.limits.began));
                 ui::step(path, format_args!("acquired after {after}, fencing token {token}"));
             }
             News::Busy { holder, data } => {
@@ -208,7 +208,7 @@ impl Acquisition<'_> {
 
     fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
         let limit = match self.limits.deadline {
-            Some(deadline) => deadline.since(self.began),
+            Some(deadline) => deadline.since(self.limits.began),
             None => self.limits.connect_timeout,
         };
         let limit = ui::time(limit);

@@ -74,8 +74,10 @@ fn under_lock(
 fn limits(options: &Options) -> Limits {
     let nonblock = options.gives_up_at_once();
     let wait = options.timeout.filter(|_| !nonblock);
+    let began = BootTime::now();
     Limits {
-        deadline: wait.map(|wait| BootTime::now() + wait),
+        began,
+        deadline: wait.map(|wait| began + wait),
         connect_timeout: options.connect_timeout,
         nonblock,
         kill_after: options.kill_after,

@@ -10,4 +10,18 @@
 )]
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
+mod bad_paths;
+mod busy;
+mod command_line;
+mod connecting;
+mod exit_codes;
+mod failures;
+mod lock_nodes;
+mod options;
+mod ordering;
+mod other_contenders;
+mod permissions;
+mod recipe;
+mod release;
+mod several_locks;
 mod support;

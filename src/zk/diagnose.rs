@@ -13,6 +13,9 @@ use crate::lock::record::printable;
 /// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// Less than this is no time to find out anything.
+const LEAST: Duration = Duration::from_millis(50);
+
 /// What one server said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
@@ -57,9 +60,10 @@ pub(super) fn leave_time_before(deadline: BootTime) -> BootTime {
     deadline.before(PATIENCE.min(BootTime::now().until(deadline) / 4))
 }
 
-/// Asks all servers at once and waits at most [`PATIENCE`].
-pub(super) fn all(hosts: &Hosts) -> Vec<Diagnosis> {
-    let deadline = Instant::now() + PATIENCE;
+/// Asks all servers at once. Takes no longer than there is time before `until`, and never longer than it must.
+pub(super) fn all(hosts: &Hosts, until: Option<BootTime>) -> Vec<Diagnosis> {
+    let patience = until.map_or(PATIENCE, |until| BootTime::now().until(until)).clamp(LEAST, PATIENCE);
+    let deadline = Instant::now() + patience * 4 / 5;
     let (findings, inbox) = std::sync::mpsc::channel();
     for (index, server) in hosts.servers.iter().cloned().enumerate() {
         let findings = findings.clone();
@@ -73,7 +77,7 @@ pub(super) fn all(hosts: &Hosts) -> Vec<Diagnosis> {
         .map(|server| Diagnosis { server: server.clone(), finding: Finding::TimedOut })
         .collect();
     // A little longer than each is given, so that all of them can report.
-    let end = deadline + PATIENCE / 5;
+    let end = deadline + patience / 5;
     while let Ok((index, finding)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if let Some(diagnosis) = all.get_mut(index) {
             diagnosis.finding = finding;

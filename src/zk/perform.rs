@@ -115,22 +115,35 @@ fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Failure>> {
     Box::pin(async move { Ok(sync.await?) })
 }
 
-/// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees. A node that we may
-/// not read is watched by `exists` all the same, and dropping the watcher frees it if the node is missing.
+/// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees.
+///
+/// Of a node that we may not read a server tells us nothing, not even to a watch set by `exists` (since
+/// CVE-2024-23944). Then the children of the lock path are watched instead. That wakes us more often than
+/// needed, but it wakes us.
 fn watch(client: &Client, path: String) -> Task<'_, Answer> {
     let read = client.get_and_watch_data(&path);
     Box::pin(async move {
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher))),
-            Err(Error::NoAuth) => match client.check_and_watch_stat(&path).await {
-                Ok((Some(stat), watcher)) => (Ok(node(Vec::new(), &stat)), Some((path.clone(), watcher))),
-                Ok((None, _)) => (Err(Failure::NoNode), None),
-                Err(error) => (Err(error.into()), None),
-            },
+            Err(Error::NoAuth) => watch_from_above(client, &path).await,
             Err(error) => (Err(error.into()), None),
         };
         Answer { reply: Reply::Read(path, node), watch }
     })
+}
+
+async fn watch_from_above(
+    client: &Client,
+    path: &str,
+) -> (Result<Node, Failure>, Option<(String, OneshotWatcher)>) {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match client.list_and_watch_children(parent).await {
+        Ok((children, watcher)) if children.iter().any(|child| child == name) => {
+            (Ok(Node { data: Vec::new(), owner: 0, czxid: 0 }), Some((path.to_owned(), watcher)))
+        }
+        Ok(_) => (Err(Failure::NoNode), None),
+        Err(error) => (Err(error.into()), None),
+    }
 }
 
 fn node(data: Vec<u8>, stat: &Stat) -> Node {

@@ -151,7 +151,7 @@ async fn connect_until_told_otherwise(
             None
         }
         Either::Left((Some(Err(_)) | None, _)) => {
-            outlet.session(SessionChange::Unreachable(diagnose::all(&settings.hosts)));
+            outlet.session(SessionChange::Unreachable(diagnose::all(&settings.hosts, settings.deadline)));
             None
         }
         Either::Right(_) => {

@@ -1,0 +1,146 @@
+//! What the words of the command line mean: which are locks, which is the command, and that it arrives as it was typed.
+
+use crate::support::Case;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Prints each of its arguments in brackets, and the locks that are held.
+const SHOW: &str = r#"for a; do printf '[%s]' "$a"; done; echo; echo "$ZKLOCK_PATH""#;
+
+/// `sh` with that script and these arguments.
+fn show<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["sh", "-c", SHOW, "sh"], arguments].concat()
+}
+
+#[test]
+fn the_command_follows_the_path_with_and_without_dashes() {
+    let case = Case::new("forms");
+    for dashes in [&["--"][..], &[]] {
+        let run = case.zklock().arg(case.path()).args(dashes).args(show(&["a", "b"]));
+        let output = run.run();
+        assert_eq!(output.assert_code(0).stdout, format!("[a][b]\n{}\n", case.path()));
+        assert_eq!(output.stderr, "");
+    }
+}
+
+#[test]
+fn several_paths_end_at_the_dashes() {
+    let case = Case::new("several");
+    let other = format!("{}-other", case.path());
+    let script = "echo $ZKLOCK_PATH; echo $ZKLOCK_LOCKS";
+    let run = case.zklock().args([&other, case.path(), "--", "sh", "-c", script]);
+    let output = run.run();
+    let (path, locks) = output.assert_code(0).stdout.split_once('\n').unwrap();
+    assert_eq!(path, other, "the single variables speak of the first on the command line");
+    let locks: serde_json::Value = serde_json::from_str(locks).unwrap();
+    let mut held: Vec<_> = locks.as_array().unwrap().iter().map(|lock| lock["path"].as_str()).collect();
+    held.sort_unstable();
+    assert_eq!(held, [Some(case.path()), Some(&other)]);
+}
+
+#[test]
+fn without_dashes_a_second_absolute_word_is_the_command() {
+    let case = Case::new("one-path");
+    let output = case.zklock().args([case.path(), "/bin/sh", "-c", "echo $0", "--"]).run();
+    assert_eq!(output.assert_code(0).stdout, "--\n");
+}
+
+#[test]
+fn dashes_behind_the_command_belong_to_it() {
+    let case = Case::new("log");
+    let command = show(&["log", "--", "file"]);
+    let output = case.zklock().arg(case.path()).args(command).run();
+    assert!(output.assert_code(0).stdout.starts_with("[log][--][file]\n"));
+    let command = show(&["--", "-n", "--"]);
+    let output = case.lock(&[], command).run();
+    assert!(output.assert_code(0).stdout.starts_with("[--][-n][--]\n"));
+}
+
+#[test]
+fn a_shell_string_may_follow_the_path_or_be_an_option() {
+    let case = Case::new("shell-string");
+    let string = "echo one | tr o 0; exit 3";
+    for words in [
+        [case.path(), "-c", string],
+        [case.path(), "--command", string],
+        ["-c", string, case.path()],
+        ["--command", string, case.path()],
+    ] {
+        let output = case.zklock().args(words).run();
+        assert_eq!(output.assert_code(3).stdout, "0ne\n");
+    }
+}
+
+#[test]
+fn a_shell_string_among_the_options_serves_several_paths() {
+    let case = Case::new("shell-paths");
+    let other = format!("{}-other", case.path());
+    let run = case.zklock().args(["-c", "echo $ZKLOCK_LOCKS", case.path(), &other]);
+    let output = run.run();
+    assert_eq!(output.assert_code(0).stdout.matches("\"path\"").count(), 2);
+}
+
+#[test]
+fn a_shell_string_takes_no_second_command() {
+    let case = Case::new("two-commands");
+    for words in [
+        vec!["-c", "true", case.path(), "rm"],
+        vec!["-c", "true", case.path(), "--", "rm"],
+        vec![case.path(), "-c", "true", "rm"],
+    ] {
+        let output = case.zklock().args(words).run();
+        output.assert_code(125).assert_stderr("'rm'");
+    }
+    let output = case.lock(&[], ["-c", "true"]).run();
+    output.assert_code(127).assert_stderr("'-c'");
+}
+
+#[test]
+fn arguments_arrive_untouched() {
+    let case = Case::new("arguments");
+    let bytes = OsStr::from_bytes(b"\xff\xfe\x80");
+    let plain = ["", " ", "two  words", "'\"`$HOME;*", "line\nline", "\\", "-", "--", "\t"];
+    let mut arguments: Vec<OsString> = plain.iter().map(OsString::from).collect();
+    arguments.push(bytes.to_owned());
+    arguments.push(OsString::new());
+    let expected: Vec<String> =
+        arguments.iter().map(|argument| format!("{:?}", argument.as_bytes())).collect();
+    // Each as the list of its bytes, as `{:?}` writes it.
+    let script =
+        r#"for a; do printf '[%s]\n' "$(printf %s "$a" | od -An -v -tu1 | xargs | sed 's/ /, /g')"; done"#;
+    let run = case.lock(&[], ["sh", "-c", script, "sh"]).args(&arguments);
+    let output = run.run();
+    assert_eq!(output.assert_code(0).stdout, expected.join("\n") + "\n");
+}
+
+#[test]
+fn a_shell_string_may_hold_any_bytes() {
+    let case = Case::new("string-bytes");
+    let string = OsStr::from_bytes(b"printf '\xff%s' \"a  b\" | od -An -tx1");
+    let output = case.zklock().arg(case.path()).arg("-c").arg(string).run();
+    assert_eq!(output.assert_code(0).stdout, " ff 61 20 20 62\n");
+}
+
+#[test]
+fn a_first_word_that_is_no_path_is_refused_with_the_remedy() {
+    let case = Case::new("no-path");
+    for words in [&["job", "--", "echo", "x"][..], &["stauts"], &["./job.sh"], &["", "echo", "x"]] {
+        let output = case.zklock().args(words).run();
+        output.assert_code(125).assert_stderr("begins with '/'").assert_stderr(&format!("'{}'", words[0]));
+        assert_eq!(output.stdout, "");
+    }
+}
+
+#[test]
+fn nothing_to_run_is_refused_with_the_remedy() {
+    let case = Case::new("no-command");
+    let other = format!("{}-other", case.path());
+    for words in
+        [&[case.path()][..], &[case.path(), "--"], &[case.path(), &other, "--"], &[case.path(), "-c"]]
+    {
+        let output = case.zklock().args(words).run();
+        output.assert_code(125).assert_stderr(case.path()).assert_stderr("-- COMMAND");
+    }
+    let output = case.zklock().run();
+    output.assert_code(125).assert_stderr("no lock path");
+}

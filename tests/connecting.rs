@@ -1,0 +1,118 @@
+//! Which servers zklock speaks to, and where below them the lock is.
+
+use crate::support::{Case, Proxy, SOON, Server, Zklock, new_marker, shared};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+/// A port of loopback where nobody listens, kept free by its proxy.
+fn dead() -> Proxy {
+    let proxy = Proxy::to(shared());
+    proxy.refuse_new(true);
+    proxy
+}
+
+#[test]
+fn the_environment_names_the_servers_and_the_option_wins() {
+    let case = Case::new("environment");
+    let (dead, path) = (dead().connect_string(), case.path());
+    let run = |environment: &str, words: &[&str]| {
+        let zklock = Zklock::bare(case.marker()).env("ZKLOCK_ZOOKEEPER", environment);
+        zklock.args(words).run()
+    };
+    run(case.hosts(), &[path, "true"]).assert_code(0);
+    run(&dead, &["-z", case.hosts(), path, "true"]).assert_code(0);
+    let output = run(&dead, &["--connect-timeout", "0.2", path, "true"]);
+    output.assert_code(125).assert_stderr(&dead);
+    let output = run(case.hosts(), &["-z", &dead, "--connect-timeout", "0.2", path, "true"]);
+    output.assert_code(125).assert_stderr(&dead);
+}
+
+#[test]
+fn a_dead_server_among_several_does_no_harm() {
+    let case = Case::new("one-dead");
+    let dead = dead();
+    // The client begins with any of them: often enough that it has met the dead one.
+    for hosts in [
+        format!("{},{}", dead.connect_string(), case.hosts()),
+        format!("{},nosuch.invalid:1,{}", case.hosts(), dead.connect_string()),
+    ] {
+        for _ in 0..4 {
+            let zklock = Zklock::at(&hosts, case.marker());
+            let output = zklock.args([case.path(), "echo", "ran"]).run();
+            assert_eq!(output.assert_code(0).stdout, "ran\n");
+        }
+    }
+}
+
+#[test]
+fn servers_that_come_up_in_time_are_found() {
+    let server = Server::start();
+    let case = Case::on(&server, "late");
+    server.kill();
+    let options = ["-v", "--connect-timeout", "30"];
+    let running = case.lock(&options, ["echo", "ran"]).spawn();
+    server.restart();
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_signal_ends_the_search_for_servers_at_once() {
+    let case = Case::new("no-server");
+    let dead = dead();
+    let case = case.through(&dead.connect_string());
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let running = case.lock(&["-vv", "--connect-timeout", "60"], ["true"]).spawn();
+        running.wait_for_line("no session with", SOON);
+        running.signal(signal);
+        running.wait(Duration::from_secs(3)).assert_signal(signal);
+    }
+}
+
+#[test]
+fn a_lock_lies_below_the_chroot() {
+    let case = Case::new("chroot");
+    let root = format!("/chroot-{}", new_marker());
+    case.observer().mkdirs(&root);
+    let hosts = format!("{}{root}", case.hosts());
+    let run = Zklock::at(&hosts, case.marker()).arg("/locks/a");
+    let job = "echo $ZKLOCK_NODE; exec sleep 60";
+    let running = run.args(["--", "sh", "-c", job]).spawn();
+    // Named as the command would name it with the same connect string.
+    let node = running.wait_for_stdout("/locks/a/_c_", SOON);
+    assert!(node.starts_with("/locks/a/"), "{node}");
+    let really = format!("{root}{node}");
+    assert!(case.observer().exists(&really), "{really}");
+    assert!(!case.observer().exists("/locks"));
+    running.signal(Signal::SIGTERM);
+    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert!(!case.observer().exists(&really));
+}
+
+#[test]
+fn a_missing_chroot_is_said_and_not_made() {
+    let case = Case::new("no-chroot");
+    let root = format!("/missing-{}", new_marker());
+    let hosts = format!("{}{root}", case.hosts());
+    for options in [&[][..], &["-n"], &["-w", "2"]] {
+        let run = Zklock::at(&hosts, case.marker()).args(options).args(["/locks/a", "echo", "ran"]);
+        let output = run.run();
+        output.assert_code(125).assert_stderr("/locks/a: ").assert_stderr("chroot");
+        assert_eq!(output.stdout, "");
+    }
+    assert!(!case.observer().exists(&root));
+}
+
+#[test]
+fn an_ipv6_address_stands_in_brackets() {
+    // All addresses, those of IPv6 included.
+    let server = Server::builder().config("clientPortAddress=::").start();
+    let case = Case::on(&server, "ipv6");
+    let hosts = format!("[::1]:{}", server.port());
+    let case = case.through(&hosts);
+    let output = case.lock(&[], ["echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    let bare = format!("::1:{}", server.port());
+    let output = Zklock::at(&bare, case.marker()).args([case.path(), "true"]).run();
+    output.assert_code(125).assert_stderr("brackets");
+}

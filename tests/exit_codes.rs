@@ -1,0 +1,109 @@
+//! How zklock ends: with the command's own code or signal, or with a code of its own that says why.
+
+use crate::support::{Case, Proxy, SOON, shared};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+use std::time::Duration;
+
+/// A file in the case's directory, with this text and mode.
+fn file(case: &Case, name: &str, text: &str, mode: u32) -> String {
+    let path = case.dir().join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_code_of_the_command_is_our_own() {
+    const RUNNERS: i32 = 4;
+    let case = Case::new("codes");
+    thread::scope(|scope| {
+        for runner in 0..RUNNERS {
+            // Not one queue for all: a path for each runner.
+            let (case, path) = (&case, format!("{}-{runner}", case.path()));
+            scope.spawn(move || {
+                for code in (0..256).filter(|code| code % RUNNERS == runner) {
+                    let exit = format!("exit {code}");
+                    let output = case.zklock().args([&path, "-c", &exit]).run();
+                    assert_eq!(output.assert_code(code).stderr, "");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_signal_that_kills_the_command_kills_us() {
+    let case = Case::new("signals");
+    for signal in [1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 24, 31, 34, 35, 64] {
+        let kill = format!("ulimit -c 0; kill -{signal} $$");
+        let output = case.lock(&[], ["sh", "-c", &kill]).run();
+        assert_eq!((output.code, output.signal), (None, Some(signal)), "{output}");
+        assert_eq!(case.contenders(), Vec::<String>::new(), "released before we die of {signal}");
+    }
+}
+
+#[test]
+fn a_shell_around_us_sees_what_it_would_see_of_the_command() {
+    let case = Case::new("shell");
+    let mut shell = case.shell();
+    let asked = |command: &str| format!("$zklock {} -- sh -c '{command}'; echo code $?", case.path());
+    for (command, code) in [("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)] {
+        let said = shell.run(&asked(command), SOON);
+        assert!(said.contains(&format!("code {code}\n")), "{said}");
+    }
+}
+
+#[test]
+fn not_connected_is_125_whatever_the_conflict_code() {
+    let proxy = Proxy::to(shared());
+    proxy.refuse_new(true);
+    let case = Case::new("not-connected").through(&proxy.connect_string());
+    for options in [
+        &["-w", "0.5"][..],
+        &["-w", "0.5", "-E", "0"],
+        &["-n", "-E", "0", "--connect-timeout", "0.5"],
+        &["-q", "--connect-timeout", "0.5"],
+    ] {
+        let output = case.lock(options, ["echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(case.path()).assert_stderr("refused");
+        assert!(output.elapsed < Duration::from_secs(3), "{:?}", output.elapsed);
+        assert_eq!(output.stdout, "");
+    }
+}
+
+#[test]
+fn a_command_that_is_there_and_cannot_run_is_126() {
+    let case = Case::new("cannot-run");
+    let directory = case.dir().to_str().unwrap().to_owned();
+    for command in [
+        file(&case, "not-executable", "#!/bin/sh\n", 0o644),
+        file(&case, "no-interpreter", "#!/no/such/interpreter\n", 0o755),
+        directory,
+    ] {
+        let output = case.lock(&[], [&command]).run();
+        output.assert_code(126).assert_stderr(case.path()).assert_stderr(&command);
+        assert_eq!(case.contenders(), Vec::<String>::new(), "released");
+    }
+}
+
+#[test]
+fn a_script_without_a_first_line_runs_as_elsewhere() {
+    let case = Case::new("script");
+    // flock(1), timeout(1) and every shell hand it to sh.
+    let script = file(&case, "script", "exit 5\n", 0o755);
+    case.lock(&[], [script]).run().assert_code(5);
+}
+
+#[test]
+fn a_command_that_is_not_there_is_127() {
+    let case = Case::new("not-found");
+    for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {
+        for options in [&[][..], &["-q"]] {
+            let output = case.lock(options, [command]).run();
+            output.assert_code(127).assert_stderr(case.path()).assert_stderr(command);
+            assert_eq!(case.contenders(), Vec::<String>::new(), "released");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Servers that can't be had, and that the user is told why, in time.
+
+use crate::support::{Output, Proxy, SOON, Server, Zklock, new_marker, shared, wait_until};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// What zklock may take beyond its deadline: finding out why, on a busy machine.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// A server that treats every connection like this; its address.
+fn fake(treat: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let treat = treat.clone();
+            thread::spawn(move || treat(stream));
+        }
+    });
+    address
+}
+
+/// Reads until `enough` is among what came, then answers as a web server does that was not understood.
+fn answer_as_http(mut stream: TcpStream, enough: &[u8]) {
+    let mut seen = Vec::new();
+    let mut bytes = [0; 64];
+    while let Ok(count @ 1..) = stream.read(&mut bytes) {
+        seen.extend_from_slice(&bytes[..count]);
+        if enough.is_empty() || seen.windows(enough.len()).any(|window| window == enough) {
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n").ok();
+            return;
+        }
+    }
+}
+
+/// Runs zklock against these servers, which it can't have; it gives up in time.
+#[track_caller]
+fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
+    let zklock = Zklock::at(hosts, &new_marker()).args(options);
+    let output = zklock.args(["/t/failures", "--", "echo", "ran"]).run();
+    output.assert_code(125).assert_stderr("/t/failures: ");
+    assert_eq!(output.stdout, "");
+    assert!(output.elapsed < limit + SLACK, "took {:?}: {output}", output.elapsed);
+    output
+}
+
+/// The same with a second for connecting; each server is named with its finding.
+#[track_caller]
+fn is_told(hosts: &str, findings: &[(&str, &str)]) {
+    let output = fails(hosts, &["--connect-timeout", "1"], Duration::from_secs(1));
+    for (server, finding) in findings {
+        let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
+        assert!(line.is_some_and(|line| line.contains(finding)), "no {finding:?} for {server}: {output}");
+    }
+}
+
+#[test]
+fn each_server_is_named_with_what_it_said() {
+    let refusing = Proxy::to(shared());
+    refusing.refuse_new(true);
+    let (refusing, silent) = (refusing.connect_string(), fake(|_| thread::park()));
+    let hosts = format!("{refusing},nosuch.invalid:2182,{silent}");
+    let findings = [
+        (refusing.as_str(), "refused"),
+        ("nosuch.invalid:2182", "unknown host"),
+        (&silent, "doesn't answer"),
+    ];
+    is_told(&hosts, &findings);
+}
+
+#[test]
+fn a_web_server_is_told_from_a_zookeeper() {
+    let hasty = fake(|stream| answer_as_http(stream, b""));
+    is_told(&hasty, &[(&hasty, "not a ZooKeeper"), (&hasty, "HTTP/1.1 400")]);
+}
+
+#[test]
+fn a_web_server_that_waits_for_an_empty_line_is_told_too() {
+    let patient = fake(|stream| answer_as_http(stream, b"\r\n\r\n"));
+    is_told(&patient, &[(&patient, "not a ZooKeeper")]);
+}
+
+#[test]
+fn a_server_that_closes_at_once_is_told() {
+    let closing = fake(drop);
+    is_told(&closing, &[(&closing, "closed the connection")]);
+}
+
+#[test]
+fn a_frozen_server_is_told() {
+    let server = Server::start();
+    server.freeze();
+    let hosts = server.connect_string();
+    is_told(&hosts, &[(&hosts, "doesn't answer")]);
+    server.thaw();
+}
+
+#[test]
+fn a_member_without_a_quorum_is_told() {
+    let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
+    // Two others that never come.
+    let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
+    let server = server.config(others).launch();
+    wait_until("the member", SOON, || server.try_four_letter("ruok").is_ok());
+    let hosts = server.connect_string();
+    is_told(&hosts, &[(&hosts, "no quorum")]);
+}
+
+#[test]
+fn the_wait_bounds_connecting_unless_there_is_none() {
+    let silent = fake(|_| thread::park());
+    let long = "60";
+    let short = Duration::from_millis(700);
+    for options in [
+        &["-w", "0.7", "--connect-timeout", long][..],
+        &["-w", "0.7", "-E", "0", "--connect-timeout", long],
+        &["-n", "--connect-timeout", "0.7"],
+        &["-w", "0", "--connect-timeout", "0.7"],
+    ] {
+        fails(&silent, options, short);
+    }
+}
+
+#[test]
+fn a_bad_connect_string_is_refused_at_once() {
+    for (hosts, reason) in [
+        ("", "empty"),
+        ("zk1,,zk2", "empty"),
+        ("zk1:0", "port"),
+        ("zk1:port", "port"),
+        ("::1", "brackets"),
+        ("zk 1", "host name"),
+        ("zk1/a/", "chroot"),
+        ("zk1/a//b", "chroot"),
+    ] {
+        let output = Zklock::at(hosts, &new_marker()).args(["/a", "true"]).run();
+        output.assert_code(125).assert_stderr(reason);
+        assert!(output.elapsed < SLACK, "{hosts}: {:?}", output.elapsed);
+    }
+}

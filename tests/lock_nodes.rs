@@ -1,0 +1,70 @@
+//! Our own lock nodes: how they are called, what they say, and where they lie.
+
+use crate::support::{Case, SOON, Server};
+use nix::sys::signal::Signal;
+
+#[test]
+fn a_node_is_named_by_a_uuid_its_kind_and_its_number() {
+    let case = Case::new("name");
+    let holder = case.holder();
+    let name = case.wait_for_contenders(1).remove(0);
+    let (uuid, number) = name.strip_prefix("_c_").unwrap().split_once("-lock-").unwrap();
+    let uuid = uuid::Uuid::parse_str(uuid).unwrap();
+    assert_eq!(uuid.get_version_num(), 4);
+    assert!(number.len() == 10 && number.bytes().all(|byte| byte.is_ascii_digit()), "{name}");
+    let node = format!("{}/{name}", case.path());
+    assert_ne!(case.observer().stat(&node).unwrap().ephemeral_owner, 0);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn a_node_tells_who_contends_and_never_with_which_arguments() {
+    let case = Case::new("data");
+    for (label, string) in [(None, false), (Some("nightly backup"), false), (None, true)] {
+        let options = label.map(|label| vec!["--label", label]).unwrap_or_default();
+        let run = if string {
+            case.zklock().args(options).args([case.path(), "-c", "/bin/sleep 60 # secret"])
+        } else {
+            case.lock(&options, ["/bin/sh", "-c", "exec sleep 60", "secret"])
+        };
+        let holder = run.env("SECRET", "secret").spawn();
+        let name = case.wait_for_contenders(1).remove(0);
+        let data = case.observer().data(&format!("{}/{name}", case.path())).unwrap();
+        assert!(!data.contains("secret") && !data.contains('\n'), "{data}");
+        let record: serde_json::Value = serde_json::from_str(&data).unwrap();
+        assert_eq!(record["version"], 1);
+        assert_eq!(record["host"].as_str(), nix::unistd::gethostname().unwrap().to_str());
+        assert_eq!(record["pid"], holder.pid().as_raw());
+        let user = nix::unistd::User::from_uid(nix::unistd::Uid::current()).unwrap();
+        assert_eq!(record["user"].as_str(), user.map(|user| user.name).as_deref());
+        assert_eq!(record["program"], if string { "sleep" } else { "sh" });
+        assert_eq!(record["label"].as_str(), label);
+        assert_eq!((&record["mode"], &record["slots"]), (&"exclusive".into(), &1.into()));
+        holder.signal(Signal::SIGTERM);
+        holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    }
+}
+
+#[test]
+fn the_label_is_what_others_are_told() {
+    let case = Case::new("label");
+    let job = ["sh", "-c", "echo holding; exec sleep 60"];
+    let holder = case.lock(&["--label", "nightly backup"], job).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let output = case.lock(&["-n"], ["true"]).run();
+    let who = format!("{}:{} (nightly backup)", nix::unistd::gethostname().unwrap().display(), holder.pid());
+    output.assert_code(124).assert_stderr(&who);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn an_empty_lock_path_is_removed_by_the_server() {
+    let server = Server::builder().java_option("-Dznode.container.checkIntervalMs=200").start();
+    let case = Case::on(&server, "container");
+    case.lock(&[], ["true"]).run().assert_code(0);
+    case.observer().wait_until_gone(case.path(), SOON);
+    case.observer().wait_until_gone("/t", SOON);
+    case.lock(&["-n"], ["true"]).run().assert_code(0);
+}

@@ -1,0 +1,65 @@
+//! The options: where they end, which of several counts, and what is refused.
+
+use crate::support::{Case, SOON};
+use nix::sys::signal::Signal;
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    let case = Case::new("help");
+    for (option, text) in [
+        ("--help", "Usage: zklock [OPTIONS] PATH [--] COMMAND"),
+        ("-h", "--nonblock"),
+        ("--version", concat!("zklock ", env!("CARGO_PKG_VERSION"))),
+        ("-V", "zklock "),
+    ] {
+        let output = case.zklock().arg(option).run();
+        assert!(output.assert_code(0).stdout.contains(text), "{output}");
+        assert_eq!(output.stderr, "");
+    }
+}
+
+#[test]
+fn the_last_of_a_repeated_option_wins() {
+    let case = Case::new("repeated");
+    let run = |options: &[&str], command: &str| case.lock(options, ["sh", "-c", command]).run();
+    let dead = ["-z", "nosuch.invalid", "-z", case.hosts()];
+    run(&dead, "exit 0").assert_code(0);
+    let holder = case.holder();
+    run(&["-n", "-E", "5", "-E", "6"], "exit 0").assert_code(6);
+    run(&["-w", "30", "-w", "0"], "exit 0").assert_code(124);
+    run(&["-n", "-n", "-x", "-x", "-q", "-q"], "exit 0").assert_code(124);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn a_wrong_option_is_our_failure_and_touches_nothing() {
+    let case = Case::new("options");
+    for (options, reason) in [
+        (&["--nonsense"][..], "--nonsense"),
+        (&["-Z"], "-Z"),
+        (&["-w", "soon"], "'soon'"),
+        (&["-w", "-1"], "-1"),
+        (&["--session-timeout", "0"], "'0'"),
+        (&["--connect-timeout", "1h"], "'1h'"),
+        (&["--signal", "NOPE"], "'NOPE'"),
+        (&["--on-lost", "panic"], "'panic'"),
+        (&["--label", "two\nlines"], "control characters"),
+    ] {
+        let output = case.lock(options, ["echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(reason);
+        assert_eq!(output.stdout, "");
+    }
+    assert!(!case.observer().exists(case.path()));
+}
+
+#[test]
+fn the_commands_own_options_are_its_own() {
+    let case = Case::new("own-options");
+    for option in ["-n", "-v", "-q", "--help", "--version", "-z", "-c", "--timeout=1"] {
+        let output = case.lock(&[], ["sh", "-c", r#"echo "[$1]""#, "sh", option]).run();
+        let shown = format!("[{option}]\n");
+        assert!(output.assert_code(0).stdout.starts_with(&shown), "{output}");
+        assert_eq!(output.stderr, "");
+    }
+}

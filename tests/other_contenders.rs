@@ -1,0 +1,139 @@
+//! Nodes at the lock path that no zklock made: which count, and with which nothing is safe.
+
+use crate::support::Case;
+use zookeeper::CreateMode;
+
+/// A lock node of the marker's, up to its number, as Curator's mutex would call it.
+fn curator(case: &Case) -> String {
+    format!("_c_{}-lock-", case.marker())
+}
+
+/// A child of the lock path; its full path.
+fn child(case: &Case, name: &str, mode: CreateMode) -> String {
+    case.observer().mkdirs(case.path());
+    let path = format!("{}/{name}", case.path());
+    case.observer().create(&path, "", mode)
+}
+
+#[test]
+fn children_that_are_no_contenders_count_for_nothing() {
+    let case = Case::new("foreign");
+    let mut foreign = vec![child(&case, "config-", CreateMode::PersistentSequential)];
+    for name in [
+        "-",
+        "0000000000",
+        "lock",
+        "lock-",
+        "lock-12",
+        "_c_-lock-x",
+        "leases",
+        "x-lock-0000000000",
+        "__lock__0000000000",
+        "write-0000000000",
+        "lock-00000000000",
+        "\u{e4}-0000000000",
+    ] {
+        foreign.push(child(&case, name, CreateMode::Persistent));
+    }
+    for options in [&[][..], &["-n"]] {
+        let output = case.lock(&[&["-w", "5"], options].concat(), ["echo", "ran"]).run();
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
+    for path in foreign {
+        case.observer().delete(&path);
+    }
+}
+
+#[test]
+fn older_clients_of_the_same_family_are_queued_behind() {
+    let case = Case::new("family");
+    let id = case.marker().replace('-', "");
+    for name in ["lock-", &format!("_c_{id}-lock-"), &format!("_c_{}-read-lock-", case.marker())] {
+        let ahead = child(&case, name, CreateMode::EphemeralSequential);
+        for options in [&["-n"][..], &["-w", "0.7"]] {
+            let output = case.lock(options, ["echo", "ran"]).run();
+            output.assert_code(124).assert_stderr(ahead.rsplit('/').next().unwrap());
+            assert_eq!(output.stdout, "");
+        }
+        case.observer().delete(&ahead);
+    }
+}
+
+/// With such a node at the path zklock gives reasons, and takes nothing.
+fn is_refused(case: &Case, options: &[&str], reasons: &[&str]) {
+    let output = case.lock(options, ["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr(case.path());
+    for reason in reasons {
+        output.assert_stderr(reason);
+    }
+    assert_eq!(output.stdout, "");
+    assert_eq!(case.contenders().len(), 1, "ours is gone again");
+}
+
+/// The nodes of those who would not see ours, or mean another number of holders.
+fn strangers(case: &Case) -> Vec<(String, &'static str)> {
+    let (uuid, id) = (case.marker(), case.marker().replace('-', ""));
+    vec![
+        (format!("{id}__lock__"), "kazoo"),
+        (format!("{id}__rlock__"), "kazoo"),
+        (format!("_c_{uuid}-__WRIT__"), "curator-rw"),
+        (format!("_c_{uuid}-__READ__"), "curator-rw"),
+        (format!("_c_{uuid}-slots3-lock-"), "3 slots"),
+    ]
+}
+
+#[test]
+fn contenders_that_would_not_see_us_are_refused() {
+    let case = Case::new("strangers");
+    for (name, reason) in strangers(&case) {
+        let node = child(&case, &name, CreateMode::EphemeralSequential);
+        let name = node.rsplit('/').next().unwrap();
+        is_refused(&case, &[], &[name, reason]);
+        is_refused(&case, &["-w", "3", "-E", "0"], &[name, reason]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn contenders_that_would_not_see_us_are_no_mere_conflict() {
+    let case = Case::new("strangers-nonblock");
+    for (name, reason) in strangers(&case) {
+        let node = child(&case, &name, CreateMode::EphemeralSequential);
+        is_refused(&case, &["-n", "-E", "0"], &[reason]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn a_number_near_the_end_is_refused() {
+    let case = Case::new("end");
+    for number in ["2147483646", "2147483647", "-2147483648", "-000000001"] {
+        let node = child(&case, &format!("{}{number}", curator(&case)), CreateMode::Persistent);
+        is_refused(&case, &["-w", "5"], &[number, "near its end", "delete the path"]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn a_tie_is_refused() {
+    // As its first child: ours gets the same number.
+    let case = Case::new("tie");
+    let node = child(&case, &format!("{}0000000001", curator(&case)), CreateMode::Persistent);
+    is_refused(&case, &[], &["the same number", &curator(&case)]);
+    case.observer().delete(&node);
+}
+
+#[test]
+fn a_record_that_nobody_can_read_is_shown_harmlessly() {
+    let case = Case::new("escape");
+    let node = child(&case, &curator(&case), CreateMode::EphemeralSequential);
+    let steering =
+        r#"{"version":1,"host":"\u001b[2J","pid":1,"user":"u","program":"p\r\u0007","mode":"x","slots":1}"#;
+    for data in [steering, "\u{1b}]0;title\u{7}", "", "{}", "[1]"] {
+        case.observer().set_data(&node, data);
+        let output = case.lock(&["-n"], ["true"]).run();
+        output.assert_code(124).assert_stderr("busy");
+        assert!(!output.stderr.trim_end().contains(char::is_control), "{:?}", output.stderr);
+    }
+    case.observer().delete(&node);
+}

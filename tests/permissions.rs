@@ -1,0 +1,91 @@
+//! Nodes that don't let us: which permission is missing is said, and nothing is left behind.
+
+use crate::support::{Case, SOON};
+use std::time::Duration;
+use zookeeper::{Acl, CreateMode, Permission};
+
+/// A lock path whose node gives everybody these permissions.
+fn guarded(case: &Case, permissions: Permission) -> String {
+    let path = format!("{}-guarded", case.path());
+    case.observer().mkdirs("/t");
+    let acl = vec![Acl::new(permissions, "world", "anyone")];
+    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
+    path
+}
+
+#[track_caller]
+fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
+    let output = case.zklock().args(options).args([path, "--", "echo", "ran"]).run();
+    output.assert_code(125).assert_stderr(path).assert_stderr(permission);
+    assert_eq!(output.stdout, "");
+    assert!(output.elapsed < Duration::from_secs(5), "{:?}", output.elapsed);
+}
+
+#[test]
+fn without_create_nobody_can_queue() {
+    let case = Case::new("no-create");
+    let path = guarded(&case, Permission::READ);
+    for options in [&[][..], &["-n"], &["-w", "3", "-E", "0"], &["-q"]] {
+        is_refused(&case, options, &path, "CREATE");
+    }
+    assert_eq!(case.observer().children(&path), Vec::<String>::new());
+}
+
+#[test]
+fn without_create_above_no_lock_path_can_be_made() {
+    let case = Case::new("no-mkdir");
+    let above = guarded(&case, Permission::READ);
+    is_refused(&case, &[], &format!("{above}/a/b"), "CREATE");
+    assert!(!case.observer().exists(&format!("{above}/a")));
+}
+
+#[test]
+fn without_read_the_queue_cannot_be_seen() {
+    let case = Case::new("no-read");
+    let path = guarded(&case, Permission::CREATE | Permission::DELETE);
+    for options in [&[][..], &["-n"]] {
+        is_refused(&case, options, &path, "READ");
+        let children = case.observer().stat(&path).unwrap().num_children;
+        assert_eq!(children, 0, "our node is gone again");
+    }
+}
+
+#[test]
+fn without_delete_the_end_of_the_session_releases() {
+    let case = Case::new("no-delete");
+    let path = guarded(&case, Permission::READ | Permission::CREATE);
+    for code in [0, 4] {
+        let output = case.zklock().args([&path, "-c", &format!("exit {code}")]).run();
+        output.assert_code(code);
+        assert_eq!(case.observer().children(&path), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_contender_that_cannot_be_read_is_waited_for() {
+    let case = Case::new("unreadable");
+    case.observer().mkdirs(case.path());
+    let node = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let acl = vec![Acl::new(Permission::WRITE, "world", "anyone")];
+    let mode = CreateMode::EphemeralSequential;
+    let ahead = case.observer().create_with_acl(&node, "", mode, acl).unwrap();
+    let waiter = case.lock(&["-v", "-w", "8"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("1 ahead", SOON);
+    // Servers since 3.8.4 and 3.9.2 (CVE-2024-23944) tell nobody of a change to a node that he may not read.
+    case.observer().delete(&ahead);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn an_ephemeral_node_can_hold_no_lock() {
+    let case = Case::new("ephemeral");
+    case.observer().mkdirs("/t");
+    let ephemeral = format!("{}-ephemeral", case.path());
+    case.observer().create(&ephemeral, "", CreateMode::Ephemeral);
+    for path in [ephemeral.clone(), format!("{ephemeral}/a"), format!("{ephemeral}/a/b")] {
+        for options in [&[][..], &["-n"]] {
+            is_refused(&case, options, &path, "ephemeral");
+        }
+    }
+    case.observer().delete(&ephemeral);
+}

@@ -1,0 +1,172 @@
+//! After a run nothing is left: no node, no session, whatever ended it.
+
+use crate::support::{Case, Proxy, Running, SOON, Server, shared, signal_printer, wait_until};
+use nix::sys::signal::Signal;
+use std::fs;
+use std::time::{Duration, Instant};
+
+const NOBODY: [String; 0] = [];
+
+/// Sessions that the server knows, the observer's included.
+fn sessions(server: &Server) -> usize {
+    let dump = server.four_letter("dump");
+    let line = dump.lines().find(|line| line.starts_with("Session Sets ("));
+    let (_, count) = line.and_then(|line| line.rsplit_once('(')).unwrap();
+    count.trim_end_matches("):").parse().unwrap()
+}
+
+/// A job that tells which signals it got.
+fn talking(case: &Case, args: &[&str]) -> Running {
+    let running = case.lock(&[], signal_printer(args)).spawn();
+    running.wait_for_stdout("ready", SOON);
+    running
+}
+
+#[test]
+fn by_the_time_zklock_exits_node_and_session_are_gone() {
+    let server = Server::start();
+    let case = Case::on(&server, "at-once");
+    assert!(!case.observer().exists(case.path()));
+    let before = sessions(&server);
+    let other = format!("{}-other", case.path());
+    for words in [
+        vec![case.path(), "true"],
+        vec![case.path(), "-c", "exit 3"],
+        vec![case.path(), "-c", "kill -KILL $$"],
+        vec![case.path(), "no-such-program"],
+        vec![case.path(), &other, "--", "true"],
+        // Another timeout than the server grants costs a second session.
+        vec!["--session-timeout", "3600", case.path(), "true"],
+        vec!["-n", case.path(), "true"],
+    ] {
+        let output = case.zklock().args(&words).run();
+        assert_eq!(sessions(&server), before, "{words:?}: {output}");
+        assert_eq!(case.contenders(), NOBODY, "{words:?}");
+        assert_eq!(case.observer().children(&other), NOBODY, "{words:?}");
+    }
+}
+
+#[test]
+fn a_run_that_took_nothing_leaves_no_session() {
+    let server = Server::start();
+    let case = Case::on(&server, "nothing");
+    let holder = case.holder();
+    // The observer has its session from its first question on.
+    case.wait_for_contenders(1);
+    let before = sessions(&server);
+    for options in [&["-n"][..], &["-w", "0.7"]] {
+        case.lock(options, ["true"]).run().assert_code(124);
+        assert_eq!(sessions(&server), before, "{options:?}");
+        assert_eq!(case.contenders().len(), 1);
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(sessions(&server), before - 1);
+}
+
+#[test]
+fn signals_are_passed_on_and_the_command_decides() {
+    let case = Case::new("passed-on");
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let name = &signal.as_str()["SIG".len()..];
+        let running = talking(&case, &["QUIT=3"]);
+        running.signal(signal);
+        running.wait_for_stdout(&format!("got {name}"), SOON);
+        // It goes on, and so does the lock.
+        assert!(running.is_running());
+        assert_eq!(case.contenders().len(), 1);
+        running.signal(Signal::SIGQUIT);
+        let output = running.wait(SOON);
+        assert_eq!(output.assert_code(3).stdout.matches("got").count(), 2, "each once: {output}");
+        assert_eq!(case.contenders(), NOBODY);
+    }
+}
+
+#[test]
+fn a_command_that_ends_at_a_signal_has_the_last_word() {
+    let case = Case::new("last-word");
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let name = &signal.as_str()["SIG".len()..];
+        let running = talking(&case, &[&format!("{name}=0")]);
+        running.signal(signal);
+        running.wait(SOON).assert_code(0);
+        let holder = case.holder();
+        holder.signal(signal);
+        holder.wait(SOON).assert_signal(signal);
+        assert_eq!(case.contenders(), NOBODY);
+    }
+}
+
+#[test]
+fn the_lock_is_kept_until_the_command_has_ended() {
+    let case = Case::new("kept");
+    let history = case.history();
+    // It takes its time to end. Between begin and end it writes nothing: the signal to its group would kill
+    // the `date` that a line needs.
+    let quiet = history.endless_job("slow").replace("mark alive; ", "");
+    let job = format!("trap 'sleep 0.5; mark end; exit 0' TERM; {quiet}");
+    let slow = case.lock(&[], ["sh", "-c", &job]).spawn();
+    wait_until("the job to run", SOON, || !history.sections().unwrap().is_empty());
+    let next = case.lock(&[], ["sh", "-c", &history.job("next", 0.0)]).spawn();
+    case.wait_for_contenders(2);
+    slow.signal(Signal::SIGTERM);
+    slow.wait(SOON).assert_code(0);
+    next.wait(SOON).assert_code(0);
+    assert_eq!(history.exclusive_order(), ["slow", "next"]);
+    assert!(history.sections().unwrap()[0].ended);
+}
+
+#[test]
+fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
+    let case = Case::new("waiter");
+    let holder = case.holder();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+        waiter.wait_for_line("waiting for", SOON);
+        assert_eq!(case.contenders().len(), 2);
+        waiter.signal(signal);
+        let output = waiter.wait(Duration::from_secs(3));
+        output.assert_signal(signal);
+        assert_eq!(output.stdout, "");
+        assert_eq!(case.contenders().len(), 1, "by the time it is dead of {signal}");
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn a_waiter_lives_through_signals_that_mean_no_end() {
+    let case = Case::new("ignores");
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
+        waiter.signal(signal);
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_session_that_is_over_needs_no_release() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("over").through(&proxy.connect_string());
+    let done = case.dir().join("done");
+    let job = "echo up; while [ ! -e done ]; do sleep 0.02; done; exit 6";
+    let options = ["-vv", "--session-timeout", "2", "--on-lost", "continue"];
+    let running = case.lock(&options, ["sh", "-c", job]).dir(case.dir()).spawn();
+    running.wait_for_stdout("up", SOON);
+    proxy.blackhole();
+    case.wait_for_contenders(0);
+    proxy.pass();
+    running.wait_for_line("the lock is lost", SOON);
+    // The client library's words for the end of a session.
+    running.wait_for_line("fail to connect to cluster", SOON);
+    fs::write(done, "").unwrap();
+    let told = Instant::now();
+    let output = running.wait(SOON);
+    output.assert_code(6);
+    assert!(!output.stderr.contains("no server confirmed"), "{output}");
+    assert!(told.elapsed() < Duration::from_millis(1500), "{:?}", told.elapsed());
+}

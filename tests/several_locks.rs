@@ -1,0 +1,148 @@
+//! Several paths: all or none, in one order, and what the command is told of them.
+
+use crate::support::{Case, Running, SOON};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::thread;
+
+const NOBODY: [String; 0] = [];
+
+fn beside(case: &Case, name: &str) -> String {
+    format!("{}-{name}", case.path())
+}
+
+fn end(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+/// A job that prints what it was told, and goes on.
+const TELL: &str = "env | grep ^ZKLOCK_ | grep -v TEST; echo $ZKLOCK_LOCKS > locks; echo told; exec sleep 60";
+
+/// The value of a variable among what that job printed.
+fn variable(running: &Running, name: &str) -> String {
+    let line = running.wait_for_stdout(&format!("{name}="), SOON);
+    line.split_once('=').unwrap().1.to_owned()
+}
+
+#[test]
+fn the_command_knows_its_lock() {
+    let case = Case::new("environment");
+    let running = case.lock(&[], ["sh", "-c", TELL]).dir(case.dir()).spawn();
+    running.wait_for_stdout("told", SOON);
+    let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
+    let token = case.observer().stat(&node).unwrap().czxid;
+    assert_eq!(variable(&running, "ZKLOCK_PATH"), case.path());
+    assert_eq!(variable(&running, "ZKLOCK_NODE"), node);
+    assert_eq!(variable(&running, "ZKLOCK_FENCING_TOKEN"), token.to_string());
+    let locks: Value = serde_json::from_str(&variable(&running, "ZKLOCK_LOCKS")).unwrap();
+    let lock = serde_json::json!({
+        "path": case.path(), "node": node, "mode": "exclusive", "fencing_token": token,
+    });
+    assert_eq!(locks, Value::Array(vec![lock]));
+    end(running);
+}
+
+#[test]
+fn the_single_variables_speak_of_the_first_path_given() {
+    let case = Case::new("first");
+    // Sorted, it is the last.
+    let (first, second) = (beside(&case, "z"), beside(&case, "a"));
+    let words = [&first, &second, &first, "--", "sh", "-c", TELL];
+    let running = case.zklock().args(words).dir(case.dir()).spawn();
+    running.wait_for_stdout("told", SOON);
+    assert_eq!(variable(&running, "ZKLOCK_PATH"), first);
+    let node = format!("{first}/{}", case.observer().children(&first)[0]);
+    assert_eq!(variable(&running, "ZKLOCK_NODE"), node);
+    let token = case.observer().stat(&node).unwrap().czxid;
+    assert_eq!(variable(&running, "ZKLOCK_FENCING_TOKEN"), token.to_string());
+    let locks: Value = serde_json::from_str(&variable(&running, "ZKLOCK_LOCKS")).unwrap();
+    assert_eq!(locks.as_array().unwrap().len(), 2, "each once");
+    for path in [&first, &second] {
+        assert_eq!(case.observer().children(path).len(), 1, "{path}");
+    }
+    end(running);
+    for path in [&first, &second] {
+        assert_eq!(case.observer().children(path), NOBODY, "{path}");
+    }
+}
+
+#[test]
+fn they_are_taken_in_sorted_order() {
+    let case = Case::new("sorted");
+    let (a, b, c) = (beside(&case, "a"), beside(&case, "b"), beside(&case, "c"));
+    let output = case.zklock().args(["-v", &c, &a, &b, "--", "true"]).run();
+    let order: Vec<_> = output.stderr.lines().filter(|line| line.contains("acquired")).collect();
+    assert_eq!(order.len(), 3, "{output}");
+    for (line, path) in order.iter().zip([a, b, c]) {
+        assert!(line.contains(&path), "{output}");
+    }
+}
+
+#[test]
+fn a_busy_second_gives_the_first_back() {
+    let case = Case::new("all-or-none");
+    let first = beside(&case, "");
+    // The case's own path sorts before it, so that the busy one comes second.
+    let holder = case.zklock().args([&first, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    for options in [&["-n"][..], &["-w", "0.7"], &["-w", "0"]] {
+        let words = [case.path(), &first, "--", "echo", "ran"];
+        let output = case.zklock().args(options).args(words).run();
+        output.assert_code(124).assert_stderr(&format!("{first}: busy"));
+        assert_eq!(output.stdout, "");
+        assert_eq!(case.contenders(), NOBODY);
+        assert_eq!(case.observer().children(&first).len(), 1, "the holder's");
+    }
+    end(holder);
+}
+
+#[test]
+fn a_waiter_for_the_second_gives_both_back_at_a_signal() {
+    let case = Case::new("both-back");
+    let second = beside(&case, "second");
+    let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let waiter = case.zklock().args(["-v", case.path(), &second, "--", "echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    assert_eq!(case.contenders().len(), 1);
+    waiter.signal(Signal::SIGINT);
+    waiter.wait(SOON).assert_signal(Signal::SIGINT);
+    assert_eq!(case.contenders(), NOBODY);
+    assert_eq!(case.observer().children(&second).len(), 1);
+    end(holder);
+}
+
+#[test]
+fn opposite_orders_are_no_deadlock() {
+    let case = Case::new("opposite");
+    let history = case.history();
+    let (a, b) = (beside(&case, "a"), beside(&case, "b"));
+    thread::scope(|scope| {
+        for (name, paths) in [("ab", [&a, &b]), ("ba", [&b, &a])] {
+            let (case, history) = (&case, &history);
+            scope.spawn(move || {
+                for round in 0..8 {
+                    let job = history.job(&format!("{name}{round}"), 0.0);
+                    let run = case.zklock().args(["-w", "20"]).args(paths);
+                    run.args(["--", "sh", "-c", &job]).run().assert_code(0);
+                }
+            });
+        }
+    });
+    // The token is that of the first path given, and those of two paths are not to be compared.
+    assert_eq!((history.most_at_once(), history.sections().unwrap().len()), (1, 16));
+}
+
+#[test]
+fn one_path_of_several_excludes_those_who_want_it_alone() {
+    let case = Case::new("part");
+    let other = beside(&case, "other");
+    let both =
+        case.zklock().args([&other, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    both.wait_for_stdout("holding", SOON);
+    case.lock(&["-n"], ["true"]).run().assert_code(124);
+    case.zklock().args(["-n", &other, "true"]).run().assert_code(124);
+    end(both);
+    case.lock(&["-n"], ["true"]).run().assert_code(0);
+}
