@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use crate::claim::{Claim, Notice};
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
+use crate::job;
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::{Record, printable};
@@ -134,11 +135,11 @@ impl Acquisition<'_> {
             // Nothing runs yet that could stop beside us.
             Event::Signal(Signal::SIGTSTP) => sys::stop_by(nix::libc::SIGTSTP, false),
             Event::Signal(_) => {}
-            // Nothing else of ours can have died.
             Event::Child => {
                 if claim.guard_is_dead() {
                     claim.renew_guard(None)?;
                 }
+                job::reap_strangers(&[claim.guard_pid()]);
             }
             event => {
                 for notice in claim.take(event) {

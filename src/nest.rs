@@ -99,11 +99,11 @@ pub fn check(held: &HeldLock, mode: Mode) -> Result<()> {
 
 /// Becomes the command, in the same process group and under the outer's lease. Returns only if that fails.
 pub fn become_command(launch: Launch) -> SpawnError {
-    let Launch { program, arguments, environment, mask, caught } = launch;
+    let Launch { program, arguments, environment, mask, caught, .. } = launch;
     let mut command = Command::new(&program);
     command.args(arguments).envs(environment);
     sys::before_exec(&mut command, move || -> io::Result<()> {
-        sys::reset_to_default(caught.numbers());
+        sys::restore_dispositions(&caught.default, &caught.ignored);
         sys::restore_sigpipe();
         Ok(mask.thread_set_mask()?)
     });

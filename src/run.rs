@@ -13,7 +13,7 @@ use crate::clock::BootTime;
 use crate::environment::{self, held_around_us};
 use crate::event::{self, Emitter, Events};
 use crate::exit::Exit;
-use crate::job::signals;
+use crate::job::{descendants, signals};
 use crate::lock::contender::{Entry, Ids};
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
@@ -27,7 +27,8 @@ pub fn run(options: &Options) -> Result<Exit> {
     let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
     let words = options.words()?;
     let (emitter, events) = event::channel().context("can't make a channel for events")?;
-    let found = Found { mask, caught: signals::listen(&emitter)? };
+    let found =
+        Found { mask, children: descendants::children_at_start(), caught: signals::listen(&emitter)? };
     under_lock(options, &words, found, emitter, &events).with_context(|| words.first_lock().to_string())
 }
 

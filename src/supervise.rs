@@ -11,8 +11,8 @@ use crate::cli::Words;
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::exit::{self, Exit};
-use crate::job::Job;
 use crate::job::supervisor::{Action, Happening, Supervisor};
+use crate::job::{self, Job};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::printable;
@@ -146,7 +146,6 @@ impl Supervision<'_> {
         let kill_after = self.on_lost.kill_after;
         if let Some(lease) = self.claim.lease()
             && lease.stop_at(kill_after) <= now
-            && self.lost.is_none()
         {
             let silent_for = now.since(lease.last_confirmed());
             self.lose(Loss::LeaseOver { silent_for })?;
@@ -160,22 +159,28 @@ impl Supervision<'_> {
     }
 
     fn lose(&mut self, loss: Loss) -> io::Result<()> {
-        if self.lost.is_some() {
+        let now = BootTime::now();
+        // A revoked lock is still ours, and its lease goes on; whatever else is lost leaves no more than that.
+        let kill_at = match loss {
+            Loss::Revoked(_) => now + self.on_lost.kill_after,
+            _ => self.claim.lease().map_or(now, |lease| lease.kill_at()),
+        };
+        if self.lost.is_none() {
+            let fate = if self.on_lost.terminate { "is stopped" } else { "goes on (--on-lost continue)" };
+            ui::warn(self.path, format_args!("{loss}; {} {fate}", self.command));
+            self.lost = Some(loss);
+        } else if !self.may_be_sooner(kill_at) {
             return Ok(());
         }
-        let now = BootTime::now();
-        let kill_after = self.on_lost.kill_after;
-        let kill_at = self.claim.lease().map_or(now, |lease| lease.kill_at());
         if self.on_lost.terminate {
-            ui::warn(self.path, format_args!("{loss}; stopping {}", self.command));
-        } else {
-            ui::warn(self.path, format_args!("{loss}; {} goes on (--on-lost continue)", self.command));
-        }
-        self.lost = Some(loss);
-        if self.on_lost.terminate {
-            self.happened(Happening::MustStop { grace: kill_after, kill_at })?;
+            self.happened(Happening::MustStop { grace: self.on_lost.kill_after, kill_at })?;
         }
         Ok(())
+    }
+
+    /// Whether a stop that has begun would end sooner by this moment.
+    fn may_be_sooner(&self, kill_at: BootTime) -> bool {
+        self.supervisor.next_tick().is_some_and(|planned| kill_at < planned)
     }
 
     /// A guard that was killed is replaced at once. If that fails the command goes on: it holds the lock.
@@ -192,7 +197,7 @@ impl Supervision<'_> {
     }
 
     fn look_at_children(&mut self) -> io::Result<()> {
-        self.job.reap_strangers();
+        job::reap_strangers(&[self.job.group(), self.claim.guard_pid()]);
         match self.job.observe() {
             Some(ChildState::Dead) => self.happened(Happening::LeaderDied)?,
             Some(ChildState::Stopped(signal)) => {
@@ -237,11 +242,11 @@ impl Supervision<'_> {
 
     fn next_wake(&mut self) -> Option<BootTime> {
         let kill_after = self.on_lost.kill_after;
-        let stop_at = if self.lost.is_none() {
-            self.claim.lease().map(|lease| lease.stop_at(kill_after))
-        } else {
-            None
+        let stop_at = match self.lost {
+            None | Some(Loss::Revoked(_)) => self.claim.lease().map(|lease| lease.stop_at(kill_after)),
+            Some(_) => None,
         };
+        let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > BootTime::now());
         let sweep = self.supervisor.has_killed().then(|| BootTime::now() + Job::SWEEP);
         [stop_at, sweep, self.claim.next_due(), self.supervisor.next_tick(), self.resume_by]
             .into_iter()

@@ -41,12 +41,13 @@ pub fn restore_sigpipe() {
     unsafe { libc::signal(libc::SIGPIPE, disposition) };
 }
 
-/// Gives these signals their default disposition. For the child between fork and exec, where zklock's handlers
-/// would still tell zklock of what was meant for the child.
-pub fn reset_to_default(signals: &[i32]) {
-    for &signal in signals {
-        // SAFETY: the default disposition runs no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+/// Gives signals back the disposition that zklock was started with. For the child between fork and exec, where
+/// zklock's handlers would still tell zklock of what was meant for the child.
+pub fn restore_dispositions(default: &[i32], ignored: &[i32]) {
+    let dispositions = default.iter().map(|&signal| (signal, libc::SIG_DFL));
+    for (signal, disposition) in dispositions.chain(ignored.iter().map(|&signal| (signal, libc::SIG_IGN))) {
+        // SAFETY: neither disposition runs code of ours.
+        unsafe { libc::signal(signal, disposition) };
     }
 }
 

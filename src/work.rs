@@ -1,12 +1,14 @@
 //! The command and all that it is to know: run while the locks are held, or at once if they are held around us.
 
-use anyhow::{Context, Result};
-use nix::sys::signal::SigSet;
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::Pid;
 
-use crate::claim::Claim;
+use crate::claim::{Claim, Notice};
 use crate::cli::{Options, Words};
+use crate::clock::BootTime;
 use crate::environment::{HeldLock, environment, full_path};
-use crate::event::Events;
+use crate::event::{Event, Events};
 use crate::exit::Exit;
 use crate::job::Job;
 use crate::job::signals::Caught;
@@ -14,16 +16,19 @@ use crate::job::spawn::{Launch, SpawnError};
 use crate::lock::contender::OwnNode;
 use crate::lock::path::LockPath;
 use crate::nest;
+use crate::release::ends_us;
 use crate::supervise::{OnLost, supervise};
 use crate::ui;
 
-/// How zklock found its signals, and the command shall find them.
+/// How zklock found its signals, and the command shall find them; and who was there before the command.
 #[derive(Debug)]
 pub struct Found {
     /// The signal mask.
     pub mask: SigSet,
     /// What zklock catches.
     pub caught: Caught,
+    /// Its children.
+    pub children: Vec<Pid>,
 }
 
 /// The command that is to run, and what it is to know.
@@ -65,10 +70,11 @@ impl Work<'_> {
         locks.extend(self.held.iter().cloned());
         let launch = self.launch(&locks)?;
         let on_lost = OnLost { terminate: options.on_lost_terminates(), kill_after: options.kill_after };
-        claim.guard_the_lease(on_lost.terminate);
-        match start(&launch, claim, options)? {
-            Ok(job) => Ok(supervise(job, claim, words, events, on_lost)?),
-            Err(error) => {
+        claim.guard_the_lease(on_lost.terminate.then_some(on_lost.kill_after));
+        match start(&launch, claim, events, options)? {
+            Start::Running(job) => Ok(supervise(job, claim, words, events, on_lost)?),
+            Start::Interrupted(signal) => Ok(Exit::Signal(signal as i32)),
+            Start::Failed(error) => {
                 ui::error(words.first_lock(), &error);
                 Ok(Exit::Code(error.code()))
             }
@@ -87,20 +93,37 @@ impl Work<'_> {
             environment: environment(&in_order, &self.outer, chroot)?,
             mask: self.found.mask,
             caught: self.found.caught,
+            strangers: self.found.children,
         })
     }
 }
 
-/// Starts the command. A guard that doesn't open its gate is replaced, once.
-fn start(launch: &Launch, claim: &mut Claim, options: &Options) -> Result<Result<Job, SpawnError>> {
-    match Job::start(launch, claim.gate()?, options.signal) {
-        Err(SpawnError::Refused) => {
-            log::debug!("the guard didn't let the command go: trying once more with another");
-            claim.renew_guard(None)?;
-            Ok(Job::start(launch, claim.gate()?, options.signal))
+/// How a start went.
+enum Start {
+    Running(Job),
+    Failed(SpawnError),
+    /// A signal came while the guard didn't open its gate.
+    Interrupted(Signal),
+}
+
+/// Starts the command. A guard that doesn't open its gate is replaced, once; what happened meanwhile counts.
+fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &Options) -> Result<Start> {
+    let mut started = Job::start(launch, claim.gate()?, options.signal);
+    if matches!(started, Err(SpawnError::Refused)) {
+        log::debug!("the guard didn't let the command go: trying once more with another");
+        claim.renew_guard(None)?;
+        while let Some(event) = events.pending() {
+            match event {
+                Event::Signal(signal) if ends_us(signal) => return Ok(Start::Interrupted(signal)),
+                event => match claim.take(event).into_iter().find(Notice::ends_the_hold) {
+                    Some(notice) => bail!("the lock was lost before the command was started: {notice:?}"),
+                    None => claim.confirm_if_due(BootTime::now()),
+                },
+            }
         }
-        started => Ok(started),
+        started = Job::start(launch, claim.gate()?, options.signal);
     }
+    Ok(started.map_or_else(Start::Failed, Start::Running))
 }
 
 /// The locks of the claim, all held.

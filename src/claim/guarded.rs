@@ -1,11 +1,13 @@
 //! What the guard has to know of the claim: nodes when they are there, the lease while there is a job.
 
 use std::io;
+use std::time::Duration;
 
 use nix::unistd::Pid;
 
 use super::Claim;
-use crate::guard::{Gate, GuardedNode, Order};
+use crate::clock::BootTime;
+use crate::guard::{Gate, GuardedLease, GuardedNode, Order};
 use crate::lock::contender::OwnNode;
 
 /// What the guard is told of the lease.
@@ -13,17 +15,17 @@ use crate::lock::contender::OwnNode;
 pub(super) enum Guarding {
     /// Nothing: there is no job.
     Nothing,
-    /// Each renewal: the job must not outlive the lease.
-    TheLease,
+    /// Each renewal: the job must not outlive the lease, and its stop may take that long.
+    TheLease(Duration),
     /// That there is none to keep: the job goes on whatever becomes of the lock.
     NoLease,
 }
 
 impl Claim {
-    /// The job is about to be started: the guard has to know until when it may exist. With `keep` false it may
-    /// go on without the lock.
-    pub fn guard_the_lease(&mut self, keep: bool) {
-        self.guarding = if keep { Guarding::TheLease } else { Guarding::NoLease };
+    /// The job is about to be started: the guard has to know until when it may exist. Without `kill_after`, the
+    /// time that a stop may take, it may go on without the lock.
+    pub fn guard_the_lease(&mut self, kill_after: Option<Duration>) {
+        self.guarding = kill_after.map_or(Guarding::NoLease, Guarding::TheLease);
         self.tell_lease();
     }
 
@@ -65,7 +67,7 @@ impl Claim {
         self.guard.dismiss();
     }
 
-    pub(super) fn tell_nodes(&self) {
+    pub(super) fn tell_nodes(&mut self) {
         let Some(contending) = &self.contending else {
             return;
         };
@@ -77,13 +79,17 @@ impl Claim {
         self.guard.tell(&Order::Nodes { hosts, session_timeout, nodes });
     }
 
-    pub(super) fn tell_lease(&self) {
-        match (&self.contending, self.guarding) {
-            (Some(contending), Guarding::TheLease) => {
-                self.guard.tell(&Order::Lease(Some(contending.renewal.lease.kill_at().as_nanos())));
+    pub(super) fn tell_lease(&mut self) {
+        let told = match (&self.contending, self.guarding) {
+            (Some(contending), Guarding::TheLease(kill_after)) => {
+                let lease = &contending.renewal.lease;
+                let moments = [lease.stop_at(kill_after), lease.kill_at(), lease.end()];
+                let [start_before, kill_at, end] = moments.map(BootTime::as_nanos);
+                Some(GuardedLease { start_before, kill_at, end })
             }
-            (_, Guarding::NoLease) => self.guard.tell(&Order::Lease(None)),
-            _ => {}
-        }
+            (_, Guarding::NoLease) => None,
+            _ => return,
+        };
+        self.guard.tell(&Order::Lease(told));
     }
 }

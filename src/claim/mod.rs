@@ -39,6 +39,16 @@ pub enum Notice {
     Lock(LockPath, News),
 }
 
+impl Notice {
+    /// Whether what was held isn't any more.
+    pub fn ends_the_hold(&self) -> bool {
+        matches!(
+            self,
+            Self::Lost(_) | Self::NodeGone | Self::Closed | Self::Lock(_, News::Failed(_) | News::Revoked(_))
+        )
+    }
+}
+
 /// A session with what hangs on it.
 #[derive(Debug)]
 pub struct Claim {
@@ -151,9 +161,10 @@ impl Claim {
                 self.tell_lease();
             }
             Reply::Confirmed(_, Err(Failure::NoNode)) => return vec![Notice::NodeGone],
+            Reply::Confirmed(_, Err(Failure::ConnectionLost)) => contending.renewal.unanswered(now),
             Reply::Confirmed(_, Err(failure)) => {
                 log::debug!("a confirmation failed: {failure}");
-                contending.renewal.unanswered(now);
+                contending.renewal.refused(now);
             }
             reply => {
                 contending.create_answered |= matches!(reply, Reply::Created(Ok(_)));

@@ -1,7 +1,7 @@
 //! What the guard has to do, decided. Pure.
 
 use crate::clock::BootTime;
-use crate::guard::order::{GuardedNode, Order};
+use crate::guard::order::{GuardedLease, GuardedNode, Order};
 
 /// What the guard knows.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Duty {
     session_timeout: u64,
     /// The job's process group, from before its exec until it is reaped.
     group: Option<i32>,
-    kill_at: Option<BootTime>,
+    lease: Option<GuardedLease>,
     abandoned: bool,
     dismissed: bool,
 }
@@ -36,10 +36,10 @@ impl Duty {
             Order::Nodes { hosts, session_timeout, nodes } => {
                 (self.hosts, self.session_timeout, self.nodes) = (hosts, session_timeout, nodes);
             }
-            Order::Lease(kill_at) => self.kill_at = kill_at.map(BootTime::from_nanos),
+            Order::Lease(lease) => self.lease = lease,
             Order::Running(group) => self.group = Some(group),
             // What remains is the release, and zklock sees to that as long as it lives.
-            Order::JobOver => (self.group, self.kill_at) = (None, None),
+            Order::JobOver => (self.group, self.lease) = (None, None),
             Order::Dismissed => self.dismissed = true,
         }
     }
@@ -51,7 +51,8 @@ impl Duty {
 
     /// A child reports itself as the leader of a group. Whether it may go on.
     pub(super) fn admit(&mut self, group: i32, now: BootTime) -> bool {
-        let admitted = group > 1 && !self.is_alarmed(now) && !self.dismissed;
+        let in_time = self.lease.is_none_or(|lease| now < BootTime::from_nanos(lease.start_before));
+        let admitted = group > 1 && in_time && !self.abandoned && !self.dismissed;
         if admitted {
             self.group = Some(group);
         }
@@ -63,14 +64,24 @@ impl Duty {
         self.group = None;
     }
 
+    /// The group can't be killed: it has become somebody else's. Then the nodes stay as long as the session.
+    pub(super) fn give_up(&mut self) {
+        self.dismissed = true;
+    }
+
     /// What to do `now`.
     pub(super) fn task(&self, now: BootTime) -> Task {
-        match (self.group, self.is_alarmed(now)) {
+        let kill_at = self.lease.map(|lease| BootTime::from_nanos(lease.kill_at));
+        let end = self.lease.map(|lease| BootTime::from_nanos(lease.end));
+        let passed = |moment: Option<BootTime>| moment.is_some_and(|moment| moment <= now);
+        match self.group {
             _ if self.dismissed => Task::End,
-            (Some(group), true) => Task::Kill(group),
-            (None, true) if self.nodes.is_empty() => Task::End,
-            (None, true) => Task::Clean,
-            (_, false) => Task::Watch(self.kill_at),
+            Some(group) if self.abandoned || passed(kill_at) => Task::Kill(group),
+            Some(_) => Task::Watch(kill_at),
+            None if self.abandoned && self.nodes.is_empty() => Task::End,
+            // A zklock that lives may still be killing what left the group; up to the end nobody else can hold.
+            None if self.abandoned || passed(end) => Task::Clean,
+            None => Task::Watch(end),
         }
     }
 
@@ -78,25 +89,27 @@ impl Duty {
     pub(super) fn nodes(&self) -> (&str, u64, &[GuardedNode]) {
         (&self.hosts, self.session_timeout, &self.nodes)
     }
-
-    /// Whether zklock can't be relied on any more.
-    fn is_alarmed(&self, now: BootTime) -> bool {
-        self.abandoned || self.kill_at.is_some_and(|kill_at| kill_at <= now)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOW: BootTime = BootTime::from_nanos(1_000);
-    const LATER: BootTime = BootTime::from_nanos(2_000);
+    const NOW: BootTime = at(1_000);
+
+    const fn at(nanos: u64) -> BootTime {
+        BootTime::from_nanos(nanos)
+    }
+
+    fn until(end: u64) -> Order {
+        Order::Lease(Some(GuardedLease { start_before: end - 400, kill_at: end - 200, end }))
+    }
 
     fn on_duty() -> Duty {
         let mut duty = Duty::default();
         let nodes = vec![GuardedNode { path: "/a/b".to_owned(), czxid: 1 }];
         duty.obey(Order::Nodes { hosts: "zk".to_owned(), session_timeout: 1, nodes });
-        duty.obey(Order::Lease(Some(1_500)));
+        duty.obey(until(2_000));
         duty
     }
 
@@ -104,14 +117,14 @@ mod tests {
     fn an_ordinary_run_ends_without_a_deed() {
         let mut duty = on_duty();
         assert!(duty.admit(42, NOW));
-        assert_eq!(duty.task(NOW), Task::Watch(Some(BootTime::from_nanos(1_500))));
-        duty.obey(Order::Lease(Some(9_000)));
-        assert_eq!(duty.task(LATER), Task::Watch(Some(BootTime::from_nanos(9_000))));
+        assert_eq!(duty.task(NOW), Task::Watch(Some(at(1_800))));
+        duty.obey(until(9_000));
+        assert_eq!(duty.task(at(2_000)), Task::Watch(Some(at(8_800))));
         duty.obey(Order::JobOver);
-        assert_eq!(duty.task(NOW), Task::Watch(None));
+        assert_eq!(duty.task(at(9_999)), Task::Watch(None), "the release is zklock's");
         duty.obey(Order::Dismissed);
         duty.abandon();
-        assert_eq!(duty.task(LATER), Task::End);
+        assert_eq!(duty.task(NOW), Task::End);
     }
 
     #[test]
@@ -125,10 +138,23 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_runs_out_kills_too() {
+    fn a_lease_that_runs_out_kills_in_time_and_frees_the_lock_only_at_its_end() {
         let mut duty = on_duty();
         duty.admit(42, NOW);
-        assert_eq!(duty.task(LATER), Task::Kill(42));
+        assert_eq!(duty.task(at(1_799)), Task::Watch(Some(at(1_800))));
+        assert_eq!(duty.task(at(1_800)), Task::Kill(42));
+        duty.group_is_gone();
+        assert_eq!(duty.task(at(1_801)), Task::Watch(Some(at(2_000))));
+        assert_eq!(duty.task(at(2_000)), Task::Clean);
+    }
+
+    #[test]
+    fn a_group_that_can_t_be_killed_keeps_its_node() {
+        let mut duty = on_duty();
+        duty.admit(42, NOW);
+        duty.abandon();
+        duty.give_up();
+        assert_eq!(duty.task(NOW), Task::End);
     }
 
     #[test]
@@ -143,9 +169,9 @@ mod tests {
     #[test]
     fn nobody_starts_without_a_living_zklock_and_a_lease() {
         let mut duty = on_duty();
-        assert!(!duty.admit(42, LATER), "the lease is over");
+        assert!(!duty.admit(42, at(1_600)), "it would be stopped at once");
         duty.obey(Order::Lease(None));
-        assert!(duty.admit(42, LATER), "no lease to keep with --on-lost continue");
+        assert!(duty.admit(42, at(9_999)), "no lease to keep with --on-lost continue");
         let mut duty = on_duty();
         duty.abandon();
         assert!(!duty.admit(42, NOW), "zklock is dead");
@@ -157,7 +183,7 @@ mod tests {
     fn a_waiter_that_dies_leaves_no_node_and_one_without_nodes_nothing() {
         let mut duty = on_duty();
         duty.obey(Order::Lease(None));
-        assert_eq!(duty.task(LATER), Task::Watch(None));
+        assert_eq!(duty.task(at(9_999)), Task::Watch(None));
         duty.abandon();
         assert_eq!(duty.task(NOW), Task::Clean);
         let mut idle = Duty::default();

@@ -20,7 +20,7 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socket
 use nix::unistd::{Pid, setsid};
 
 pub use self::gate::{Gate, is_refusal};
-pub use self::order::{GuardedNode, Order};
+pub use self::order::{GuardedLease, GuardedNode, Order};
 pub use self::watch::stand_guard;
 use crate::sys;
 
@@ -61,13 +61,14 @@ impl Guard {
         Ok(Self { control, gate, process })
     }
 
-    /// Tells the guard something. That it isn't there any more is noticed as the death of a child.
-    pub fn tell(&self, order: &Order) {
-        let Ok(message) = serde_json::to_vec(order) else {
-            return;
-        };
-        if let Err(error) = send(self.control.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL) {
+    /// Tells the guard something. That it isn't there any more is noticed as the death of a child; one that
+    /// has been frozen for so long that the line is full is made to die.
+    pub fn tell(&mut self, order: &Order) {
+        let Ok(message) = serde_json::to_vec(order) else { return };
+        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+        if let Err(error) = send(self.control.as_raw_fd(), &message, flags) {
             log::debug!("the guard doesn't listen: {error}");
+            let _ = self.process.kill();
         }
     }
 
@@ -86,10 +87,11 @@ impl Guard {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Everything is released: the guard ends, and this returns when it has.
+    /// Everything is released: the guard ends, and this returns when it has. It is told, in case that it can't be
+    /// killed, and killed, in case that it doesn't listen.
     pub fn dismiss(mut self) {
         self.tell(&Order::Dismissed);
-        drop((self.control, self.gate));
+        let _ = self.process.kill();
         let _ = self.process.wait();
     }
 

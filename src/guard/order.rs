@@ -14,15 +14,25 @@ pub enum Order {
         /// The lock nodes.
         nodes: Vec<GuardedNode>,
     },
-    /// The job has to be gone by this moment (nanoseconds of `CLOCK_BOOTTIME`) unless a later one is told.
-    /// `None`: the job may run on whatever becomes of the lock.
-    Lease(Option<u64>),
+    /// The lease of the job, until a later one is told. `None`: it may run on whatever becomes of the lock.
+    Lease(Option<GuardedLease>),
     /// The job's group runs already: this guard replaces one that died.
     Running(i32),
     /// The job is over and about to be reaped: its group's number may soon be somebody else's.
     JobOver,
     /// Everything is released.
     Dismissed,
+}
+
+/// What the guard has to know of a lease. Moments are nanoseconds of `CLOCK_BOOTTIME`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardedLease {
+    /// From here on a job is stopped, so that none is started.
+    pub start_before: u64,
+    /// Here a job that still lives is killed.
+    pub kill_at: u64,
+    /// Here the lock may be somebody else's.
+    pub end: u64,
 }
 
 /// A lock node that the guard may delete.

@@ -1,6 +1,5 @@
 //! The guard's life: listen, and act when zklock can't.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use super::clean::clean;
 use super::duty::{Duty, Task};
 use super::gate::{GO, STAY};
 use crate::clock::BootTime;
+use crate::job::descendants;
 
 /// Far more than an order with a hundred nodes.
 const LONGEST_ORDER: usize = 256 * 1024;
@@ -31,11 +31,8 @@ pub fn stand_guard() -> io::Result<()> {
     loop {
         match duty.task(BootTime::now()) {
             Task::Watch(until) => listen(&mut duty, &control, &gate, &alarm, until)?,
-            Task::Kill(group) => {
-                kill_all(Pid::from_raw(group));
-                // zklock may only be frozen; its last words would still count.
-                duty.group_is_gone();
-            }
+            Task::Kill(group) if kill_all(Pid::from_raw(group)) => duty.group_is_gone(),
+            Task::Kill(_) => duty.give_up(),
             Task::Clean => {
                 clean(duty.nodes());
                 return Ok(());
@@ -106,18 +103,20 @@ fn answer_child(duty: &mut Duty, gate: &OwnedFd) -> io::Result<()> {
 }
 
 /// Kills the group until nobody in it lives. Who is forked while the signal is sent is met by the next.
-fn kill_all(group: Pid) {
-    while killpg(group, Signal::SIGKILL).is_ok() && has_living_member(group) {
-        std::thread::sleep(Duration::from_millis(1));
+/// `false`: somebody in it lives and has become another user, whom we may not signal.
+fn kill_all(group: Pid) -> bool {
+    loop {
+        let sent = killpg(group, Signal::SIGKILL);
+        match (has_living_member(group), sent) {
+            (false, _) => return true,
+            (true, Err(Errno::EPERM)) => return false,
+            (true, _) => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 
 /// Zombies stay members until somebody reaps them, which not every PID 1 does.
 fn has_living_member(group: Pid) -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes
-        .filter(|entry| entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
-        .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok())
-        .filter_map(|stat| crate::job::descendants::parse(&stat))
-        .any(|process| process.group == group.as_raw() && !process.dead)
+    descendants::all()
+        .is_none_or(|all| all.iter().any(|process| process.group == group.as_raw() && !process.dead))
 }

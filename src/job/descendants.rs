@@ -9,34 +9,59 @@ use std::process;
 
 use nix::unistd::Pid;
 
-/// The live descendants of this process; `spared` and whatever comes from it is left out, and so are zombies.
-pub fn of_this_process(spared: Pid) -> Vec<Pid> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    let mut zombies = Vec::new();
-    for stat in fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<i32>().ok()?;
-        fs::read_to_string(entry.path().join("stat")).ok()
-    }) {
-        if let Some(process) = parse(&stat) {
-            children.entry(process.parent).or_default().push(process.pid);
-            if process.dead {
-                zombies.push(process.pid);
-            }
-        }
+/// The live descendants of this process, zombies left out; the `spared` and whatever comes from them are left
+/// out too. `None` if the kernel doesn't tell.
+pub fn of_this_process(spared: &[Pid]) -> Option<Vec<Pid>> {
+    let all = all()?;
+    let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+    for process in &all {
+        children.entry(process.parent).or_default().push(process);
     }
     let mut found = Vec::new();
-    let mut next = vec![i32::try_from(process::id()).unwrap_or_default()];
-    while let Some(pid) = next.pop() {
-        for &child in children.get(&pid).into_iter().flatten() {
-            if spared.as_raw() != child {
-                next.push(child);
-                if !zombies.contains(&child) {
-                    found.push(Pid::from_raw(child));
+    let mut next = vec![own_pid()];
+    while let Some(parent) = next.pop() {
+        for child in children.get(&parent).into_iter().flatten() {
+            let pid = Pid::from_raw(child.pid);
+            if !spared.contains(&pid) {
+                next.push(child.pid);
+                if !child.dead {
+                    found.push(pid);
                 }
             }
         }
     }
-    found
+    Some(found)
+}
+
+/// The children of this process. Only for its first thread, and before it has others: a shell that becomes
+/// zklock by `exec` leaves it some, and what was there before the job isn't the job's.
+pub fn children_at_start() -> Vec<Pid> {
+    let own = own_pid();
+    // One short file where the kernel has it; else all of /proc, which takes its time on a large machine.
+    if let Ok(children) = fs::read_to_string(format!("/proc/self/task/{own}/children")) {
+        return children
+            .split_ascii_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .map(Pid::from_raw)
+            .collect();
+    }
+    let all = all().unwrap_or_default();
+    all.iter().filter(|process| process.parent == own).map(|process| Pid::from_raw(process.pid)).collect()
+}
+
+/// Every process that `/proc` shows. `None` if it can't be read: that nobody was seen proves nothing then.
+pub fn all() -> Option<Vec<Process>> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let processes = entries.flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<i32>().ok()?;
+        parse(&fs::read_to_string(entry.path().join("stat")).ok()?)
+    });
+    let processes: Vec<Process> = processes.collect();
+    processes.iter().any(|process| process.pid == own_pid()).then_some(processes)
+}
+
+fn own_pid() -> i32 {
+    i32::try_from(process::id()).unwrap_or_default()
 }
 
 /// A process as `/proc` tells of it.
@@ -77,12 +102,12 @@ mod tests {
     fn a_child_is_found_and_a_spared_one_is_not() -> std::io::Result<()> {
         let mut child = process::Command::new("sleep").arg("60").spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        let nobody = Pid::from_raw(0);
-        assert!(of_this_process(nobody).contains(&pid));
-        assert!(!of_this_process(pid).contains(&pid));
+        let seen = |spared: &[Pid]| of_this_process(spared).is_some_and(|all| all.contains(&pid));
+        assert!(seen(&[]));
+        assert!(!seen(&[pid]));
         child.kill()?;
         child.wait()?;
-        assert!(!of_this_process(nobody).contains(&pid));
+        assert!(!seen(&[]));
         Ok(())
     }
 }

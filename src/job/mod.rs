@@ -34,6 +34,9 @@ pub struct Job {
     stop_signal: i32,
     in_foreground: bool,
     status: Option<ExitStatus>,
+    /// Children of this process that were there before the job: a shell that becomes zklock by `exec` has some.
+    strangers: Vec<Pid>,
+    refused: bool,
 }
 
 impl Job {
@@ -43,12 +46,23 @@ impl Job {
         if let Err(error) = prctl::set_child_subreaper(true) {
             log::debug!("can't become a subreaper: {error}");
         }
+        let strangers = launch.strangers.clone();
         let terminal = Terminal::open();
         let in_foreground = terminal.starts_in_foreground();
         let foreground = if in_foreground { terminal.handle() } else { None };
         let child = spawn::spawn(launch, foreground, gate)?;
         let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        Ok(Self { child, group, terminal, stop_signal: stop_signal as i32, in_foreground, status: None })
+        let stop_signal = stop_signal as i32;
+        Ok(Self {
+            child,
+            group,
+            terminal,
+            stop_signal,
+            in_foreground,
+            status: None,
+            strangers,
+            refused: false,
+        })
     }
 
     /// What is new about the leader.
@@ -66,18 +80,16 @@ impl Job {
         self.group
     }
 
-    /// Whether no process of the job is left, but for the leader that waits to be reaped.
+    /// Whether no process of the job is left, but for the leader that waits to be reaped. Seen twice: one look
+    /// can miss a process whose parent forks it and dies meanwhile.
     pub fn none_left(&self, guard: Pid) -> bool {
-        descendants::of_this_process(guard).is_empty()
+        let seen_empty = || self.processes(guard).is_some_and(|found| found.is_empty());
+        seen_empty() && seen_empty()
     }
 
-    /// Reaps children that aren't the leader: whoever lost its parent, and as PID 1 everybody's.
-    pub fn reap_strangers(&self) {
-        while let Some(dead) = sys::any_dead_child().map(Pid::from_raw).filter(|&dead| dead != self.group) {
-            if waitpid(dead, Some(WaitPidFlag::WNOHANG)).is_err() {
-                break;
-            }
-        }
+    fn processes(&self, guard: Pid) -> Option<Vec<Pid>> {
+        let spared: Vec<Pid> = self.strangers.iter().copied().chain([guard]).collect();
+        descendants::of_this_process(&spared)
     }
 
     /// Carries out one action of the supervisor.
@@ -108,20 +120,23 @@ impl Job {
         Ok(())
     }
 
-    fn signal_group(&self, signal: i32) {
+    fn signal_group(&mut self, signal: i32) {
         match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
-            Ok(Ok(()) | Err(Errno::ESRCH)) => {}
-            outcome => log::warn!("can't send signal {signal} to the command: {outcome:?}"),
+            Ok(Err(Errno::EPERM)) if !self.refused => {
+                self.refused = true;
+                log::warn!("the command has become another user, and zklock may not send it signals");
+            }
+            outcome => log::trace!("signal {signal} to the group: {outcome:?}"),
         }
     }
 
-    fn signal_all(&self, signal: i32, guard: Pid) {
+    fn signal_all(&mut self, signal: i32, guard: Pid) {
         let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };
-        for pid in descendants::of_this_process(guard) {
+        for pid in self.processes(guard).unwrap_or_default() {
             if nix::unistd::getpgid(Some(pid)) != Ok(self.group) {
                 let _ = kill(pid, signal);
             }
@@ -155,4 +170,13 @@ impl Job {
 
     /// Pause between two looks for what KILL has left.
     pub const SWEEP: Duration = Duration::from_millis(10);
+}
+
+/// Reaps dead children that are none of the `spared`: whoever lost its parent below us, and as PID 1 everybody's.
+pub fn reap_strangers(spared: &[Pid]) {
+    while let Some(dead) = sys::any_dead_child().map(Pid::from_raw).filter(|dead| !spared.contains(dead)) {
+        if waitpid(dead, Some(WaitPidFlag::WNOHANG)).is_err() {
+            break;
+        }
+    }
 }

@@ -22,15 +22,13 @@ const CAUGHT: [Signal; 9] = [
     Signal::SIGTSTP,
 ];
 
-/// Every signal that zklock catches, by number; those that were ignored at the start are left out.
+/// The signals that zklock catches, by number, as the command is to find them again.
 #[derive(Debug, Clone)]
-pub struct Caught(Vec<i32>);
-
-impl Caught {
-    /// The numbers.
-    pub fn numbers(&self) -> &[i32] {
-        &self.0
-    }
+pub struct Caught {
+    /// Those that had their default disposition.
+    pub default: Vec<i32>,
+    /// Those that were ignored and are caught all the same: zklock must hear of its children.
+    pub ignored: Vec<i32>,
 }
 
 /// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it.
@@ -55,7 +53,9 @@ pub fn listen(events: &Emitter) -> Result<Caught> {
         })
         .context("can't start the thread that listens to signals")?;
     let int = Some(Signal::SIGINT as i32).filter(|_| !contains(ignored, Signal::SIGINT));
-    Ok(Caught(wanted.into_iter().chain(int).collect()))
+    let is_ignored = |&number: &i32| Signal::try_from(number).is_ok_and(|signal| contains(ignored, signal));
+    let (ignored, default) = wanted.into_iter().chain(int).partition(is_ignored);
+    Ok(Caught { default, ignored })
 }
 
 /// The mask of signals that are ignored, as the kernel tells it.

@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{getpid, tcsetpgrp};
+use nix::unistd::{Pid, getpid, tcsetpgrp};
 use thiserror::Error;
 
 use super::signals::Caught;
@@ -30,6 +30,8 @@ pub struct Launch {
     pub mask: SigSet,
     /// The signals that zklock catches and the command must not inherit a word of.
     pub caught: Caught,
+    /// Children that zklock was started with: they are none of the job's.
+    pub strangers: Vec<Pid>,
 }
 
 /// Why the command didn't start.
@@ -66,7 +68,7 @@ pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Ch
     let mut command = Command::new(&launch.program);
     command.args(&launch.arguments).envs(launch.environment.iter().cloned()).process_group(0);
     sys::before_exec(&mut command, move || {
-        sys::reset_to_default(caught.numbers());
+        sys::restore_dispositions(&caught.default, &caught.ignored);
         if let Some(tty) = &foreground {
             // From the background this is answered with SIGTTOU unless it is blocked.
             let _ = SigSet::from(Signal::SIGTTOU).thread_block();

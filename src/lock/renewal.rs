@@ -71,6 +71,11 @@ impl Renewal {
         self.next = Next::At(now);
     }
 
+    /// The server refused it, for want of room perhaps. The next comes at its time, and not at once.
+    pub fn refused(&mut self, now: BootTime) {
+        self.next = Next::At(now + self.lease.rhythm());
+    }
+
     /// Nothing is sent while there is no connection: it would wait in line with a date of long ago.
     pub fn set_connected(&mut self, connected: bool) {
         self.connected = connected;

@@ -76,8 +76,8 @@ pub enum Request {
     CatchUpAndList(String),
     /// Read a node, and watch it for changes.
     Watch(String),
-    /// Replace the data of a node.
-    Write(String, Vec<u8>),
+    /// Replace the data of a node that still has this version.
+    Write(String, Vec<u8>, i32),
     /// Delete a node.
     Delete(String),
     /// A quorum write that checks that each of the nodes exists and changes nothing.
@@ -123,6 +123,8 @@ pub struct Node {
     pub owner: i64,
     /// The transaction that created it.
     pub czxid: i64,
+    /// How often its data was replaced.
+    pub version: i32,
 }
 
 /// Why a request failed.

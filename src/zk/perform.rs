@@ -57,8 +57,8 @@ pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
             let delete = delete(client, &path);
             Box::pin(async move { Reply::Deleted(delete.await).into() })
         }
-        Request::Write(path, data) => {
-            let write = client.set_data(&path, &data, None);
+        Request::Write(path, data, version) => {
+            let write = client.set_data(&path, &data, Some(version));
             Box::pin(async move { Reply::Written(write.await.map(drop).map_err(Failure::from)).into() })
         }
         Request::Confirm(paths) => confirm(client, &paths),
@@ -139,7 +139,7 @@ async fn watch_from_above(
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     match client.list_and_watch_children(parent).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
-            (Ok(Node { data: Vec::new(), owner: 0, czxid: 0 }), Some((path.to_owned(), watcher)))
+            (Ok(Node { data: Vec::new(), owner: 0, czxid: 0, version: 0 }), Some((path.to_owned(), watcher)))
         }
         Ok(_) => (Err(Failure::NoNode), None),
         Err(error) => (Err(error.into()), None),
@@ -147,14 +147,15 @@ async fn watch_from_above(
 }
 
 fn node(data: Vec<u8>, stat: &Stat) -> Node {
-    Node { data, owner: stat.ephemeral_owner, czxid: stat.czxid }
+    Node { data, owner: stat.ephemeral_owner, czxid: stat.czxid, version: stat.version }
 }
 
 /// Waits for a watch to fire. `None` is the end of the session, which is told elsewhere.
 pub(super) async fn fired(path: String, watcher: OneshotWatcher) -> Option<Reply> {
     let event = watcher.changed().await;
-    (event.event_type != EventType::Session)
-        .then(|| Reply::Changed(path, event.event_type == EventType::NodeDeleted))
+    // A watch from above may see the lock path itself go.
+    let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
+    (event.event_type != EventType::Session).then_some(Reply::Changed(path, deleted))
 }
 
 /// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.

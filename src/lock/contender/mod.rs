@@ -56,6 +56,7 @@ pub struct Contender {
     prefix: String,
     own: Option<OwnNode>,
     own_watched: bool,
+    own_version: i32,
     entries: u32,
     seen_busy: bool,
     phase: Phase,
@@ -71,6 +72,7 @@ impl Contender {
             prefix: String::new(),
             own: None,
             own_watched: false,
+            own_version: 0,
             entries: 0,
             seen_busy: false,
             phase,
@@ -127,7 +129,7 @@ impl Contender {
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
             Reply::Written(Err(Failure::ConnectionLost)) => self.announce_slot(),
-            // If our node is gone, the watch on it says so as well.
+            // If our node is gone, or was marked by somebody, the watch on it says so as well.
             Reply::Written(_) | Reply::Deleted(_) | Reply::Confirmed(..) => Step::default(),
         }
     }
@@ -256,9 +258,11 @@ impl Contender {
     /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
     fn announce_slot(&self) -> Step {
         match (&self.own, self.entry.mode) {
-            (Some(own), Mode::Slots(_)) if self.seen_busy => {
-                self.ask(Request::Write(own.path.clone(), self.entry.data_with_slot.clone()))
-            }
+            (Some(own), Mode::Slots(_)) if self.seen_busy => self.ask(Request::Write(
+                own.path.clone(),
+                self.entry.data_with_slot.clone(),
+                self.own_version,
+            )),
             _ => Step::default(),
         }
     }
@@ -277,6 +281,7 @@ impl Contender {
         match result {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
                 self.own_watched = true;
+                self.own_version = node.version;
                 let revoked = record::revocation(&node.data).map(News::Revoked);
                 Step { requests: vec![], news: revoked.into_iter().collect() }
             }
