@@ -39,21 +39,22 @@ enum Loss {
     Queue(Trouble),
 }
 
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+impl Loss {
+    /// What happened, with `verb` to say when: "is" or "was".
+    fn told(&self, verb: &str) -> String {
+        let reason: &dyn fmt::Display = match self {
+            Self::Revoked(by) => {
+                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("somebody"));
+            }
             Self::LeaseOver { silent_for } => {
                 let silent_for = ui::time(*silent_for);
-                write!(
-                    f,
-                    "the lock is lost: the ensemble confirmed nothing for {silent_for}, and the session may end"
-                )
+                &format!("the ensemble confirmed nothing for {silent_for}, and the session may end")
             }
-            Self::Session(failure) => write!(f, "the lock is lost: {failure}"),
-            Self::NodeDeleted => f.write_str("the lock is lost: its node was deleted by somebody"),
-            Self::Revoked(by) => write!(f, "the lock was revoked by {}", by.as_deref().unwrap_or("somebody")),
-            Self::Queue(trouble) => write!(f, "the lock is lost: {trouble}"),
-        }
+            Self::Session(failure) => failure,
+            Self::NodeDeleted => &"its node was deleted by somebody",
+            Self::Queue(trouble) => trouble,
+        };
+        format!("the lock {verb} lost: {reason}")
     }
 }
 
@@ -167,7 +168,7 @@ impl Supervision<'_> {
         };
         if self.lost.is_none() {
             let fate = if self.on_lost.terminate { "is stopped" } else { "goes on (--on-lost continue)" };
-            ui::warn(self.path, format_args!("{loss}; {} {fate}", self.command));
+            ui::warn(self.path, format_args!("{}; {} {fate}", loss.told("is"), self.command));
             self.lost = Some(loss);
         } else if !self.may_be_sooner(kill_at) {
             return Ok(());
@@ -261,7 +262,7 @@ impl Supervision<'_> {
                 let after = since.map(ui::time).unwrap_or_default();
                 let stopped =
                     format_args!("{} was stopped {after} after the last confirmation", self.command);
-                ui::error(self.path, format_args!("{loss}; {stopped}"));
+                ui::error(self.path, format_args!("{}; {stopped}", loss.told("was")));
                 Exit::Code(exit::LOST)
             }
             (_, _, Some(exit)) => exit,

@@ -110,8 +110,6 @@ enum Start {
 fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &Options) -> Result<Start> {
     let mut started = Job::start(launch, claim.gate()?, options.signal);
     if matches!(started, Err(SpawnError::Refused)) {
-        log::debug!("the guard didn't let the command go: trying once more with another");
-        claim.renew_guard(None)?;
         while let Some(event) = events.pending() {
             match event {
                 Event::Signal(signal) if ends_us(signal) => return Ok(Start::Interrupted(signal)),
@@ -121,6 +119,8 @@ fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &Options)
                 },
             }
         }
+        log::debug!("the guard didn't let the command go: trying once more with another");
+        claim.renew_guard(None)?;
         started = Job::start(launch, claim.gate()?, options.signal);
     }
     Ok(started.map_or_else(Start::Failed, Start::Running))

@@ -82,9 +82,11 @@ pub fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let zombie = matches!(fields.next()?, "Z" | "X" | "x");
     let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(Process { pid: pid.parse().ok()?, parent, group, dead })
+    // A process whose first thread has ended looks like a zombie while others of its threads still work.
+    let threads = fields.nth(14).and_then(|threads| threads.parse().ok()).unwrap_or(1);
+    Some(Process { pid: pid.parse().ok()?, parent, group, dead: zombie && threads <= 1 })
 }
 
 #[cfg(test)]
@@ -95,6 +97,9 @@ mod tests {
     fn a_name_may_hold_anything() {
         assert_eq!(parse("12 (a) b) S 3 4 5"), Some(Process { pid: 12, parent: 3, group: 4, dead: false }));
         assert_eq!(parse("12 (sh) Z 3 4 5"), Some(Process { pid: 12, parent: 3, group: 4, dead: true }));
+        let stat = |threads| format!("1 (sh) Z 3 4 {}{threads} 0", "0 ".repeat(14));
+        assert!(parse(&stat(1)).is_some_and(|process| process.dead));
+        assert!(parse(&stat(2)).is_some_and(|process| !process.dead));
         assert_eq!(parse("nonsense"), None);
     }
 

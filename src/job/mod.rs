@@ -151,7 +151,6 @@ impl Job {
         // it too.
         if had_terminal
             && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
-            && getpgrp() != nix::unistd::getpid()
             && let Ok(signal) = Signal::try_from(signal)
         {
             let _ = killpg(getpgrp(), signal);

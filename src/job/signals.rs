@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use anyhow::{Context, Result};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::Signals;
 
 use crate::event::{Emitter, Event};
@@ -47,6 +47,8 @@ pub fn listen(events: &Emitter) -> Result<Caught> {
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
+            // Whoever started zklock may have blocked it: without it the end of the command goes unnoticed.
+            let _ = SigSet::from(Signal::SIGCHLD).thread_unblock();
             for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
                 events.emit(if signal == Signal::SIGCHLD { Event::Child } else { Event::Signal(signal) });
             }

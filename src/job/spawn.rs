@@ -76,9 +76,19 @@ pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Ch
             let _ = tcsetpgrp(tty, getpid());
         }
         sys::restore_sigpipe();
+        // Nobody would continue a child that Ctrl-Z stops at the gate: zklock waits for its exec.
+        let stop = [nix::libc::SIGTSTP];
+        let can_be_stopped = caught.default.contains(&stop[0]);
+        if can_be_stopped {
+            sys::restore_dispositions(&[], &stop);
+        }
         mask.thread_set_mask()?;
-        // Last: from here on nothing but exec stands between the guard's word and the command.
-        gate.pass()
+        // From here on next to nothing but exec stands between the guard's word and the command.
+        gate.pass()?;
+        if can_be_stopped {
+            sys::restore_dispositions(&stop, &[]);
+        }
+        Ok(())
     });
     command.spawn().map_err(|error| explain(launch.program.clone(), &error))
 }

@@ -11,6 +11,7 @@ mod ensemble;
 mod four_letter;
 mod helper;
 mod history;
+mod inspect;
 mod jvm;
 mod lines;
 mod observer;
@@ -36,6 +37,7 @@ pub(crate) use {
     ensemble::{Ensemble, EnsembleBuilder},
     helper::signal_printer,
     history::{History, Section},
+    inspect::{children_of, freeze, guard_of, is_alive, is_stopped, status_of, thaw},
     lines::Lines,
     observer::Observer,
     output::Output,

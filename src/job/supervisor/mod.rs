@@ -120,10 +120,12 @@ impl Supervisor {
             }
             Happening::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
+                if now >= kill_at {
+                    // Too late for words: a job that was stopped must not run for another moment.
+                    return self.kill(kill_at, false);
+                }
                 self.state = State::Stopping { kill_at, killed: false, leader_dead: false };
-                let mut actions = vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)];
-                actions.extend(self.on(Happening::Tick, now));
-                actions
+                vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)]
             }
             // A plain SIGSTOP from somebody stops the job alone, unless the job has the terminal: its user would
             // be left without a shell.

@@ -52,7 +52,7 @@ fn the_lease_cuts_the_grace_short() {
     assert_eq!(supervisor.next_tick(), Some(SOON));
     let mut supervisor = Supervisor::default();
     let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
-    assert_eq!(at_once.last(), Some(&Action::SignalAll(SIGKILL)));
+    assert_eq!(at_once, [Action::SignalAll(SIGKILL)], "too late for words");
 }
 
 #[test]

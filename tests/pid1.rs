@@ -1,0 +1,129 @@
+//! As the first process of a container: it reaps what it inherits, and no signal can kill it from inside.
+//!
+//! A PID namespace is all of a container that matters here. `unshare` makes one; where it may not, say so.
+
+use crate::support::{Case, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use std::process::Command;
+
+/// The words that run what follows them as process 1 of a namespace.
+fn unshare() -> &'static str {
+    let words = if geteuid().is_root() {
+        "unshare --pid --fork --mount-proc"
+    } else {
+        "unshare --user --map-root-user --pid --fork --mount-proc"
+    };
+    let mut command = Command::new("sh");
+    let probe = command.args(["-c", &format!("{words} true")]).output();
+    let allowed = probe.as_ref().is_ok_and(|output| output.status.success());
+    assert!(allowed, "these tests need a PID namespace, and '{words}' doesn't get one here: {probe:?}");
+    words
+}
+
+/// Starts zklock as process 1 with a bash script as its command. `unshare` waits for it, and ends as it does.
+fn start(case: &Case, script: &str) -> Running {
+    let prelude = format!("exec {} \"$0\" \"$@\"", unshare());
+    case.lock(&["-v"], ["bash", "-c", script]).prelude(&prelude).spawn()
+}
+
+/// The process of zklock, by its number outside of the namespace.
+#[track_caller]
+fn zklock_of(running: &Running) -> Pid {
+    wait_for("zklock as process 1", SOON, || {
+        let (pid, _) = children_of(running.pid()).pop()?;
+        status_of(pid, "NSpid")?.ends_with("\t1").then_some(pid)
+    })
+}
+
+fn zombies_below(pid: Pid) -> usize {
+    let children = children_of(pid);
+    let states = children.iter().filter_map(|(child, _)| status_of(*child, "State"));
+    states.filter(|state| state.starts_with('Z')).count()
+}
+
+#[test]
+fn the_exit_code_is_the_command_s() {
+    let case = Case::new("pid1-code");
+    let running = start(&case, "echo \"parent $PPID\"; exit 7");
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_code(7).stdout, "parent 1\n");
+}
+
+#[test]
+fn a_command_that_dies_of_a_signal_is_told_by_its_code() {
+    let case = Case::new("pid1-signal");
+    for signal in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGSEGV] {
+        let output = start(&case, &format!("kill -{} $$", signal as i32)).wait(SOON);
+        output.assert_code(128 + signal as i32);
+    }
+}
+
+/// `docker stop` and the end of a pod.
+#[test]
+fn term_is_passed_on() {
+    let case = Case::new("pid1-term");
+    let running = start(&case, "trap 'echo got TERM; kill $!; exit 5' TERM; sleep 60 & echo ready; wait");
+    running.wait_for_stdout("ready", SOON);
+    kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_code(5).stdout, "ready\ngot TERM\n");
+}
+
+#[test]
+fn a_waiter_that_is_told_to_end_says_so_by_its_code() {
+    let case = Case::new("pid1-waiting");
+    let holder = case.holder();
+    let running = start(&case, "echo ran");
+    running.wait_for_line("waiting for", SOON);
+    kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
+    assert_eq!(running.wait(SOON).assert_code(128 + 15).stdout, "");
+    assert_eq!(case.contenders().len(), 1);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+#[test]
+fn orphans_of_the_command_are_reaped() {
+    let case = Case::new("pid1-orphans");
+    let script = "for i in 1 2 3 4 5 6 7 8; do (sleep 0.1 &); done; echo ready; sleep 60; :";
+    let running = start(&case, script);
+    running.wait_for_stdout("ready", SOON);
+    let zklock = zklock_of(&running);
+    // unshare, zklock, the shell and its sleep.
+    wait_until("the end of the orphans", SOON, || processes_of(case.marker()).len() == 4);
+    wait_until("them to be reaped", SOON, || zombies_below(zklock) == 0);
+    kill(zklock, Signal::SIGTERM).expect("zklock");
+    running.wait(SOON).assert_code(128 + 15);
+}
+
+/// Such as what `docker exec` leaves behind.
+#[test]
+fn orphans_of_others_are_reaped_while_it_waits_and_while_the_command_runs() {
+    let case = Case::new("pid1-strangers");
+    let holder = case.holder();
+    let running = start(&case, "echo ready; sleep 60; :");
+    running.wait_for_line("waiting for", SOON);
+    let zklock = zklock_of(&running);
+    let leave_an_orphan = || {
+        let before = children_of(zklock).len();
+        let mut enter = Command::new("nsenter");
+        enter.args(["--target", &zklock.to_string(), "--pid"]);
+        if !geteuid().is_root() {
+            enter.args(["--user", "--preserve-credentials"]);
+        }
+        enter.args(["sh", "-c", "(sleep 0.1 &)"]);
+        let output = enter.output().expect("nsenter");
+        assert!(output.status.success(), "{output:?}");
+        wait_until("the orphan to be reaped", SOON, || {
+            zombies_below(zklock) == 0 && children_of(zklock).len() == before
+        });
+    };
+    leave_an_orphan();
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    running.wait_for_stdout("ready", SOON);
+    leave_an_orphan();
+    kill(zklock, Signal::SIGTERM).expect("zklock");
+    running.wait(SOON).assert_code(128 + 15);
+}

@@ -1,0 +1,79 @@
+//! How service managers and CI runners end what they have started.
+
+use crate::support::{Case, Running, SOON, guard_of, is_alive, processes_of, wait_until};
+use nix::sys::signal::{Signal, kill};
+use std::time::{Duration, Instant};
+
+/// Signals every process there is, as a service manager does with a control group.
+fn signal_all(case: &Case, zklock: &Running, signal: Signal) {
+    let guard = guard_of(zklock.pid());
+    for (pid, _) in processes_of(case.marker()) {
+        // One may have ended already because of another.
+        kill(pid, signal).ok();
+    }
+    kill(guard, signal).ok();
+}
+
+#[test]
+fn a_service_that_is_stopped_leaves_nothing() {
+    let case = Case::new("service");
+    let running = case.lock(&[], ["bash", "-c", "echo ready; sleep 61 | sleep 62"]).spawn();
+    running.wait_for_stdout("ready", SOON);
+    let guard = guard_of(running.pid());
+    signal_all(&case, &running, Signal::SIGTERM);
+    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(case.contenders(), [""; 0]);
+    assert!(!is_alive(guard));
+}
+
+/// Nobody is left who could delete the node: it goes with the session.
+#[test]
+fn a_service_that_is_killed_leaves_its_node_to_the_session() {
+    let case = Case::new("service-killed");
+    let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
+    let options = ["--session-timeout", "2"];
+    let running = case.lock(&options, ["bash", "-c", stubborn]).spawn();
+    running.wait_for_stdout("ready", SOON);
+    let guard = guard_of(running.pid());
+    signal_all(&case, &running, Signal::SIGTERM);
+    assert!(running.is_running() && is_alive(guard));
+    signal_all(&case, &running, Signal::SIGKILL);
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
+}
+
+/// GitHub's runner sends INT, after 7.5 s TERM, and 2.5 s later it kills. Here it is ten times as fast.
+#[test]
+fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
+    let case = Case::new("cancelled");
+    let stubborn =
+        "trap 'echo got INT' INT; trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.05; done";
+    let running = case.lock(&[], ["bash", "-c", stubborn]).spawn();
+    running.wait_for_stdout("ready", SOON);
+    let guard = guard_of(running.pid());
+    let pause = |millis| {
+        let began = Instant::now();
+        let over = || began.elapsed() >= Duration::from_millis(millis);
+        wait_until("the runner's patience to end", SOON, over);
+    };
+    running.signal(Signal::SIGINT);
+    running.wait_for_stdout("got INT", SOON);
+    pause(750);
+    running.signal(Signal::SIGTERM);
+    running.wait_for_stdout("got TERM", SOON);
+    pause(250);
+    assert!(running.is_running(), "what is passed on is all that is done");
+    running.signal(Signal::SIGKILL);
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
+    wait_until("the guard's end", SOON, || !is_alive(guard));
+}
+
+#[test]
+fn a_cancelled_ci_job_that_takes_the_first_hint_ends_by_it() {
+    let case = Case::new("cancelled-politely");
+    let running = case.holder();
+    running.signal(Signal::SIGINT);
+    running.wait(SOON).assert_signal(Signal::SIGINT);
+    assert_eq!(case.contenders(), [""; 0]);
+}

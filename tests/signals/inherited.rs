@@ -1,0 +1,98 @@
+//! What was ignored or blocked when zklock was started is so for the command too.
+
+use crate::support::{Case, SOON, signal_printer};
+use nix::sys::signal::Signal;
+
+const SHOW: &str = "grep -E ^Sig(Ign|Blk|Cgt) /proc/self/status";
+
+/// Becomes another program with some signals ignored or blocked, which a shell can't do for all of them.
+fn perl(statements: &str, then: &str) -> String {
+    format!("exec perl -MPOSIX -e '{statements}; exec @ARGV or die' {then}")
+}
+
+/// What the command sees of its signals, under zklock and without it.
+#[track_caller]
+fn assert_same_under_zklock(name: &str, prelude: impl Fn(&str) -> String) {
+    let case = Case::new(name);
+    let show: Vec<_> = SHOW.split(' ').collect();
+    let quoted = show.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>();
+    let bare = case.lock(&[], ["false"]).prelude(&prelude(&quoted.join(" "))).run();
+    bare.assert_code(0);
+    assert!(bare.stdout.contains("SigIgn"), "{bare}");
+    let wrapped = case.lock(&[], show).prelude(&prelude("\"$0\" \"$@\"")).run();
+    wrapped.assert_code(0);
+    assert_eq!(wrapped.stdout, bare.stdout);
+}
+
+#[test]
+fn nothing_is_changed_by_default() {
+    assert_same_under_zklock("signals-default", |then| format!("exec {then}"));
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    for set in ["HUP", "INT", "TERM", "PIPE", "QUIT USR1 USR2 ALRM", "TSTP TTIN TTOU"] {
+        assert_same_under_zklock("signals-ignored", |then| format!("trap '' {set}; exec {then}"));
+    }
+}
+
+#[test]
+fn an_ignored_child_signal_stays_ignored_and_the_end_of_the_command_is_noticed() {
+    assert_same_under_zklock("chld-ignored", |then| perl("$SIG{CHLD} = \"IGNORE\"", then));
+}
+
+#[test]
+fn blocked_signals_stay_blocked() {
+    for set in ["SIGUSR1", "SIGTERM, SIGINT, SIGHUP", "SIGTTOU, SIGTSTP, SIGPIPE"] {
+        let block = format!("sigprocmask(SIG_BLOCK, POSIX::SigSet->new({set}))");
+        assert_same_under_zklock("signals-blocked", |then| perl(&block, then));
+    }
+}
+
+#[test]
+fn a_blocked_child_signal_stays_blocked_and_the_end_of_the_command_is_noticed() {
+    let block = "sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGCHLD))";
+    assert_same_under_zklock("chld-blocked", |then| perl(block, then));
+}
+
+#[test]
+fn a_hangup_that_nohup_ignores_changes_nothing() {
+    let case = Case::new("ignored-hup");
+    let running = case.lock(&[], signal_printer(&["TERM=3"])).prelude("trap '' HUP").spawn();
+    running.wait_for_stdout("ready", SOON);
+    running.signal(Signal::SIGHUP);
+    running.signal(Signal::SIGUSR1);
+    running.wait_for_stdout("got USR1", SOON);
+    running.signal(Signal::SIGTERM);
+    let output = running.wait(SOON);
+    assert!(!output.assert_code(3).stdout.contains("HUP"), "{output}");
+}
+
+#[test]
+fn a_waiter_that_ignores_hangups_waits_on() {
+    let case = Case::new("ignored-hup-waiting");
+    let holder = case.holder();
+    let waiter = case.lock(&[], ["true"]).prelude("trap '' HUP INT").spawn();
+    case.wait_for_contenders(2);
+    waiter.signal(Signal::SIGHUP);
+    waiter.signal(Signal::SIGINT);
+    // The next to be sent is the first to be seen by whoever sees any.
+    waiter.signal(Signal::SIGCONT);
+    assert_eq!(case.contenders().len(), 2);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    waiter.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn a_pipe_that_breaks_ends_the_writer_as_it_would_without_zklock() {
+    let case = Case::new("sigpipe");
+    let script = "yes | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}";
+    let run = |prelude: &str| {
+        let run = case.lock(&[], ["bash", "-c", script]).prelude(prelude).run();
+        run.assert_code(0);
+        run.stdout.trim().to_owned()
+    };
+    assert_eq!(run(""), "141");
+    assert_eq!(run("trap '' PIPE"), "1");
+}

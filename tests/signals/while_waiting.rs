@@ -1,0 +1,91 @@
+//! While zklock waits: nothing runs that a signal could be meant for.
+
+use crate::support::{At, Case, Proxy, SOON, children_of, freeze, guard_of, op, shared, wait_until};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+const ENDING: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+
+#[test]
+fn signals_that_ask_for_no_end_are_ignored() {
+    let case = Case::new("ignored-while-waiting");
+    let holder = case.holder();
+    let waiter = case.lock(&[], ["echo", "ran"]).spawn();
+    case.wait_for_contenders(2);
+    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
+        waiter.signal(signal);
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn the_first_one_that_does_deletes_the_node_and_ends_zklock() {
+    let case = Case::new("ended-while-waiting");
+    let holder = case.holder();
+    for signal in ENDING {
+        let waiter = case.lock(&[], ["echo", "ran"]).spawn();
+        case.wait_for_contenders(2);
+        waiter.signal(signal);
+        let output = waiter.wait(SOON);
+        assert_eq!(output.assert_signal(signal).stdout, "");
+        assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+#[test]
+fn a_signal_before_there_is_a_connection_ends_it() {
+    let proxy = Proxy::to(shared());
+    proxy.blackhole();
+    let case = Case::new("ended-while-connecting").through(&proxy.connect_string());
+    for signal in ENDING {
+        let before = proxy.accepted();
+        let waiter = case.lock(&[], ["echo", "ran"]).spawn();
+        wait_until("a connection", SOON, || proxy.accepted() > before);
+        waiter.signal(signal);
+        waiter.wait(Duration::from_secs(3)).assert_signal(signal);
+    }
+}
+
+#[test]
+fn a_second_one_ends_it_at_once_and_the_node_still_goes() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("second-signal").through(&proxy.connect_string());
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    proxy.once(op::DELETE, At::Hold);
+    waiter.signal(Signal::SIGTERM);
+    proxy.wait_fired(1, SOON);
+    assert!(waiter.is_running(), "it waits for the answer");
+    waiter.signal(Signal::SIGINT);
+    let output = waiter.wait(Duration::from_secs(2));
+    assert_eq!(output.assert_signal(Signal::SIGINT).stdout, "");
+    proxy.cut_all();
+    proxy.release();
+    case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(5));
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+/// The guard is frozen, so that the command stands at its gate when the signal comes.
+#[test]
+fn a_signal_between_the_lock_and_the_command_wins() {
+    let case = Case::new("signal-at-the-gate");
+    let holder = case.holder();
+    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
+    case.wait_for_contenders(2);
+    freeze(guard_of(waiter.pid()));
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    wait_until("a child at the gate", SOON, || children_of(waiter.pid()).len() == 2);
+    waiter.signal(Signal::SIGTERM);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
+    // A command that is killed before it can say a word would have been started all the same.
+    assert!(!output.stderr.contains("once more"), "{output}");
+}

@@ -1,0 +1,111 @@
+//! Whatever the command has started goes with it when it is stopped, and is left alone when it ends.
+
+use super::{delete_node, start};
+use crate::support::{Case, SOON, children_of, is_alive, processes_of, wait_until};
+use nix::sys::signal::{Signal, kill};
+
+/// Stops the job after all `processes` of it run, and looks that none is left when zklock is gone.
+#[track_caller]
+fn assert_all_gone(name: &str, options: &[&str], script: &str, processes: usize) {
+    let case = Case::new(name);
+    let running = start(&case, options, script);
+    // zklock and the script's own shell are the other two.
+    wait_until("the whole job", SOON, || processes_of(case.marker()).len() >= processes + 2);
+    let marked = processes_of(case.marker());
+    delete_node(&case);
+    let output = running.wait(SOON);
+    for (pid, name) in marked {
+        assert!(!is_alive(pid), "{name} outlived zklock: {output}");
+    }
+    output.assert_code(123);
+    assert!(output.closed, "{output}");
+}
+
+const SOME_GRACE: &[&str] = &["--kill-after", "0.5"];
+
+#[test]
+fn a_pipeline() {
+    assert_all_gone("pipeline", &[], "echo ready; sleep 61 | sleep 62 | sleep 63; :", 3);
+}
+
+#[test]
+fn a_child_that_ignores_term() {
+    let script = "(trap '' TERM; echo ready; while :; do sleep 0.05; done) & wait";
+    assert_all_gone("stubborn-child", SOME_GRACE, script, 1);
+}
+
+#[test]
+fn a_child_in_the_background_whose_parent_is_gone() {
+    let script = "(sleep 61 & sleep 62 &) ; echo ready; sleep 63; :";
+    assert_all_gone("background", &[], script, 3);
+}
+
+#[test]
+fn a_child_in_a_session_of_its_own() {
+    let script = "setsid sleep 61 & setsid setsid sleep 62 & echo ready; sleep 63; :";
+    assert_all_gone("setsid", &[], script, 3);
+}
+
+#[test]
+fn a_daemon_that_ignores_term() {
+    let daemon = "trap \"\" TERM HUP; while :; do sleep 0.05; done";
+    let script = format!("(setsid bash -c '{daemon}' &) ; echo ready; sleep 63; :");
+    assert_all_gone("daemon", SOME_GRACE, &script, 2);
+}
+
+#[test]
+fn a_stopped_child() {
+    let script =
+        "sleep 61 & kill -STOP $!; setsid bash -c 'kill -STOP $$; sleep 62; :' & echo ready; sleep 63; :";
+    assert_all_gone("stopped-child", &["--kill-after", "20"], script, 3);
+}
+
+#[test]
+fn children_that_outlive_the_command_s_own_end() {
+    let script = "trap 'exit 0' TERM; setsid bash -c \"trap '' TERM; while :; do sleep 0.05; done\" & \
+                  echo ready; sleep 61 & wait";
+    assert_all_gone("outlives", SOME_GRACE, script, 2);
+}
+
+#[test]
+fn children_that_fork_as_fast_as_they_are_killed() {
+    let script = "forks() { trap '' TERM; while :; do sleep 0.01; done; }; \
+                  for i in 1 2 3 4; do (forks & forks) & done; echo ready; wait";
+    assert_all_gone("forks", SOME_GRACE, script, 8);
+}
+
+/// The kernel shows it as a zombie, and its other thread still works.
+#[test]
+fn a_child_whose_first_thread_has_ended() {
+    let script = "import ctypes, threading, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); \
+                  threading.Thread(target=lambda: time.sleep(60)).start(); \
+                  ctypes.CDLL(None).pthread_exit(None)";
+    let script = format!(
+        "python3 -c '{script}' & child=$!; \
+                  until grep -q 'State:.Z' /proc/$child/status; do sleep 0.01; done; echo ready $child; wait"
+    );
+    let case = Case::new("headless");
+    let running = start(&case, &["--kill-after", "1"], &script);
+    let line = running.wait_for_stdout("ready", SOON);
+    let child = line["ready ".len()..].to_owned();
+    delete_node(&case);
+    running.wait(SOON).assert_code(123);
+    let threads = std::fs::read_dir(format!("/proc/{child}/task")).map_or(0, Iterator::count);
+    assert!(threads < 2, "{threads} threads of {child} are left");
+}
+
+#[test]
+fn what_the_command_leaves_behind_at_its_own_end_is_left_alone() {
+    let case = Case::new("left-alone");
+    let script = "setsid sleep 61 >/dev/null 2>&1 & sleep 62 >/dev/null 2>&1 & exit 3";
+    let output = case.lock(&[], ["bash", "-c", script]).run();
+    output.assert_code(3);
+    assert!(output.closed, "{output}");
+    let left = processes_of(case.marker());
+    assert_eq!(left.len(), 2, "{left:?}");
+    for (pid, name) in left {
+        assert!(is_alive(pid), "{name}");
+        assert_eq!(children_of(pid), []);
+        kill(pid, Signal::SIGKILL).expect("a process to clean up");
+    }
+}

@@ -1,0 +1,104 @@
+//! Nothing confirms the lock any more: the command is gone before another contender can have it.
+
+use super::start;
+use crate::support::{Case, Proxy, SOON, Server, freeze, guard_of, is_alive, shared, thaw, wait_until};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+const T: Duration = Duration::from_secs(4);
+const OPTIONS: &[&str] = &["--session-timeout", "4", "--kill-after", "1"];
+
+/// The pid that a script says behind `ready`.
+fn pid_of(line: &str) -> Pid {
+    Pid::from_raw(line["ready ".len()..].parse().expect("a pid"))
+}
+
+#[test]
+fn the_command_is_dead_before_the_session_can_end() {
+    let server = Server::start();
+    let case = Case::on(&server, "lease-over");
+    let script = "trap 'echo got TERM' TERM; echo ready $$; while :; do sleep 0.05; done";
+    let running = start(&case, OPTIONS, script);
+    let command = pid_of(&running.wait_for_stdout("ready", SOON));
+    let last_possible_confirmation = Instant::now();
+    server.freeze();
+    wait_until("the end of the command", SOON, || !is_alive(command));
+    let after = last_possible_confirmation.elapsed();
+    let output = running.wait(SOON);
+    server.thaw();
+    assert!(after < T, "it lived on for {after:?}: {output}");
+    output
+        .assert_code(123)
+        .assert_stderr("confirmed nothing for ")
+        .assert_stderr("after the last confirmation");
+    assert!(output.stdout.contains("got TERM"), "TERM comes first: {output}");
+}
+
+#[test]
+fn a_command_that_may_go_on_does_so_without_a_server() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("lease-continue").through(&proxy.connect_string());
+    let script = "trap 'echo got TERM' TERM; echo ready; sleep 6; exit 9";
+    let options = [OPTIONS, &["--on-lost", "continue"]].concat();
+    let running = start(&case, &options, script);
+    proxy.blackhole();
+    running.wait_for_line("the lock is lost", SOON);
+    let output = running.wait(SOON);
+    output.assert_code(9).assert_stderr("goes on (--on-lost continue)");
+    assert_eq!(output.stdout, "ready\n");
+}
+
+#[test]
+fn a_short_silence_costs_nothing() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("short-silence").through(&proxy.connect_string());
+    let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 4; exit 8");
+    proxy.blackhole();
+    let silent_since = Instant::now();
+    wait_until("a short while", SOON, || silent_since.elapsed() > Duration::from_secs(1));
+    proxy.pass();
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_code(8).stderr, "");
+}
+
+/// zklock can do nothing while it is stopped: the guard does.
+#[test]
+fn a_frozen_zklock_loses_its_lock_and_its_command() {
+    let case = Case::new("frozen");
+    let running = start(&case, OPTIONS, "echo ready $$; while :; do sleep 0.05; done");
+    let command = pid_of(&running.wait_for_stdout("ready", SOON));
+    let began = Instant::now();
+    freeze(running.pid());
+    wait_until("the end of the command", SOON, || !is_alive(command));
+    assert!(began.elapsed() < T, "it lived on for {:?}", began.elapsed());
+    thaw(running.pid());
+    running.wait(SOON).assert_code(123).assert_stderr("the lock was lost");
+}
+
+/// As when a container is paused, or a laptop sleeps: nobody could act in time.
+#[test]
+fn a_stopped_command_does_nothing_more_when_it_is_too_late() {
+    let case = Case::new("all-frozen");
+    let file = case.dir().join("deeds");
+    let script = format!(
+        "trap 'echo TERM >> {0}' TERM; trap 'echo CONT >> {0}' CONT; echo ready $$; \
+         while :; do echo deed >> {0}; done",
+        file.display()
+    );
+    let running = start(&case, &["--session-timeout", "2", "--kill-after", "1"], &script);
+    let command = pid_of(&running.wait_for_stdout("ready", SOON));
+    let guard = guard_of(running.pid());
+    for pid in [running.pid(), guard, command] {
+        freeze(pid);
+    }
+    let deeds = || std::fs::read_to_string(&file).expect("deeds");
+    let before = deeds();
+    let frozen_since = Instant::now();
+    wait_until("the session's end", SOON, || {
+        frozen_since.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
+    });
+    thaw(running.pid());
+    let output = running.wait(SOON);
+    output.assert_code(123);
+    assert_eq!(deeds().len(), before.len(), "it went on after the lock was gone: {output}");
+}

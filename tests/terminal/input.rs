@@ -1,0 +1,132 @@
+//! What is typed reaches the command when it asks for it.
+
+use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter};
+use crate::support::{Case, SOON};
+
+/// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
+const PAGER: &str = "bash -c 'cat; read -r -s -n 1 -p : key </dev/tty; echo \"<$key>\"'";
+
+#[test]
+fn a_command_reads_what_is_typed() {
+    let case = Case::new("read");
+    let mut shell = case.shell();
+    enter(&mut shell, &case, "sh -c 'echo up; read -r x; echo \"<$x>\"; exit 5'", "up\r\n");
+    shell.terminal().send(b"hello\n");
+    shell.terminal().expect("<hello>\r\n", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 5);
+    assert_foreground(&mut shell);
+}
+
+#[test]
+fn cat_reads_to_the_end_of_input() {
+    let case = Case::new("cat");
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock {} cat", case.path()), SOON);
+    shell.terminal().send(b"hello\n");
+    shell.terminal().expect("hello\r\nhello\r\n", SOON);
+    shell.terminal().send(CTRL_D);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}
+
+#[test]
+fn a_pager_behind_or_under_zklock_gets_its_keys() {
+    let case = Case::new("pager");
+    let mut shell = case.shell();
+    let zklock = format!("$zklock {}", case.path());
+    for line in [
+        format!("{zklock} seq 3 | {PAGER}"),
+        format!("seq 3 | {zklock} {PAGER}"),
+        format!("seq 3 | {zklock} {PAGER} | cat"),
+        format!("seq 3 | {zklock} cat | {PAGER}"),
+    ] {
+        shell.enter(&line, SOON);
+        shell.terminal().expect("1\r\n2\r\n3\r\n:", SOON);
+        shell.terminal().send(b"q");
+        shell.terminal().expect("<q>\r\n", SOON);
+        shell.prompt(SOON);
+        assert_eq!(shell.code(SOON), 0, "{line}");
+    }
+    assert_foreground(&mut shell);
+}
+
+#[test]
+fn a_job_in_the_background_that_reads_is_stopped_and_reads_after_fg() {
+    let case = Case::new("background-read");
+    let mut shell = case.shell();
+    let line = format!("$zklock {} sh -c 'echo up; read -r x; echo \"<$x>\"' &", case.path());
+    shell.enter(&line, SOON);
+    shell.terminal().expect("up\r\n", SOON);
+    crate::support::wait_until("the stop", SOON, || shell.run("jobs", SOON).contains("Stopped"));
+    shell.enter("fg", SOON);
+    shell.terminal().send(b"late\n");
+    shell.terminal().expect("<late>\r\n", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+    assert_foreground(&mut shell);
+}
+
+#[test]
+fn a_job_in_the_background_runs_to_its_end() {
+    let case = Case::new("background");
+    let mut shell = case.shell();
+    shell.run(&format!("$zklock {} sh -c 'sleep 0.2; exit 6' &", case.path()), SOON);
+    shell.run("wait $!", SOON);
+    assert_eq!(shell.code(SOON), 6);
+}
+
+#[test]
+fn a_job_in_the_background_can_be_brought_to_the_front() {
+    let case = Case::new("fg");
+    let mut shell = case.shell();
+    shell.run(&format!("$zklock {} sleep 60 &", case.path()), SOON);
+    case.wait_for_contenders(1);
+    shell.enter("fg", SOON);
+    shell.terminal().expect("sleep 60", SOON);
+    shell.terminal().send(CTRL_C);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 130);
+    assert_foreground(&mut shell);
+}
+
+#[test]
+fn the_terminal_is_afterwards_as_it_was_before() {
+    let case = Case::new("stty");
+    let mut shell = case.shell();
+    let before = shell.run("stty -a", SOON);
+    let zklock = format!("$zklock {}", case.path());
+    shell.run(&format!("{zklock} true"), SOON);
+    shell.run(&format!("{zklock} sh -c 'saved=$(stty -g); stty raw -echo; stty $saved'"), SOON);
+    enter(&mut shell, &case, "sh -c 'echo up; exec sleep 60'", "up\r\n");
+    shell.terminal().send(CTRL_Z);
+    shell.prompt(SOON);
+    shell.enter("fg", SOON);
+    shell.terminal().expect("sleep 60", SOON);
+    shell.terminal().send(CTRL_C);
+    shell.prompt(SOON);
+    assert_eq!(shell.run("stty -a", SOON), before);
+    assert_foreground(&mut shell);
+}
+
+#[test]
+fn a_shell_under_zklock_has_job_control() {
+    let case = Case::new("inner-shell");
+    let mut shell = case.shell();
+    enter(&mut shell, &case, "env PS1='inner$ ' bash --norc --noediting -i", "inner$ ");
+    shell.terminal().send(b"cat\nfirst\n");
+    shell.terminal().expect("first\r\nfirst\r\n", SOON);
+    shell.terminal().send(CTRL_Z);
+    shell.terminal().expect("Stopped", SOON);
+    shell.terminal().expect("inner$ ", SOON);
+    shell.terminal().send(b"fg\n");
+    shell.terminal().expect("cat\r\n", SOON);
+    shell.terminal().send(b"hello\n");
+    shell.terminal().expect("hello\r\nhello\r\n", SOON);
+    shell.terminal().send(CTRL_C);
+    shell.terminal().expect("inner$ ", SOON);
+    shell.terminal().send(b"exit 7\n");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 7);
+    assert_foreground(&mut shell);
+}

@@ -1,0 +1,34 @@
+//! In a terminal, zklock with a command behaves as the command alone would.
+
+mod either;
+mod input;
+mod keys;
+mod scripts;
+mod window;
+
+use crate::support::{Case, SOON, Shell, signal_printer};
+
+const CTRL_C: &[u8] = b"\x03";
+const CTRL_D: &[u8] = b"\x04";
+const CTRL_Z: &[u8] = b"\x1a";
+const CTRL_BACKSLASH: &[u8] = b"\x1c";
+
+/// Runs `zklock` with the case's lock and this command line in the shell, and waits for the text.
+#[track_caller]
+fn enter(shell: &mut Shell, case: &Case, command: &str, expected: &str) {
+    shell.enter(&format!("$zklock {} {command}", case.path()), SOON);
+    shell.terminal().expect(expected, SOON);
+}
+
+/// The program that says what reaches it and exits with 4 at Ctrl-\, as a command line.
+fn printer() -> String {
+    signal_printer(&["QUIT=4"]).join(" ")
+}
+
+/// The shell has the terminal's foreground.
+#[track_caller]
+fn assert_foreground(shell: &mut Shell) {
+    let said = shell.run("[ $(ps -o tpgid= -p $$) = $$ ] && echo ours", SOON);
+    // What zklock says as it stops may come after the shell's prompt.
+    assert!(said.ends_with("ours\n"), "{said}");
+}

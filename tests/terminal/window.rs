@@ -1,0 +1,103 @@
+//! The window changes its size, or is closed.
+
+use super::{CTRL_BACKSLASH, enter, printer};
+use crate::support::{Case, SOON, Shell, assert_no_processes};
+use nix::sys::signal::Signal;
+use std::os::unix::process::ExitStatusExt;
+
+/// The command hears of a new size once, and sees it.
+#[track_caller]
+fn assert_hears_once(case: &Case, line: &str) {
+    let mut shell = case.shell();
+    shell.enter(line, SOON);
+    shell.terminal().expect("ready", SOON);
+    shell.terminal().resize(40, 100);
+    shell.terminal().expect("got WINCH", SOON);
+    shell.terminal().send(CTRL_BACKSLASH);
+    shell.prompt(SOON);
+    let screen = shell.terminal().text();
+    assert_eq!(screen.matches("got WINCH").count(), 1, "{line}: {screen}");
+    assert_eq!(shell.run("stty size", SOON), "40 100\n");
+}
+
+#[test]
+fn a_new_size_reaches_the_command_once() {
+    let case = Case::new("winch");
+    assert_hears_once(&case, &format!("$zklock {} {}", case.path(), printer()));
+}
+
+#[test]
+fn also_in_a_pipeline_and_in_a_script() {
+    let case = Case::new("winch-pipeline");
+    let zklock = format!("$zklock {} {}", case.path(), printer());
+    assert_hears_once(&case, &format!("{zklock} | cat"));
+    assert_hears_once(&case, &format!("bash -c '{zklock}; exit 1'"));
+}
+
+/// Closes the window of a shell: no process and no node is left, the case itself sees to the node.
+#[track_caller]
+fn assert_ends_all(case: &Case, mut shell: Shell) {
+    shell.terminal().hang_up();
+    assert_no_processes(case.marker(), SOON);
+    case.wait_for_contenders(0);
+}
+
+#[test]
+fn a_closed_window_ends_the_command() {
+    let case = Case::new("hang-up");
+    let mut shell = case.shell();
+    enter(&mut shell, &case, "sh -c 'echo up; sleep 61 | sleep 62'", "up\r\n");
+    assert_ends_all(&case, shell);
+}
+
+#[test]
+fn a_closed_window_ends_a_command_in_the_background_and_a_stopped_one() {
+    let case = Case::new("hang-up-background");
+    let mut shell = case.shell();
+    let line = format!("$zklock {} sh -c 'echo up; sleep 61; :' &", case.path());
+    shell.enter(&line, SOON);
+    shell.terminal().expect("up\r\n", SOON);
+    assert_ends_all(&case, shell);
+
+    let mut shell = case.shell();
+    enter(&mut shell, &case, "sh -c 'echo up; sleep 61; :'", "up\r\n");
+    shell.terminal().send(super::CTRL_Z);
+    shell.terminal().expect("Stopped", SOON);
+    shell.prompt(SOON);
+    assert_ends_all(&case, shell);
+}
+
+#[test]
+fn a_closed_window_ends_a_script() {
+    let case = Case::new("hang-up-script");
+    let mut shell = case.shell();
+    let line = format!("bash -c '$zklock {} sh -c \"echo up; sleep 61; :\"; sleep 62'", case.path());
+    shell.enter(&line, SOON);
+    shell.terminal().expect("up\r\n", SOON);
+    assert_ends_all(&case, shell);
+}
+
+#[test]
+fn a_closed_window_ends_a_waiter() {
+    let case = Case::new("hang-up-waiting");
+    let holder = case.holder();
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock {} echo ran", case.path()), SOON);
+    case.wait_for_contenders(2);
+    shell.terminal().hang_up();
+    case.wait_for_contenders(1);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+#[test]
+fn a_closed_window_ends_a_zklock_that_was_started_in_it_directly() {
+    let case = Case::new("hang-up-leader");
+    let command = ["sh", "-c", "echo up; sleep 61; :"];
+    let mut terminal = case.lock(&[], command).in_terminal();
+    terminal.expect("up\r\n", SOON);
+    terminal.hang_up();
+    let status = terminal.wait(SOON);
+    assert_eq!(status.signal(), Some(Signal::SIGHUP as i32), "{status:?}");
+    assert_no_processes(case.marker(), SOON);
+}
