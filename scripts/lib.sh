@@ -47,6 +47,15 @@ install_packages() {
     return 1
 }
 
+# need_commands COMMAND:PACKAGE...
+need_commands() {
+    local pair
+    for pair; do
+        have "${pair%:*}" || install_packages "${pair#*:}" ||
+            fail "there is no ${pair%:*} here" "install the package ${pair#*:}"
+    done
+}
+
 # --- ZooKeeper ----------------------------------------------------------------------------------------
 
 debian_zookeeper=/usr/share/java/zookeeper.jar

@@ -1,6 +1,6 @@
 //! Ctrl-C, Ctrl-\ and Ctrl-Z.
 
-use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, printer};
+use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, fg, printer};
 use crate::support::{Case, SOON, processes_of, wait_until};
 use nix::sys::signal::Signal;
 
@@ -64,7 +64,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     assert_foreground(&mut shell);
     assert_eq!(case.contenders().len(), 1, "the lock is kept for now");
 
-    shell.enter("fg", SOON);
+    fg(&mut shell);
     shell.terminal().expect("got CONT", SOON);
     // The keys are the command's again.
     shell.terminal().send(CTRL_C);
@@ -78,7 +78,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     assert!(shell.run("jobs", SOON).contains("Running"));
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);
-    shell.enter("fg", SOON);
+    fg(&mut shell);
     shell.terminal().send(CTRL_BACKSLASH);
     shell.terminal().expect("got QUIT", SOON);
     shell.prompt(SOON);
@@ -92,7 +92,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 fn a_job_that_stays_stopped_for_too_long_has_lost_the_lock() {
     let case = Case::new("ctrl-z-too-long");
     let mut shell = case.shell();
-    let options = "--session-timeout 2";
+    let options = "--session-timeout 4";
     let command = format!("$zklock {options} {} sh -c 'echo up; sleep 61; :'", case.path());
     shell.enter(&command, SOON);
     shell.terminal().expect("up\r\n", SOON);
@@ -102,7 +102,7 @@ fn a_job_that_stays_stopped_for_too_long_has_lost_the_lock() {
     wait_until("the guard to end the job", SOON, || {
         !processes_of(case.marker()).iter().any(|(_, name)| name.starts_with("sleep"))
     });
-    shell.enter("fg", SOON);
+    fg(&mut shell);
     shell.terminal().expect("the lock was lost", SOON);
     shell.prompt(SOON);
     assert_eq!(shell.code(SOON), 123);

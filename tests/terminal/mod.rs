@@ -6,7 +6,7 @@ mod keys;
 mod scripts;
 mod window;
 
-use crate::support::{Case, SOON, Shell, signal_printer};
+use crate::support::{Case, SOON, Shell, signal_printer, wait_until};
 
 const CTRL_C: &[u8] = b"\x03";
 const CTRL_D: &[u8] = b"\x04";
@@ -23,6 +23,19 @@ fn enter(shell: &mut Shell, case: &Case, command: &str, expected: &str) {
 /// The program that says what reaches it and exits with 4 at Ctrl-\, as a command line.
 fn printer() -> String {
     signal_printer(&["QUIT=4"]).join(" ")
+}
+
+/// Types `fg`, and returns when the terminal's keys are no longer the shell's.
+#[track_caller]
+fn fg(shell: &mut Shell) {
+    shell.enter("fg", SOON);
+    let stat = format!("/proc/{0}/stat", shell.pid());
+    wait_until("the job in the foreground", SOON, || {
+        let stat = std::fs::read_to_string(&stat).expect("the shell");
+        // After the name in parentheses: state, parent, group, session, terminal, foreground.
+        let foreground = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(5));
+        foreground != Some(&shell.pid().to_string())
+    });
 }
 
 /// The shell has the terminal's foreground.
