@@ -46,8 +46,14 @@ pub enum Outcome {
 
 /// Waits for the locks. Whatever the outcome, the claim has still to be released.
 pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits) -> Result<Outcome> {
-    let mut acquisition =
-        Acquisition { hosts, limits, connected: false, waiting_for: None, held_since: None };
+    let mut acquisition = Acquisition {
+        hosts,
+        limits,
+        connected: false,
+        waiting_for: None,
+        held_since: None,
+        node_gone: false,
+    };
     loop {
         // First whatever has already happened: a signal or a loss that came with the lock wins.
         while let Some(event) = events.pending() {
@@ -80,13 +86,15 @@ struct Acquisition<'a> {
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
     held_since: Option<BootTime>,
+    /// Our node is gone; whether with our session or by somebody's hand is asked.
+    node_gone: bool,
 }
 
 impl Acquisition<'_> {
     /// All held, and under a lease that leaves the command some time. A waiter confirms while it waits, so that
     /// it is fresh as a rule; else the confirmations that are under way make it so.
     fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> bool {
-        if !claim.set().is_some_and(Set::all_held) {
+        if self.node_gone || !claim.set().is_some_and(Set::all_held) {
             return false;
         }
         let kill_after = self.limits.kill_after;
@@ -100,12 +108,13 @@ impl Acquisition<'_> {
 
     /// Connecting is the client's affair up to its own deadline; only then there is something to give up here.
     fn give_up_at(&self) -> Option<BootTime> {
-        match self.limits.deadline {
-            _ if !self.connected => None,
-            Some(deadline) => Some(deadline),
-            None if self.limits.nonblock => Some(self.limits.began + self.limits.connect_timeout),
-            None => None,
-        }
+        if self.connected { self.try_until() } else { None }
+    }
+
+    /// Whoever waits without limit waits for servers as well; whoever doesn't wait has only so long for them.
+    fn try_until(&self) -> Option<BootTime> {
+        let Limits { began, deadline, connect_timeout, nonblock, .. } = self.limits;
+        deadline.or_else(|| nonblock.then(|| began + connect_timeout))
     }
 
     fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
@@ -159,6 +168,9 @@ impl Acquisition<'_> {
             Notice::Lost(Failure::AuthFailed) => bail!("{} refused the credentials", self.hosts),
             Notice::Lost(failure) => self.begin_again(claim, &failure)?,
             Notice::NodeGone => bail!(Trouble::Deleted),
+            // The session lives, so that it can't have taken the node along. Another has its name now.
+            Notice::Confirmed if self.node_gone => bail!(Trouble::Deleted),
+            Notice::Confirmed => {}
             Notice::Disconnected => log::debug!("connection lost while waiting"),
             Notice::Reconnected => log::debug!("connected again"),
             Notice::Closed => bail!("the session was closed while we were waiting"),
@@ -167,7 +179,7 @@ impl Acquisition<'_> {
         Ok(None)
     }
 
-    fn news(&mut self, claim: &Claim, path: &LockPath, news: News) -> Result<Option<Outcome>> {
+    fn news(&mut self, claim: &mut Claim, path: &LockPath, news: News) -> Result<Option<Outcome>> {
         match news {
             News::Queued(node) => ui::step(path, format_args!("queued as {}", node.path)),
             News::Waiting { predecessor, data, ahead } => {
@@ -188,6 +200,12 @@ impl Acquisition<'_> {
             News::Revoked(by) => {
                 bail!("our place in the queue was revoked by {}", by.as_deref().unwrap_or("somebody"))
             }
+            // The watch that tells so fires too when the session ends, and may be read first after a freeze. The
+            // answer to a confirmation tells which: no node, or no session.
+            News::Failed(Trouble::Deleted) => {
+                self.node_gone = true;
+                claim.confirm_soon(BootTime::now());
+            }
             News::Failed(trouble) => bail!(trouble),
         }
         Ok(None)
@@ -203,7 +221,8 @@ impl Acquisition<'_> {
         }
         self.connected = false;
         self.held_since = None;
-        claim.reopen(self.limits.deadline)?;
+        self.node_gone = false;
+        claim.reopen(self.try_until())?;
         Ok(())
     }
 

@@ -13,14 +13,14 @@ use nix::sys::signal::Signal;
 use crate::environment::{HeldLock, full_path};
 use crate::event::{Emitter, Event, Events};
 use crate::job::spawn::{Launch, SpawnError, explain};
-use crate::lock::name::Mode;
+use crate::lock::name::{Family, Mode, Name};
 use crate::lock::path::LockPath;
 use crate::release::ends_us;
 use crate::sys;
-use crate::zk::{Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
 
-/// The sessions of the main job count from zero; this one never meets them.
-const KEY: SessionKey = SessionKey(u32::MAX);
+/// The sessions of the main job count up from zero; these count down, and never meet them.
+const FIRST_KEY: SessionKey = SessionKey(u32::MAX);
 
 /// What was found of the locks around us.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,6 +32,9 @@ pub enum Around {
 }
 
 /// Which of `locks` are held around us: those that `held` tells of, and whose nodes are seen to be there.
+///
+/// Only what is seen to be gone is not held. Whoever takes a fault for that queues behind the lock around it,
+/// which waits for its end.
 pub fn look_around(
     locks: &[LockPath],
     held: &[HeldLock],
@@ -40,40 +43,69 @@ pub fn look_around(
     events: &Events,
 ) -> Result<Around> {
     let chroot = settings.hosts.chroot_text();
-    let told = |path: &LockPath| held.iter().find(|held| held.path == full_path(chroot, path)).cloned();
-    let candidates: Vec<HeldLock> = locks.iter().filter_map(told).collect();
+    // There may be several of one path: other ensembles have their own.
+    let is_wanted = |held: &&HeldLock| locks.iter().any(|path| held.path == full_path(chroot, path));
+    let candidates: Vec<HeldLock> = held.iter().filter(is_wanted).cloned().collect();
     if candidates.is_empty() {
         return Ok(Around::Held(vec![]));
     }
-    let session = Session::open(KEY, settings.clone(), emitter.clone())?;
+    let mut key = FIRST_KEY;
+    loop {
+        match look(&candidates, key, settings, emitter, events)? {
+            Some(around) => return Ok(around),
+            None => key.0 -= 1,
+        }
+    }
+}
+
+/// Looks in one session. `None`: it ended meanwhile.
+fn look(
+    candidates: &[HeldLock],
+    key: SessionKey,
+    settings: &Settings,
+    emitter: &Emitter,
+    events: &Events,
+) -> Result<Option<Around>> {
+    let chroot = settings.hosts.chroot_text();
+    let session = Session::open(key, settings.clone(), emitter.clone())?;
+    let ask = |index: usize, candidate: &HeldLock| {
+        let node = candidate.node.strip_prefix(chroot).unwrap_or(&candidate.node);
+        session.ask(index, Request::Watch(node.to_owned()));
+    };
     let mut found = vec![];
-    let mut asked = 0;
+    let mut answered = 0;
     loop {
         match events.next(settings.deadline)? {
-            Some(Event::Signal(signal)) if ends_us(signal) => return Ok(Around::Interrupted(signal)),
-            Some(Event::Session(KEY, SessionChange::Connected { .. })) => {
-                for (index, candidate) in candidates.iter().enumerate() {
-                    let node = candidate.node.strip_prefix(chroot).unwrap_or(&candidate.node);
-                    session.ask(index, Request::Watch(node.to_owned()));
-                }
+            Some(Event::Signal(signal)) if ends_us(signal) => return Ok(Some(Around::Interrupted(signal))),
+            Some(Event::Session(of, SessionChange::Connected { .. })) if of == key => {
+                candidates.iter().enumerate().for_each(|(index, candidate)| ask(index, candidate));
             }
-            Some(Event::Reply(KEY, index, Reply::Read(_, read))) => {
-                asked += 1;
-                if let (Some(candidate), Ok(node)) = (candidates.get(index), read)
-                    && node.czxid == candidate.fencing_token
-                    && node.owner == candidate.session
-                {
-                    found.push(candidate.clone());
+            Some(Event::Reply(of, index, Reply::Read(_, read))) if of == key => {
+                let Some(candidate) = candidates.get(index) else { continue };
+                match read {
+                    Err(Failure::ConnectionLost) => {
+                        ask(index, candidate);
+                        continue;
+                    }
+                    Ok(node) if node.czxid == candidate.fencing_token && node.owner == candidate.session => {
+                        found.push(candidate.clone());
+                    }
+                    _ => {}
                 }
-                if asked == candidates.len() {
+                answered += 1;
+                if answered == candidates.len() {
                     session.release(vec![]);
                 }
             }
-            // Without a session nothing is known, and the main job will say why there is none.
-            None | Some(Event::Session(KEY, SessionChange::Unreachable(_) | SessionChange::Lost(_))) => {
-                return Ok(Around::Held(vec![]));
+            Some(Event::Session(of, SessionChange::Lost(Failure::Expired))) if of == key => return Ok(None),
+            Some(Event::Session(of, SessionChange::Closed)) if of == key => {
+                return Ok(Some(Around::Held(found)));
             }
-            Some(Event::Session(KEY, SessionChange::Closed)) => return Ok(Around::Held(found)),
+            // Without a session nothing is known, and the main job will say why there is none.
+            Some(Event::Session(of, SessionChange::Unreachable(_) | SessionChange::Lost(_))) if of == key => {
+                return Ok(Some(Around::Held(vec![])));
+            }
+            None => return Ok(Some(Around::Held(vec![]))),
             Some(_) => {}
         }
     }
@@ -81,17 +113,24 @@ pub fn look_around(
 
 /// Whether what is held around us is enough for `mode`. If not it never will be: the outer lock ends only after
 /// us.
-pub fn check(held: &HeldLock, mode: Mode) -> Result<()> {
+pub fn check(held: &HeldLock, mode: Mode, family: Family) -> Result<()> {
+    let name = held.node.rsplit('/').next().and_then(Name::parse);
+    if let Some(outer) = name.map(|name| name.family).filter(|&outer| outer != family) {
+        bail!(
+            "held around us in the naming of {outer}, whose clients are the only ones kept out, and asked for here \
+             in that of {family}: use another path"
+        );
+    }
     let enough = match (held.mode(), mode) {
         (Some(outer), Mode::Shared) => outer.slots() == 1,
         (None | Some(Mode::Shared), _) => false,
         (Some(outer), inner) => outer.slots() == inner.slots(),
     };
     if !enough {
+        let outer = held.mode().map_or_else(|| held.mode.clone(), |outer| outer.to_string());
         bail!(
-            "held around us as {}, and asked for here as {mode}: it would wait for itself for ever; \
-             ask for the stronger one outside",
-            held.mode
+            "held around us as {outer}, and asked for here as {mode}: it would wait for itself for ever; \
+             ask for the stronger one outside"
         );
     }
     Ok(())
@@ -141,7 +180,8 @@ mod tests {
             (Exclusive, Slots(1), true),
             (Exclusive, Slots(2), false),
         ] {
-            assert_eq!(check(&held(outer), inner).is_ok(), enough, "{inner} inside {outer}");
+            let checked = check(&held(outer), inner, Family::Curator);
+            assert_eq!(checked.is_ok(), enough, "{inner} inside {outer}");
         }
     }
 }

@@ -46,7 +46,7 @@ fn under_lock(
         Around::Held(held) => held,
         Around::Interrupted(signal) => return Ok(Exit::Signal(signal as i32)),
     };
-    held.iter().try_for_each(|lock| nest::check(lock, options.mode()))?;
+    held.iter().try_for_each(|lock| nest::check(lock, options.mode(), options.family()))?;
     let job = Work { options, words, found, outer, held };
     let missing: Vec<LockPath> = job.missing();
     if missing.is_empty() {

@@ -11,7 +11,7 @@ use self::guarded::Guarding;
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
 use crate::guard::Guard;
-use crate::lock::contender::{Entry, News};
+use crate::lock::contender::{Entry, News, Trouble};
 use crate::lock::lease::Lease;
 use crate::lock::path::LockPath;
 use crate::lock::renewal::Renewal;
@@ -31,6 +31,8 @@ pub enum Notice {
     Reconnected,
     /// The session is over, and with it every node of ours.
     Lost(Failure),
+    /// Nodes by the names of ours are there, and the session lives.
+    Confirmed,
     /// One of our nodes isn't there any more, a confirmation says.
     NodeGone,
     /// The session is closed, and the server confirmed it.
@@ -60,6 +62,8 @@ pub struct Claim {
     guard: Guard,
     guarding: Guarding,
     over: bool,
+    /// A node of ours was deleted by somebody. What has its name now isn't ours.
+    node_gone: bool,
 }
 
 #[derive(Debug)]
@@ -88,6 +92,7 @@ impl Claim {
             guard,
             guarding: Guarding::Nothing,
             over: false,
+            node_gone: false,
         })
     }
 
@@ -95,7 +100,7 @@ impl Claim {
     /// Without a deadline it tries for ever: whoever waits without limit waits for servers as well.
     pub fn reopen(&mut self, deadline: Option<BootTime>) -> io::Result<()> {
         let key = SessionKey(self.session.key().0 + 1);
-        (self.contending, self.over) = (None, false);
+        (self.contending, self.over, self.node_gone) = (None, false, false);
         self.settings.deadline = deadline;
         self.session = Session::open(key, self.settings.clone(), self.events.clone())?;
         Ok(())
@@ -159,8 +164,12 @@ impl Claim {
             Reply::Confirmed(sent, Ok(())) => {
                 contending.renewal.answered(sent, now);
                 self.tell_lease();
+                return vec![Notice::Confirmed];
             }
-            Reply::Confirmed(_, Err(Failure::NoNode)) => return vec![Notice::NodeGone],
+            Reply::Confirmed(_, Err(Failure::NoNode)) => {
+                self.node_gone = true;
+                return vec![Notice::NodeGone];
+            }
             Reply::Confirmed(_, Err(Failure::ConnectionLost)) => contending.renewal.unanswered(now),
             Reply::Confirmed(_, Err(failure)) => {
                 log::debug!("a confirmation failed: {failure}");
@@ -189,6 +198,8 @@ impl Claim {
             }
             self.session.ask(lock, request);
         }
+        let gone = News::Failed(Trouble::Deleted);
+        self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
         let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         let path = |lock| contending.set.path(lock).cloned();
         let news = step.news.into_iter();
@@ -208,6 +219,13 @@ impl Claim {
             let nodes = contending.set.nodes().map(|(_, node)| node.path.clone()).collect();
             contending.renewal.sent();
             self.session.ask(0, Request::Confirm(nodes));
+        }
+    }
+
+    /// The next confirmation needn't wait for its time: its answer tells what became of our nodes.
+    pub fn confirm_soon(&mut self, now: BootTime) {
+        if let Some(contending) = &mut self.contending {
+            contending.renewal.hurry(now);
         }
     }
 
@@ -244,9 +262,11 @@ impl Claim {
     }
 
     /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the
-    /// session to be closed. [`Notice::Closed`] says that it is done.
+    /// session to be closed. [`Notice::Closed`] says that it is done. If somebody has deleted one, the end of the
+    /// session is left to delete the others: a delete by name might meet a node that isn't ours.
     pub fn release(&self) {
-        let nodes = self.set().map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        let ours = self.set().filter(|_| !self.node_gone);
+        let nodes = ours.map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         self.session.release(nodes.unwrap_or_default());
     }
 }

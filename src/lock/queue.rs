@@ -18,7 +18,7 @@ pub enum Decision {
         watch: Vec<String>,
         /// How many contenders are in our way.
         ahead: usize,
-        /// Name of the one among them that came first, and so holds.
+        /// Name of the one that came first of all, and so holds.
         holder: String,
     },
     /// Our own node isn't in the list. It was deleted, and we hold nothing: never "first".
@@ -42,6 +42,12 @@ pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
     queue.push(Name { text: "", family, mode, sequence });
     judge(&queue, queue.len() - 1)
+}
+
+/// Whether a contender came after the one whose node is named `own`.
+pub fn anybody_behind(children: &[String], own: &str) -> bool {
+    let number = Name::parse(own).map(|own| own.sequence);
+    children.iter().filter_map(|child| Name::parse(child)).any(|name| Some(name.sequence) > number)
 }
 
 /// The contenders in their order. Of a writer of Curator's and the reader that it stepped down to, with the
@@ -71,7 +77,8 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
     // who says when it has got one.
     let watched = if ahead == slots { slots } else { 1 };
     let watch = in_the_way.iter().rev().take(watched).map(|&name| name.to_owned()).collect();
-    let holder = in_the_way.first().copied().unwrap_or_default().to_owned();
+    // Not the first in our way: what a reader waits for may be a writer that waits for readers.
+    let holder = below.first().map(|first| first.text.to_owned()).unwrap_or_default();
     Decision::Wait { watch, ahead, holder }
 }
 

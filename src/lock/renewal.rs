@@ -76,6 +76,14 @@ impl Renewal {
         self.next = Next::At(now + self.lease.rhythm());
     }
 
+    /// The next one is sent now, unless one is on its way. Only for one that won't run: a lease counts on the
+    /// rhythm.
+    pub fn hurry(&mut self, now: BootTime) {
+        if let Next::At(due) = &mut self.next {
+            *due = now.min(*due);
+        }
+    }
+
     /// Nothing is sent while there is no connection: it would wait in line with a date of long ago.
     pub fn set_connected(&mut self, connected: bool) {
         self.connected = connected;

@@ -119,7 +119,15 @@ fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
 
 fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {
     stream.set_read_timeout(Some(patience))?;
-    stream.read(said)
+    let mut length = stream.read(said)?;
+    // The answer may come in pieces; its first line says enough.
+    while length > 0 && !said.get(..length).is_some_and(|said| said.contains(&b'\n')) {
+        match stream.read(said.get_mut(length..).unwrap_or_default()) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => length += more,
+        }
+    }
+    Ok(length)
 }
 
 fn judge(said: &[u8]) -> Finding {

@@ -233,7 +233,14 @@ impl Contender {
     fn decide(&mut self, children: &[String]) -> Step {
         let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
         match queue::decide(children, own) {
-            Decision::Hold => self.hold(),
+            Decision::Hold => {
+                // They have seen us without a slot, perhaps, also if we never waited ourselves. Whoever comes
+                // after this list will see what it says.
+                let told = queue::anybody_behind(children, own).then(|| self.announce_slot());
+                let mut step = self.hold();
+                step.append(told.unwrap_or_default());
+                step
+            }
             Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
             Decision::Wait { watch, ahead, .. } => {
                 self.seen_busy = true;
@@ -250,7 +257,6 @@ impl Contender {
     fn hold(&mut self) -> Step {
         self.phase = Phase::Holding;
         let mut step = self.watch_own();
-        step.append(self.announce_slot());
         step.news.push(News::Held);
         step
     }
@@ -258,7 +264,7 @@ impl Contender {
     /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
     fn announce_slot(&self) -> Step {
         match (&self.own, self.entry.mode) {
-            (Some(own), Mode::Slots(_)) if self.seen_busy => self.ask(Request::Write(
+            (Some(own), Mode::Slots(2..)) => self.ask(Request::Write(
                 own.path.clone(),
                 self.entry.data_with_slot.clone(),
                 self.own_version,
