@@ -87,6 +87,37 @@ zookeeper_classpath() {
     fi
 }
 
+# --- other projects' locks, beside which zklock is tested ---------------------------------------------
+
+curator_jar=/usr/share/java/curator-recipes.jar
+kazoo_version=2.11.0
+
+# Curator with a Java that can run a source file, and kazoo in the project's own .tools.
+need_neighbours() {
+    local missing=()
+    have "${JAVA_HOME:+$JAVA_HOME/bin/}javac" || missing+=(default-jdk-headless)
+    [[ -e $curator_jar ]] || missing+=(libcurator-recipes-java)
+    [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" ||
+        fail "there is no Curator to test beside, or no Java to run it with" "install the packages above"
+    have_kazoo || install_kazoo || { install_packages python3-venv && install_kazoo; } ||
+        fail "kazoo $kazoo_version can't be installed into .tools/venv" \
+            "is there a Python 3, and can pip reach its package index?"
+}
+
+have_kazoo() {
+    local found
+    found=$("$root/.tools/venv/bin/python" -c 'import kazoo.version as v; print(v.__version__)' 2>/dev/null)
+    [[ $found == "$kazoo_version" ]]
+}
+
+# What else is in .tools/venv stays there.
+install_kazoo() {
+    say "installing kazoo $kazoo_version into .tools ..."
+    { python3 -m venv "$root/.tools/venv" &&
+        "$root/.tools/venv/bin/pip" install --quiet --no-input --disable-pip-version-check --no-deps \
+            --only-binary=:all: "kazoo==$kazoo_version"; } >/dev/null 2>&1 && have_kazoo
+}
+
 # --- Rust ---------------------------------------------------------------------------------------------
 
 # need_rust [COMPONENT...], as rustup names them: rustfmt, clippy

@@ -115,13 +115,13 @@ fn threads_stopped(pid: Pid) -> bool {
     })
 }
 
-fn java() -> PathBuf {
+pub(super) fn java() -> PathBuf {
     env::var_os("JAVA_HOME")
         .map_or_else(|| PathBuf::from("java"), |home| PathBuf::from(home).join("bin/java"))
 }
 
 /// An unpacked release named by `ZOOKEEPER_HOME`, else what Debian's package `zookeeper` installs.
-fn class_path() -> String {
+pub(super) fn class_path() -> String {
     match env::var("ZOOKEEPER_HOME") {
         Ok(home) => format!("{home}/lib/*:{home}/conf"),
         Err(_) => "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar".to_owned(),

@@ -7,6 +7,7 @@
 
 mod case;
 mod contenders;
+mod counter;
 mod ensemble;
 mod four_letter;
 mod helper;
@@ -14,6 +15,9 @@ mod history;
 mod inspect;
 mod jvm;
 mod lines;
+mod metrics;
+mod neighbour;
+pub(crate) mod network;
 mod observer;
 mod output;
 mod ports;
@@ -39,8 +43,10 @@ pub(crate) use {
     history::{History, Section},
     inspect::{children_of, freeze, guard_of, is_alive, is_stopped, status_of, thaw},
     lines::Lines,
+    neighbour::{Theirs, curator, kazoo},
     observer::Observer,
     output::Output,
+    ports::free as free_port,
     processes::{assert_no_processes, kill_all, processes_of},
     proxy::{At, Proxy, op},
     pty::Terminal,
@@ -48,6 +54,6 @@ pub(crate) use {
     server::{Server, shared},
     server_builder::ServerBuilder,
     shell::Shell,
-    wait::{SOON, wait_for, wait_until},
+    wait::{SOON, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

@@ -102,6 +102,13 @@ impl Server {
         *jvm = Some(Jvm::start(self.dir.path(), &self.java_options));
     }
 
+    /// Starts the server again as one that has forgotten everything, and waits until it answers.
+    pub(crate) fn restart_empty(&self) {
+        self.kill();
+        fs::remove_dir_all(self.dir.path().join("data/version-2")).expect("the data of the server");
+        self.restart();
+    }
+
     /// Waits until the server serves clients.
     pub(crate) fn wait_ready(&self) {
         assert!(self.becomes_ready(), "no server: {}", self.log_tail());

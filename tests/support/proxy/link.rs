@@ -4,6 +4,7 @@
 use super::packet::Packet;
 use super::rules::{Shared, Way};
 use super::{At, op};
+use std::collections::HashMap;
 use std::io::{Result, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,8 @@ pub(super) struct Link {
     cut: AtomicBool,
     /// When the reply with this xid comes, the connection ends instead.
     swallow: Mutex<Option<i32>>,
+    /// What was asked with which xid, and is not answered yet.
+    asked: Mutex<HashMap<i32, i32>>,
 }
 
 type Queue = Receiver<(Instant, Packet)>;
@@ -31,11 +34,13 @@ impl Link {
     pub(super) fn start(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) -> Result<()> {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
-        let link = Arc::new(Self { client, server, cut: AtomicBool::new(false), swallow: Mutex::new(None) });
+        let (cut, swallow, asked) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        let link = Arc::new(Self { client, server, cut, swallow, asked });
         for way in [Way::ToServer, Way::ToClient] {
             let (sender, queue) = channel();
             let source = link.source(way).try_clone()?;
-            thread::spawn(move || read(source, &sender));
+            let raw = shared.look().raw;
+            thread::spawn(move || read(source, &sender, raw));
             let (link, shared) = (Arc::clone(&link), Arc::clone(shared));
             thread::spawn(move || link.write(way, &queue, &shared));
         }
@@ -58,6 +63,11 @@ impl Link {
         self.server.shutdown(Shutdown::Both).ok();
     }
 
+    /// Ends the connection on the client's side alone.
+    pub(super) fn reset_client(&self) {
+        self.client.shutdown(Shutdown::Both).ok();
+    }
+
     fn write(&self, way: Way, queue: &Queue, shared: &Shared) {
         let mut first = true;
         for (arrival, packet) in queue {
@@ -73,6 +83,9 @@ impl Link {
             if self.target(way).write_all(&packet.bytes).is_err() {
                 return self.cut();
             }
+            if way == Way::ToClient {
+                self.count_answer(&packet, shared);
+            }
         }
         // One side has closed: the other hears of it, though not through a hole.
         if shared.wait_for_passage(way, Instant::now(), self) {
@@ -84,6 +97,7 @@ impl Link {
     fn let_request(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
         let op = if first && !packet.raw { Some(op::CONNECT_CODE) } else { packet.op_code() };
         let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
+        self.asked().extend(xid.zip(op));
         match op.and_then(|op| shared.take_rule(op)) {
             None => {}
             Some(At::BeforeServer) => return false,
@@ -110,6 +124,16 @@ impl Link {
         !swallowed
     }
 
+    fn count_answer(&self, packet: &Packet, shared: &Shared) {
+        if let Some(op) = packet.xid().and_then(|xid| self.asked().remove(&xid)) {
+            shared.change(|rules| *rules.answers.entry(op).or_default() += 1);
+        }
+    }
+
+    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<i32, i32>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn swallow(&self) -> std::sync::MutexGuard<'_, Option<i32>> {
         self.swallow.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,8 +153,7 @@ impl Link {
     }
 }
 
-fn read(mut source: TcpStream, sender: &Sender<(Instant, Packet)>) {
-    let mut raw = false;
+fn read(mut source: TcpStream, sender: &Sender<(Instant, Packet)>, mut raw: bool) {
     while let Ok(Some(packet)) = Packet::read(&mut source, raw) {
         raw = packet.raw;
         if sender.send((Instant::now(), packet)).is_err() {

@@ -35,11 +35,20 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// A proxy that passes everything on to `server`.
     pub(crate) fn to(server: &Server) -> Self {
+        Self::start(server.port(), false)
+    }
+
+    /// A proxy between two servers, who speak another protocol than clients: nothing is known of its packets.
+    pub(crate) fn between_servers(target: u16) -> Self {
+        Self::start(target, true)
+    }
+
+    fn start(target: u16, raw: bool) -> Self {
         let listener = ports::bind();
         let port = listener.local_addr().expect("a bound port").port();
         let shared = Arc::new(Shared::default());
-        shared.change(|rules| rules.listening = true);
-        let (target, for_thread) = (server.port(), Arc::clone(&shared));
+        shared.change(|rules| (rules.listening, rules.raw) = (true, raw));
+        let for_thread = Arc::clone(&shared);
         thread::spawn(move || accept(listener, port, target, &for_thread));
         Self { port, shared }
     }
@@ -86,6 +95,13 @@ impl Proxy {
         self.shared.change(|_| ());
     }
 
+    /// Ends every connection for those who made it. Through a hole the server hears of that only later.
+    pub(crate) fn reset_clients(&self) {
+        for link in &self.look().links {
+            link.reset_client();
+        }
+    }
+
     /// New connections are refused (nothing listens), or accepted again. Those that are there stay.
     pub(crate) fn refuse_new(&self, refuse: bool) {
         self.shared.change(|rules| rules.refusing = refuse);
@@ -120,6 +136,12 @@ impl Proxy {
     pub(crate) fn count(&self, ops: &[i32]) -> usize {
         let rules = self.look();
         ops.iter().filter_map(|op| rules.requests.get(op)).sum()
+    }
+
+    /// How many requests with one of these op codes were answered, and the answer given to the client.
+    pub(crate) fn answered(&self, ops: &[i32]) -> usize {
+        let rules = self.look();
+        ops.iter().filter_map(|op| rules.answers.get(op)).sum()
     }
 
     /// How many requests came through, apart from pings.

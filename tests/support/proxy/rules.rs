@@ -31,12 +31,16 @@ pub(super) struct Rules {
     pub(super) refusing: bool,
     pub(super) listening: bool,
     pub(super) ended: bool,
+    /// What passes are not packets that we know.
+    pub(super) raw: bool,
     pub(super) once: Vec<Rule>,
     /// Rules that have been carried out.
     pub(super) fired: usize,
     /// A request is held at present.
     pub(super) holding: bool,
     pub(super) requests: HashMap<i32, usize>,
+    /// How many requests were answered, and the client has the answer.
+    pub(super) answers: HashMap<i32, usize>,
     pub(super) events: usize,
     pub(super) accepted: usize,
     pub(super) links: Vec<Arc<Link>>,

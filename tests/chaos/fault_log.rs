@@ -1,0 +1,77 @@
+//! What was done to whom and when: for the report, and for judging what may have come of it.
+
+use crate::clock;
+use crate::fault::Fault;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// After a fault servers elect, catch up and expire sessions; what a contender meets then may come of that.
+const AFTERMATH: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+pub(crate) struct FaultLog {
+    entries: Mutex<Vec<Entry>>,
+}
+
+struct Entry {
+    from: Duration,
+    to: Duration,
+    fault: Fault,
+    whom: String,
+}
+
+impl FaultLog {
+    pub(crate) fn add(&self, fault: Fault, lasts: Duration, whom: &str) {
+        let from = clock::now();
+        self.entries().push(Entry { from, to: from + lasts, fault, whom: whom.to_owned() });
+    }
+
+    /// Whether servers or network may have been in trouble for somebody who lived in this time.
+    pub(crate) fn stormy(&self, from: Duration, to: Duration) -> bool {
+        let of_weather = |entry: &&Entry| entry.fault.is_of_ensemble() || entry.fault.is_of_hosts();
+        let mut storms = self.entries();
+        storms
+            .iter_mut()
+            .map(|entry| &*entry)
+            .filter(of_weather)
+            .any(|entry| entry.from <= to && from <= entry.to + AFTERMATH)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.entries().len()
+    }
+
+    /// How often each fault was.
+    pub(crate) fn summary(&self) -> String {
+        let mut counts = BTreeMap::new();
+        self.entries().iter().for_each(|entry| *counts.entry(entry.fault).or_insert(0) += 1);
+        let counts: Vec<_> = counts.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();
+        counts.join(", ")
+    }
+
+    /// Those that lasted at some time in this span.
+    pub(crate) fn within(&self, span: &Range<Duration>) -> String {
+        let entries = self.entries();
+        let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
+        let met: Vec<_> = met.map(|entry| format!("{:?} of {}", entry.fault, entry.whom)).collect();
+        met.join("; ")
+    }
+
+    /// The newest ones, with the times of the history.
+    pub(crate) fn last(&self, count: usize) -> String {
+        let entries = self.entries();
+        let mut text = String::new();
+        for entry in &entries[entries.len().saturating_sub(count)..] {
+            let (from, to) = (entry.from.as_millis(), entry.to.as_millis());
+            writeln!(text, "  {from} to {to}: {:?}, {}", entry.fault, entry.whom).expect("a string");
+        }
+        text
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

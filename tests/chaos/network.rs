@@ -1,0 +1,137 @@
+//! Three servers, and a network that can break between any two of them, and between them and their clients.
+//!
+//! Contenders that run at the same time have hosts of their own, each with its own links to the servers: what
+//! happens to the holder's need not happen to the next one's. Each server reaches the others through a proxy too, for
+//! what followers and leader say to each other; elections go directly.
+
+use crate::support::{Proxy, Server, free_port, op};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(crate) const SERVERS: usize = 3;
+pub(crate) const HOSTS: usize = 7;
+
+/// Long enough for what waits in a hole to come through, too short for what is said in answer.
+const PULSE: Duration = Duration::from_millis(40);
+
+pub(crate) struct Network {
+    pub(crate) servers: Vec<Server>,
+    /// `clients[host][server]`.
+    clients: Vec<Vec<Proxy>>,
+    /// `peers[from][to]`; none to itself.
+    peers: Vec<Vec<Option<Proxy>>>,
+}
+
+/// The settings of the servers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ensemble {
+    pub(crate) tick_ms: u32,
+    /// How many ticks leader and followers bear each other's silence.
+    pub(crate) sync_limit: u32,
+}
+
+impl Network {
+    pub(crate) fn start(ensemble: Ensemble) -> Self {
+        let ports: Vec<_> = (0..SERVERS).map(|_| (free_port(), free_port())).collect();
+        let link = |from, to: usize| (from != to).then(|| Proxy::between_servers(ports[to].0));
+        let peers: Vec<Vec<_>> =
+            (0..SERVERS).map(|from| (0..SERVERS).map(|to| link(from, to)).collect()).collect();
+        let launch = |id: usize| {
+            let mut member = Server::builder()
+                .tick_ms(ensemble.tick_ms)
+                .config("initLimit=20")
+                .config(&format!("syncLimit={}", ensemble.sync_limit))
+                .id(id + 1);
+            for (to, (quorum, election)) in ports.iter().enumerate() {
+                let direct = format!("127.0.0.1:{quorum}");
+                let quorum = peers[id][to].as_ref().map_or(direct, Proxy::connect_string);
+                member = member.config(&format!("server.{}={quorum}:{election}", to + 1));
+            }
+            member.launch()
+        };
+        let servers: Vec<_> = (0..SERVERS).map(launch).collect();
+        servers.iter().for_each(Server::wait_ready);
+        let clients = (0..HOSTS).map(|_| servers.iter().map(Proxy::to).collect()).collect();
+        Self { servers, clients, peers }
+    }
+
+    /// What `-z` takes on a host.
+    pub(crate) fn connect_string(&self, host: usize) -> String {
+        let links: Vec<_> = self.clients[host].iter().map(Proxy::connect_string).collect();
+        links.join(",")
+    }
+
+    /// What an observer takes: no fault of a link is in its way.
+    pub(crate) fn direct(&self) -> String {
+        let servers: Vec<_> = self.servers.iter().map(Server::connect_string).collect();
+        servers.join(",")
+    }
+
+    /// The leader, if one is there at this moment.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        self.servers.iter().position(|server| server.mode().as_deref() == Some("leader"))
+    }
+
+    /// Every link of these hosts to a server.
+    pub(crate) fn links(&self, hosts: &[usize]) -> impl Iterator<Item = &Proxy> {
+        hosts.iter().flat_map(|&host| &self.clients[host])
+    }
+
+    /// Every link of these hosts to this server.
+    pub(crate) fn links_to(&self, server: usize, hosts: &[usize]) -> impl Iterator<Item = &Proxy> {
+        hosts.iter().map(move |&host| &self.clients[host][server])
+    }
+
+    /// Leaves a host this one server.
+    pub(crate) fn confine(&self, host: usize, server: usize) {
+        for other in (0..SERVERS).filter(|&other| other != server) {
+            let link = &self.clients[host][other];
+            link.refuse_new(true);
+            link.cut_all();
+        }
+    }
+
+    /// Waits until a confirmation goes from this host to this server, but not for ever.
+    pub(crate) fn await_confirmation(&self, host: usize, server: usize, within: Duration) {
+        let (link, until) = (&self.clients[host][server], Instant::now() + within);
+        let before = link.count(op::MULTI);
+        while link.count(op::MULTI) == before && Instant::now() < until {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Nothing arrives at this server from the others, nor at them from it.
+    pub(crate) fn isolate(&self, server: usize) {
+        self.links_of(server).for_each(Proxy::blackhole);
+    }
+
+    /// The followers find their connections to this leader reset. Through a hole it hears nothing of that.
+    pub(crate) fn reset_followers_of(&self, leader: usize) {
+        self.peers.iter().filter_map(|from| from[leader].as_ref()).for_each(Proxy::reset_clients);
+    }
+
+    /// For a follower that is isolated: what it said meanwhile arrives at the leader, then what the leader said
+    /// arrives here. What it answers to that does not.
+    pub(crate) fn pulse(&self, follower: usize, leader: usize) {
+        let Some(link) = &self.peers[follower][leader] else {
+            return;
+        };
+        link.blackhole_to_client();
+        thread::sleep(PULSE);
+        link.blackhole();
+        thread::sleep(PULSE / 8);
+        link.blackhole_to_server();
+        thread::sleep(PULSE);
+        link.blackhole();
+    }
+
+    pub(crate) fn pass_peers(&self) {
+        self.peers.iter().flatten().flatten().for_each(Proxy::pass);
+    }
+
+    fn links_of(&self, server: usize) -> impl Iterator<Item = &Proxy> {
+        let from = self.peers[server].iter();
+        let to = self.peers.iter().map(move |from| &from[server]);
+        from.chain(to).flatten()
+    }
+}

@@ -1,0 +1,70 @@
+//! The command line of the checker.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// What a run is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) seed: u64,
+    pub(crate) lasts: Duration,
+    pub(crate) aim: Option<Aim>,
+    /// The lock under test is broken on purpose: the run is good if that is noticed.
+    pub(crate) expect_violation: bool,
+}
+
+/// The mix of faults that shows one way in which a lease can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// There is no lease: nothing stops a job whose zklock is frozen.
+    Off,
+    /// The newest confirmation counts: a write that a follower forwards doesn't touch the session.
+    Newest,
+    /// `sync` counts: a leader that was deposed without knowing it still answers.
+    Sync,
+}
+
+impl Options {
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        // The standard library's only source of randomness.
+        let seed = RandomState::new().hash_one(0) % 1_000_000;
+        let mut options = Self { seed, lasts: Duration::from_mins(1), aim: None, expect_violation: false };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--minutes" => options.lasts = minutes(&value()?)?,
+                "--seed" => {
+                    let seed = value()?;
+                    options.seed = seed.parse().map_err(|_| format!("--seed {seed} is not a number"))?;
+                }
+                "--aim" => options.aim = Some(aim(&value()?)?),
+                "--expect-violation" => options.expect_violation = true,
+                _ => return Err(format!("what is {word}?")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+impl Options {
+    /// What repeats the run.
+    pub(crate) fn again(&self) -> String {
+        let minutes = self.lasts.as_secs_f64() / 60.0;
+        let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
+        format!(" --minutes {minutes} --seed {}{aim}", self.seed)
+    }
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes: f64 = text.parse().map_err(|_| format!("--minutes {text} is not a number"))?;
+    Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| format!("--minutes {text}: {why}"))
+}
+
+fn aim(text: &str) -> Result<Aim, String> {
+    match text {
+        "off" => Ok(Aim::Off),
+        "newest" => Ok(Aim::Newest),
+        "sync" => Ok(Aim::Sync),
+        _ => Err(format!("--aim {text}: off, newest or sync")),
+    }
+}

@@ -1,0 +1,130 @@
+//! A run: servers, contenders and faults for a while, then calm, and what must be true in it.
+
+use crate::arena::Arena;
+use crate::calm::calm_down;
+use crate::checker::Numbers;
+use crate::clock;
+use crate::contender::Place;
+use crate::fault::Plan;
+use crate::network::{Ensemble, HOSTS, Network};
+use crate::options::{Aim, Options};
+use crate::processes;
+use crate::rng::Rng;
+use crate::storm::Storm;
+use crate::support::{Observer, new_marker};
+use crate::watch::Watch;
+use crate::wish::{LOCK, OTHER_LOCK};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long everything is left alone in a lull.
+const CALM: Duration = Duration::from_secs(4);
+/// How long a fault waits until it can happen; then the next one's turn comes.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// What a run has found.
+pub(crate) struct Outcome {
+    pub(crate) wrong: Option<String>,
+    pub(crate) numbers: Numbers,
+    /// What happened in the longest pause.
+    pub(crate) pause_faults: String,
+    pub(crate) excerpt: String,
+    pub(crate) faults: usize,
+    pub(crate) fault_summary: String,
+    pub(crate) last_faults: String,
+    pub(crate) ends: String,
+    pub(crate) took: Duration,
+}
+
+/// The servers that a seed gets.
+pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> Ensemble {
+    let drawn = Ensemble { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) };
+    match aim {
+        // A deposed leader answers `sync` for as long as it bears its followers' silence.
+        Some(Aim::Sync) => Ensemble { tick_ms: 400, sync_limit: 15 },
+        // The longer the tick, the later a session ends; rounding could hide what is wrong.
+        Some(Aim::Newest) => Ensemble { tick_ms: 400, ..drawn },
+        _ => drawn,
+    }
+}
+
+pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Path) -> Outcome {
+    // On a busy machine another process can win a port between our choice and the server's start.
+    let attempt = || catch_unwind(|| Network::start(ensemble)).ok();
+    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(ensemble));
+    let observer = Observer::new(&network.direct());
+    for lock in [LOCK, OTHER_LOCK] {
+        observer.mkdirs(lock);
+    }
+    let program = dir.join("zklock");
+    fs::copy(env!("CARGO_BIN_EXE_zklock"), &program).expect("a copy of the program");
+    let watch = Watch::new(dir);
+    let place = Place {
+        dir: dir.to_owned(),
+        program,
+        marker: new_marker(),
+        history: watch.path().to_owned(),
+        hosts: (0..HOSTS).map(|host| network.connect_string(host)).collect(),
+    };
+    let arena = Arena::new(place, watch, options.expect_violation);
+    let began = Instant::now();
+    let (wrong, took) = thread::scope(|scope| {
+        let mut plan = Plan::new(rng.fork(), options.aim);
+        for host in 0..HOSTS {
+            let (mut rng, arena) = (rng.fork(), &arena);
+            scope.spawn(move || arena.slot(host, &mut rng, options.aim));
+        }
+        let story = AssertUnwindSafe(|| {
+            let mut storm = Storm::new(&network, &arena, &observer);
+            rage(&mut storm, &mut plan, began + options.lasts);
+            storm.heal_all();
+            let took = began.elapsed();
+            (arena.wrong().or_else(|| calm_down(&arena, &observer)), took)
+        });
+        // A server or an observer that fails us ends the run, and nobody shall outlive that.
+        let failed = |_| (Some("the checker failed, as said above".to_owned()), began.elapsed());
+        let outcome = catch_unwind(story).unwrap_or_else(failed);
+        arena.stop.store(true, Ordering::SeqCst);
+        processes::kill_left(&arena.place.marker, &arena.place.program);
+        outcome
+    });
+    Outcome {
+        wrong,
+        pause_faults: arena.faults.within(&arena.watch.numbers().longest_pause),
+        numbers: arena.watch.numbers(),
+        excerpt: arena.watch.excerpt(),
+        faults: arena.faults.count(),
+        fault_summary: arena.faults.summary(),
+        last_faults: arena.faults.last(12),
+        ends: arena.ends(),
+        took,
+    }
+}
+
+/// Faults until the time is over, or something is wrong.
+fn rage(storm: &mut Storm<'_>, plan: &mut Plan, until: Instant) {
+    let never = AtomicBool::new(false);
+    let wait = |storm: &mut Storm<'_>, span: Duration| {
+        let until = until.min(Instant::now() + span);
+        while Instant::now() < until && storm.arena.wrong().is_none() {
+            storm.heal_due();
+            clock::nap(Duration::from_millis(20), &never);
+        }
+    };
+    while Instant::now() < until && storm.arena.wrong().is_none() {
+        let draw = plan.draw();
+        if draw.lull {
+            storm.heal_all();
+            wait(storm, CALM);
+        }
+        wait(storm, draw.after);
+        let latest = until.min(Instant::now() + PATIENCE);
+        while Instant::now() < latest && storm.arena.wrong().is_none() && !storm.begin(&draw) {
+            wait(storm, Duration::from_millis(50));
+        }
+    }
+}

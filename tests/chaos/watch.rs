@@ -1,0 +1,110 @@
+//! The history while it is written: whoever wants to know something has it read to its end first.
+
+use crate::checker::{Checker, Numbers, Seen};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many lines before and after a violation are shown.
+const AROUND: usize = 30;
+
+pub(crate) struct Watch {
+    path: PathBuf,
+    reader: Mutex<Reader>,
+}
+
+struct Reader {
+    file: File,
+    partial: String,
+    lines: usize,
+    checker: Checker,
+    wrong: Option<Wrong>,
+}
+
+/// The first line that can't be true if the lock excludes.
+#[derive(Clone, Debug)]
+struct Wrong {
+    line: usize,
+    why: String,
+}
+
+impl Watch {
+    /// Watches a history in `dir` that is empty yet.
+    pub(crate) fn new(dir: &Path) -> Self {
+        let path = dir.join("history");
+        fs::write(&path, "").expect("a file for the history");
+        let file = File::open(&path).expect("the history");
+        let (partial, checker) = (String::new(), Checker::default());
+        Self { path, reader: Mutex::new(Reader { file, partial, lines: 0, checker, wrong: None }) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is wrong with the history up to now.
+    pub(crate) fn wrong(&self) -> Option<String> {
+        let wrong = self.read().wrong.clone()?;
+        Some(format!("line {}: {}", wrong.line, wrong.why))
+    }
+
+    pub(crate) fn seen(&self, name: &str) -> Seen {
+        self.read().checker.seen(name)
+    }
+
+    /// See [`Checker::evict`].
+    pub(crate) fn evict(&self, name: &str) {
+        self.read().checker.evict(name);
+    }
+
+    pub(crate) fn holder(&self, lock: &str) -> Option<String> {
+        self.read().checker.holder(lock).map(str::to_owned)
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        self.read().checker.numbers.clone()
+    }
+
+    /// The lines around what is wrong, or the last ones. Signs of life in a row are one line.
+    pub(crate) fn excerpt(&self) -> String {
+        let wrong = self.read().wrong.as_ref().map(|wrong| wrong.line);
+        let text = fs::read_to_string(&self.path).expect("the history");
+        let mut shown: Vec<(usize, String)> = Vec::new();
+        let mut last = String::new();
+        for (index, line) in text.lines().enumerate() {
+            let what = line.split_once(' ').map_or("", |(_, what)| what);
+            if what == last && what.starts_with("alive") && Some(index + 1) != wrong {
+                shown.pop();
+            }
+            what.clone_into(&mut last);
+            let mark = if Some(index + 1) == wrong { " <==" } else { "" };
+            shown.push((index + 1, format!("{:>7} {line}{mark}", index + 1)));
+        }
+        let centre = wrong.unwrap_or(usize::MAX);
+        let middle = shown.partition_point(|(number, _)| *number < centre);
+        let (from, to) = (middle.saturating_sub(AROUND), (middle + AROUND).min(shown.len()));
+        shown[from..to].iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn read(&self) -> MutexGuard<'_, Reader> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.catch_up();
+        reader
+    }
+}
+
+impl Reader {
+    fn catch_up(&mut self) {
+        self.file.read_to_string(&mut self.partial).expect("the history");
+        let whole = self.partial.rfind('\n').map_or(0, |end| end + 1);
+        let rest = self.partial.split_off(whole);
+        for line in std::mem::replace(&mut self.partial, rest).lines() {
+            self.lines += 1;
+            // The first is the one that tells; what follows from it would hide it.
+            if let (Err(why), None) = (self.checker.line(line), &self.wrong) {
+                self.wrong = Some(Wrong { line: self.lines, why });
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The end of the counter from which a server numbers the contenders of a path: for real, on a server whose
+//! counter was put there, since 2^31 creates take days.
+
+use crate::support::{Case, SOON, Server};
+use zklock::lock::queue::SEQUENCE_LIMIT;
+use zookeeper::CreateMode;
+
+/// A case whose path gives the next contender this number.
+fn worn(server: &Server, number: i32) -> Case {
+    let case = Case::on(server, "worn");
+    case.observer().mkdirs(case.path());
+    case.observer().disconnect();
+    server.set_counter(case.path(), number);
+    case
+}
+
+fn assert_refused(case: &Case, options: &[&str]) {
+    let refused = case.lock(options, ["echo", "must not run"]).run();
+    refused.assert_code(125).assert_stderr("the sequence counter of this path is near its end");
+    refused.assert_stderr("when the queue is empty delete the path");
+    assert_eq!(refused.stdout, "");
+    assert!(case.contenders().is_empty(), "nothing is left in the queue");
+}
+
+#[test]
+fn long_before_the_end_whoever_comes_is_refused_and_told_the_remedy_which_helps() {
+    let server = Server::start();
+    let case = worn(&server, SEQUENCE_LIMIT - 2);
+    let holder = case.holder();
+    assert!(case.contenders()[0].ends_with(&(SEQUENCE_LIMIT - 2).to_string()), "the last but one");
+    let waiter = case.lock(&["-v"], ["true"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let refused = case.lock(&[], ["echo", "must not run"]).run();
+    refused.assert_code(125).assert_stderr("the sequence counter of this path is near its end");
+    holder.signal(nix::sys::signal::Signal::SIGTERM);
+    holder.wait(SOON);
+    waiter.wait(SOON).assert_code(0);
+    for options in [&[][..], &["-n", "-E", "0"], &["-w", "30"], &["-s"], &["--slots", "2"]] {
+        assert_refused(&case, options);
+    }
+    case.observer().delete(case.path());
+    case.lock(&[], ["sh", "-c", "case $ZKLOCK_NODE in *0000000000) exit 0;; esac; exit 1"])
+        .run()
+        .assert_code(0);
+}
+
+/// From 3.6 on the counter stops, and one after another gets the last number.
+#[test]
+fn at_the_end_where_two_get_one_number_nobody_runs() {
+    let server = Server::start();
+    let case = worn(&server, i32::MAX);
+    let create = |name: &str| {
+        let path = format!("{}/{name}-lock-", case.path());
+        case.observer().create(&path, "", CreateMode::EphemeralSequential)
+    };
+    let (one, other) = (
+        create("_c_0a2c3f60-7a5e-4d5b-8a67-0123456789ab"),
+        create("_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab"),
+    );
+    assert!(one.ends_with("-2147483647") && other.ends_with("-2147483647"), "{one} and {other}");
+    case.observer().delete(&one);
+    case.observer().delete(&other);
+    assert_refused(&case, &[]);
+    assert_refused(&case, &["--naming", "kazoo"]);
+}
+
+/// Up to 3.5 it went on below zero, and the numbers grew backwards as text.
+#[test]
+fn beyond_the_end_where_numbers_are_negative_nobody_runs() {
+    let server = Server::start();
+    let case = worn(&server, -5);
+    for options in [&[][..], &["-n"], &["--naming", "curator-rw", "-s"]] {
+        assert_refused(&case, options);
+    }
+}

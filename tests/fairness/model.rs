@@ -1,0 +1,131 @@
+//! The pure decisions, along random stories, against the simplest thing that could be right.
+
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use zklock::lock::name::{Family, Mode, Name, prefix};
+use zklock::lock::queue::{Decision, decide};
+
+/// What happens next to the queue.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    /// Somebody comes.
+    Come(Mode),
+    /// One of them leaves, holding or not.
+    Leave(prop::sample::Index),
+}
+
+/// Contenders that look at the queue when they come and when something that they watch tells them to, never
+/// else.
+#[derive(Debug, Default)]
+struct World {
+    /// In their order.
+    queue: Vec<Contender>,
+    came: i32,
+}
+
+#[derive(Debug)]
+struct Contender {
+    name: String,
+    mode: Mode,
+    /// What it watches; nothing when it holds.
+    watch: Option<Vec<String>>,
+}
+
+impl World {
+    /// Does it, and says who was woken by it, and whether it was a release of the lock.
+    fn act(&mut self, act: Act, family: Family) -> (Vec<String>, bool) {
+        match act {
+            Act::Come(mode) => {
+                let id =
+                    uuid::Uuid::from_u128((u128::MAX / 7).wrapping_mul(u128::from(self.came.unsigned_abs())));
+                let name = format!("{}{:010}", prefix(family, mode, id), self.came);
+                self.came += 1;
+                self.queue.push(Contender { name: name.clone(), mode, watch: Some(vec![]) });
+                self.look(&name);
+                (vec![], false)
+            }
+            Act::Leave(_) if self.queue.is_empty() => (vec![], false),
+            Act::Leave(index) => {
+                let gone = self.queue.remove(index.index(self.queue.len()));
+                (self.tell(&gone.name), gone.watch.is_none())
+            }
+        }
+    }
+
+    /// Wakes whoever watches this node. One that gets a slot tells in its turn.
+    fn tell(&mut self, node: &String) -> Vec<String> {
+        let hears = |one: &&Contender| one.watch.as_ref().is_some_and(|watch| watch.contains(node));
+        let mut woken: Vec<String> = self.queue.iter().filter(hears).map(|one| one.name.clone()).collect();
+        for name in woken.clone() {
+            if self.look(&name) && matches!(Name::parse(&name).unwrap().mode, Mode::Slots(2..)) {
+                woken.extend(self.tell(&name));
+            }
+        }
+        woken
+    }
+
+    /// Has it look at the whole queue, which the server lists in no order; says whether it holds.
+    fn look(&mut self, name: &str) -> bool {
+        let mut children: Vec<String> = self.queue.iter().map(|one| one.name.clone()).collect();
+        children.sort();
+        let watch = match decide(&children, name) {
+            Decision::Hold => None,
+            Decision::Wait { watch, .. } => Some(watch),
+            other => panic!("{other:?} for {name} in {children:?}"),
+        };
+        let holds = watch.is_none();
+        self.queue.iter_mut().find(|one| one.name == name).unwrap().watch = watch;
+        holds
+    }
+
+    fn holders(&self) -> BTreeSet<String> {
+        self.queue.iter().filter(|one| one.watch.is_none()).map(|one| one.name.clone()).collect()
+    }
+
+    /// Who should hold, in so many words: a writer if nobody came before it, a reader if no writer did, and
+    /// of those who want slots as many as there are.
+    fn rightful_holders(&self) -> BTreeSet<String> {
+        let rightful = self.queue.iter().enumerate().filter(|(place, one)| match one.mode {
+            Mode::Exclusive => *place == 0,
+            Mode::Shared => self.queue[..*place].iter().all(|before| before.mode == Mode::Shared),
+            Mode::Slots(slots) => *place < usize::try_from(slots).unwrap(),
+        });
+        rightful.map(|(_, one)| one.name.clone()).collect()
+    }
+}
+
+fn story(mode: impl Strategy<Value = Mode>) -> impl Strategy<Value = Vec<Act>> {
+    let leave = any::<prop::sample::Index>().prop_map(Act::Leave);
+    let act = prop_oneof![4 => mode.prop_map(Act::Come), 3 => leave];
+    prop::collection::vec(act, 1..60)
+}
+
+/// Nobody holds who should not, and nobody sleeps who could hold. A release wakes at most one in vain. (A writer
+/// that gives up before its turn may wake more: the readers behind it, who then watch the writer before it.)
+fn check(story: &[Act], family: Family) -> Result<(), TestCaseError> {
+    let mut world = World::default();
+    for act in story {
+        let before = world.holders();
+        let (woken, is_release) = world.act(*act, family);
+        let holders = world.holders();
+        prop_assert_eq!(&holders, &world.rightful_holders(), "after {:?} in {:?}", act, &world);
+        let in_vain = woken.iter().filter(|name| !holders.contains(*name) || before.contains(*name));
+        prop_assert!(!is_release || in_vain.count() <= 1, "{:?} woke {:?} in {:?}", act, &woken, &world);
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn readers_and_writers_get_their_turn(
+        story in story(prop_oneof![Just(Mode::Exclusive), Just(Mode::Shared)]),
+        family in prop_oneof![Just(Family::Curator), Just(Family::CuratorRw), Just(Family::Kazoo)],
+    ) {
+        check(&story, family)?;
+    }
+
+    #[test]
+    fn slots_are_filled_in_order((_, story) in (1u32..6).prop_flat_map(|slots| (Just(slots), story(Just(Mode::Slots(slots)))))) {
+        check(&story, Family::Curator)?;
+    }
+}

@@ -1,0 +1,184 @@
+//! One or two of three servers fail: a session that is long enough goes on with those that are left, and so does
+//! every watch.
+
+use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job};
+use super::loan::Loan;
+use crate::support::{Case, Running, SOON, Server, Zklock, wait_until};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+/// Leader and followers give each other up after 1.25 s, and elect another in about one more.
+const SYNC_LIMIT: u32 = 5;
+/// A third of it is enough for that, and for the clients to find out.
+const LONG: [&str; 3] = ["-v", "--session-timeout", "40"];
+/// A third of it is enough to find another server.
+const SHORT: [&str; 3] = ["-v", "--session-timeout", "12"];
+
+/// A case whose zklock is in the first zone, and whose observer is in none.
+fn case(network: &Loan, name: &str) -> Case {
+    Case::at(&network.direct(), name).through(&network.connect_string(0))
+}
+
+/// Somebody in the second zone, who runs `echo ran`.
+fn waiter(network: &Loan, case: &Case, options: &[&str]) -> Running {
+    let zklock = Zklock::at(&network.connect_string(1), case.marker()).args(options);
+    let waiter = zklock.args([case.path(), "--", "echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    waiter
+}
+
+/// The session that owns this node of the queue.
+fn session(case: &Case, index: usize) -> i64 {
+    let node = format!("{}/{}", case.path(), case.contenders()[index]);
+    case.observer().stat(&node).unwrap().ephemeral_owner
+}
+
+/// The holder is connected again and has a new confirmation, and no lock was lost on the way to that.
+#[track_caller]
+fn goes_on(network: &Loan, holder: &Running) {
+    let is_well = || {
+        let stderr = holder.stderr().text();
+        assert!(!stderr.contains("lock is lost"), "{stderr}");
+        stderr.contains("connected again")
+    };
+    wait_until("another connection", SOON, is_well);
+    let before = confirmations(network.zone(0));
+    wait_until("a confirmation", SOON, || is_well() && confirmations(network.zone(0)) > before);
+}
+
+/// The holder ends well, and the one behind it runs.
+fn hands_over(holder: Running, waiter: Running) {
+    assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+/// Which server fails.
+#[derive(Clone, Copy)]
+enum Role {
+    /// It leads, and the holder is connected to another.
+    Leader,
+    /// The holder is connected to it.
+    Own,
+}
+
+/// A command goes on when that becomes of a server, and hands over while the fault lasts.
+fn survives(name: &str, role: Role, fail: fn(&Server)) {
+    let network = Loan::take(SYNC_LIMIT);
+    let (leader, follower) = (network.wait_for_leader(), network.a_follower());
+    // The observer's library stays with a server that stands still.
+    let sound = (leader + 2) % network.servers.len();
+    let case = Case::at(&network.servers[sound].connect_string(), name).through(&network.connect_string(0));
+    let history = case.history();
+    network.confine(0, follower);
+    let (options, server) = match role {
+        Role::Leader => (LONG, leader),
+        Role::Own => (SHORT, follower),
+    };
+    let holder = steady(&case, &history, &options, "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    network.pass_zone(0);
+    let waiter = waiter(&network, &case, &LONG);
+    let queue = case.wait_for_contenders(2);
+    fail(&network.servers[server]);
+    goes_on(&network, &holder);
+    assert_eq!(case.contenders(), queue);
+    assert_eq!(waiter.stdout().text(), "");
+    hands_over(holder, waiter);
+    assert!(case.contenders().is_empty());
+}
+
+#[test]
+fn a_command_survives_the_death_of_the_leader() {
+    survives("leader-killed", Role::Leader, Server::kill);
+}
+
+#[test]
+fn a_command_survives_the_death_of_its_server() {
+    survives("own-killed", Role::Own, Server::kill);
+}
+
+#[test]
+fn a_command_survives_a_standstill_of_the_leader() {
+    survives("leader-frozen", Role::Leader, Server::freeze);
+}
+
+#[test]
+fn a_command_survives_a_standstill_of_its_server() {
+    survives("own-frozen", Role::Own, Server::freeze);
+}
+
+#[test]
+fn a_waiter_that_moved_to_another_server_is_woken_there() {
+    let network = Loan::take(SYNC_LIMIT);
+    let case = case(&network, "watches");
+    let (leader, follower) = (network.wait_for_leader(), network.a_follower());
+    network.confine(0, leader);
+    network.confine(1, follower);
+    let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let waiter = waiter(&network, &case, &SHORT);
+    let before = session(&case, 1);
+    assert_eq!(network.server_of(before), follower);
+    network.pass_zone(1);
+    network.servers[follower].kill();
+    waiter.wait_for_line("waiting for", SOON);
+    assert_ne!(network.server_of(before), follower, "the same session");
+    assert_eq!(waiter.stdout().text(), "");
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    assert!(!output.stderr.contains("queueing again"), "{output}");
+}
+
+#[test]
+fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() {
+    let network = Loan::take(SYNC_LIMIT);
+    let case = case(&network, "quorum");
+    let history = case.history();
+    let session_timeout = Duration::from_secs(4);
+    let options = ["-v", "--session-timeout", "4"];
+    // On the server that is left.
+    let left = network.wait_for_leader();
+    network.confine(0, left);
+    let holder = steady(&case, &history, &options, "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    network.pass_zone(0);
+    let job = history.job("next", 0.1);
+    let next = Zklock::at(&network.connect_string(1), case.marker()).args(options);
+    let next = next.args(["-w", "60", case.path(), "--", "bash", "-c", &job]).spawn();
+    next.wait_for_line("waiting for", SOON);
+    network.wait_until_steady();
+    for (_, server) in network.servers.iter().enumerate().filter(|(index, _)| *index != left) {
+        server.kill();
+    }
+    // What was sent before the second was dead may have been confirmed.
+    let since = now();
+    holder.wait_for_line("the lock is lost", SOON);
+    // No server can confirm the release.
+    holder.wait(SOON).assert_code(123);
+    assert_dead_in_time(&history, "holder", since, session_timeout);
+    assert_eq!(history.sections().unwrap().len(), 1, "nobody else can have it");
+    network.heal();
+    next.wait(2 * SOON).assert_code(0);
+    assert_eq!(history.exclusive_order(), ["holder", "next"]);
+}
+
+#[test]
+fn a_request_to_give_up_reaches_a_holder_that_moved_to_another_server() {
+    let network = Loan::take(SYNC_LIMIT);
+    let case = case(&network, "own-watch");
+    let follower = network.a_follower();
+    network.confine(0, follower);
+    let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    network.pass_zone(0);
+    network.servers[follower].kill();
+    holder.wait_for_line("connected again", SOON);
+    let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
+    // A change of its data, which no confirmation sees.
+    case.observer().set_data(&node, "__REVOKE__");
+    holder.wait(SOON).assert_code(123).assert_stderr("revoked");
+}

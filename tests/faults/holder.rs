@@ -1,0 +1,60 @@
+//! A holder whose job gives signs of life, and what is to be seen of both.
+
+use crate::support::{Case, History, Proxy, Running, SOON, Section, Zklock, op, wait_until};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// So many confirmations besides the create are answered until the lease no longer counts from the start of the
+/// session, but from a confirmation that is half a session timeout before the newest, or more.
+pub(super) const STEADY: usize = 3;
+
+/// Nanoseconds since 1970, as histories count.
+pub(super) fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
+}
+
+/// zklock around a steady job called `name`; `after` is what its shell does at its end.
+pub(super) fn steady(case: &Case, history: &History, options: &[&str], name: &str, after: &str) -> Zklock {
+    case.lock(options, ["bash", "-c", &format!("{}; {after}", history.steady_job(name))])
+}
+
+/// The same with a job that only KILL can end before its time.
+pub(super) fn deaf(case: &Case, history: &History, options: &[&str], name: &str) -> Zklock {
+    case.lock(options, ["bash", "-c", &format!("trap '' TERM; {}", history.steady_job(name))])
+}
+
+/// Waits until the job called `name` gives signs of life.
+#[track_caller]
+pub(super) fn wait_for_job(running: &Running, history: &History, name: &str) {
+    let begun = || history.sections().unwrap().iter().any(|section| section.name == name);
+    wait_until(&format!("{name} to run; {}", running.stderr().text()), SOON, begun);
+}
+
+/// The one stay of this name.
+#[track_caller]
+pub(super) fn section(history: &History, name: &str) -> Section {
+    let mut found = history.sections().unwrap();
+    found.retain(|section| section.name == name);
+    assert_eq!(found.len(), 1, "{name} ran more than once, or not at all: {found:?}");
+    found.remove(0)
+}
+
+/// The confirmations that were answered, by whichever of the links.
+pub(super) fn confirmations<'a>(links: impl IntoIterator<Item = &'a Proxy>) -> usize {
+    links.into_iter().map(|link| link.answered(op::MULTI)).sum()
+}
+
+/// Waits until the leases of the only zklocks behind a link are of steady rhythm: as short as they get.
+#[track_caller]
+pub(super) fn wait_until_steady(link: &Proxy, zklocks: usize) {
+    wait_until("a steady rhythm", SOON, || confirmations([link]) >= STEADY * zklocks);
+}
+
+/// The job was alive at `since` and not half a session timeout later: with a steady rhythm every server may
+/// give the lock to another after that.
+#[track_caller]
+pub(super) fn assert_dead_in_time(history: &History, name: &str, since: u128, session_timeout: Duration) {
+    let section = section(history, name);
+    let lived = Duration::from_nanos_u128(section.last.saturating_sub(since));
+    assert!(!section.ended, "it was to be stopped: {section:?}");
+    assert!(lived < session_timeout / 2, "{name} lived {lived:?} after the last confirmation");
+}

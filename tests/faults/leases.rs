@@ -1,0 +1,247 @@
+//! The only server doesn't answer, or answers as another: the command is dead before anybody else can have the
+//! lock, and it isn't stopped for less.
+
+use super::holder::{
+    assert_dead_in_time, confirmations, deaf, now, section, steady, wait_for_job, wait_until_steady,
+};
+use crate::support::{Case, History, Observer, Proxy, Running, SOON, Server, shared, wait_until};
+use nix::sys::signal::Signal;
+use std::thread;
+use std::time::Duration;
+use zookeeper::CreateMode;
+
+/// A holder with a steady job, behind a network of its own.
+struct Stage {
+    running: Running,
+    history: History,
+    case: Case,
+    proxy: Proxy,
+}
+
+impl Stage {
+    /// The job exits with 7 when it is allowed to end.
+    fn new(name: &str, server: &Server, options: &[&str]) -> Self {
+        let proxy = Proxy::to(server);
+        let case = Case::on(server, name).through(&proxy.connect_string());
+        let history = case.history();
+        let running = steady(&case, &history, &[&["-v"], options].concat(), "job", "exit 7").spawn();
+        wait_for_job(&running, &history, "job");
+        Self { running, history, case, proxy }
+    }
+
+    /// Waits for so many more confirmations.
+    fn wait_for_confirmations(&self, count: usize) {
+        let answered = || confirmations([&self.proxy]);
+        let before = answered();
+        wait_until("confirmations", SOON, || {
+            let stderr = self.running.stderr().text();
+            assert!(!stderr.contains("lock is lost"), "{} confirmations: {stderr}", answered() - before);
+            answered() >= before + count
+        });
+    }
+
+    /// The job ends by itself, with its own code, and nothing was said of a loss.
+    fn ends_well(self) {
+        let Self { running, history, case, proxy } = self;
+        assert_eq!(case.contenders().len(), 1);
+        history.finish("job");
+        let output = running.wait(SOON);
+        output.assert_code(7);
+        assert!(!output.stderr.contains("lock is lost"), "{output}");
+        assert!(section(&history, "job").ended);
+        assert!(case.contenders().is_empty());
+        drop((case, proxy));
+    }
+
+    /// The job was stopped before half a session timeout had passed since then.
+    fn ends_in_time(self, since: u128, session_timeout: Duration) {
+        let Self { running, history, case, proxy } = self;
+        running.wait_for_line("the lock is lost: the ensemble confirmed nothing for", SOON);
+        let job_is_dead = |line: &str| line.contains("was stopped");
+        wait_until("the job to be stopped", SOON, || running.stderr().text().lines().any(job_is_dead));
+        // What is left to do is the release.
+        proxy.pass();
+        let output = running.wait(SOON);
+        output.assert_code(123).assert_stderr(case.path());
+        assert_dead_in_time(&history, "job", since, session_timeout);
+        case.wait_for_contenders(0);
+        case.lock(&[], ["true"]).run().assert_code(0);
+    }
+}
+
+/// Does that to several at the same time.
+fn each<T: Send>(all: impl IntoIterator<Item = T>, act: impl Fn(T) + Sync) {
+    thread::scope(|scope| {
+        for one in all {
+            let act = &act;
+            scope.spawn(move || act(one));
+        }
+    });
+}
+
+type Break = (&'static str, fn(&Proxy));
+
+const SILENCES: [Break; 4] = [
+    ("to-server", Proxy::blackhole_to_server),
+    ("to-client", Proxy::blackhole_to_client),
+    ("both-ways", Proxy::blackhole),
+    ("refused", |proxy| {
+        proxy.refuse_new(true);
+        proxy.cut_all();
+    }),
+];
+
+#[test]
+fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
+    each(SILENCES, |(name, silence)| {
+        let stage = Stage::new(name, shared(), &["--session-timeout", "8"]);
+        wait_until_steady(&stage.proxy, 1);
+        silence(&stage.proxy);
+        // Since the last confirmation a third of the session timeout may pass.
+        thread::sleep(Duration::from_millis(1200));
+        stage.proxy.pass();
+        stage.wait_for_confirmations(1);
+        stage.ends_well();
+    });
+}
+
+#[test]
+fn in_a_longer_silence_the_command_is_dead_before_the_session_can_end() {
+    let session_timeout = Duration::from_secs(4);
+    each(SILENCES, |(name, silence)| {
+        let stage = Stage::new(name, shared(), &["--session-timeout", "4"]);
+        wait_until_steady(&stage.proxy, 1);
+        let since = now();
+        silence(&stage.proxy);
+        stage.ends_in_time(since, session_timeout);
+    });
+}
+
+#[test]
+fn a_slow_network_is_borne_unless_it_is_slower_than_the_lease_allows() {
+    let slow = |name: &str, delay: Duration| {
+        let stage = Stage::new(name, shared(), &["--session-timeout", "6"]);
+        wait_until_steady(&stage.proxy, 1);
+        let since = now();
+        stage.proxy.delay(delay);
+        (stage, since)
+    };
+    each([40, 750], |millis| {
+        let (stage, since) = slow(&format!("slow-{millis}"), Duration::from_millis(millis));
+        if millis == 40 {
+            stage.wait_for_confirmations(4);
+            stage.ends_well();
+        } else {
+            // What is under way when it becomes slow still counts, so that it lasts longer than in a silence.
+            let Stage { running, history, case, proxy } = stage;
+            running.wait_for_line("was stopped", SOON);
+            let lived = Duration::from_nanos_u128(section(&history, "job").last - since);
+            assert!(lived < Duration::from_secs(6), "{lived:?}");
+            proxy.pass();
+            running.wait(SOON).assert_code(123);
+            case.wait_for_contenders(0);
+        }
+    });
+}
+
+#[test]
+fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end() {
+    let server = Server::start();
+    let session_timeout = Duration::from_secs(4);
+    let options = ["--session-timeout", "4"];
+    let stage = Stage::new("standstill", &server, &options);
+    let going_on = Stage::new("going-on", &server, &[&options[..], &["--on-lost", "continue"]].concat());
+    let proxy = Proxy::to(&server);
+    let case = Case::on(&server, "deaf").through(&proxy.connect_string());
+    let history = case.history();
+    let deaf = deaf(&case, &history, &options, "deaf").spawn();
+    wait_for_job(&deaf, &history, "deaf");
+    // The others began before it.
+    wait_until_steady(&proxy, 1);
+    let since = now();
+    server.freeze();
+    for running in [&stage.running, &deaf] {
+        running.wait_for_line("was stopped", SOON);
+    }
+    going_on.running.wait_for_line("goes on (--on-lost continue)", SOON);
+    server.thaw();
+    stage.ends_in_time(since, session_timeout);
+    deaf.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    assert_dead_in_time(&history, "deaf", since, session_timeout);
+    // Nobody stops this one, and its word counts.
+    let Stage { running, history, .. } = &going_on;
+    assert!(running.is_running());
+    history.finish("job");
+    let Stage { running, history, case, .. } = going_on;
+    running.wait(SOON).assert_code(7).assert_stderr("the lock is lost: the ensemble confirmed nothing");
+    assert!(section(&history, "job").ended);
+    case.wait_for_contenders(0);
+}
+
+#[test]
+fn a_short_standstill_of_the_server_costs_nothing() {
+    let server = Server::start();
+    let stage = Stage::new("short", &server, &["--session-timeout", "8"]);
+    wait_until_steady(&stage.proxy, 1);
+    server.freeze();
+    thread::sleep(Duration::from_millis(1200));
+    server.thaw();
+    stage.wait_for_confirmations(1);
+    stage.ends_well();
+}
+
+#[test]
+fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_does_not() {
+    let server = Server::start();
+    let options = ["--session-timeout", "30"];
+    let stopped = Stage::new("stopped", &server, &options);
+    let going_on = Stage::new("going-on", &server, &["--session-timeout", "30", "--on-lost", "continue"]);
+    let both = [&stopped, &going_on];
+    let nodes = both.map(|stage| stage.case.wait_for_contenders(1));
+    server.kill();
+    server.restart();
+    for stage in both {
+        stage.running.wait_for_line("connected again", SOON);
+        stage.wait_for_confirmations(1);
+    }
+    assert_eq!(both.map(|stage| stage.case.wait_for_contenders(1)), nodes);
+
+    server.restart_empty();
+    let observer = Observer::new(&server.connect_string());
+    // It turns away whoever has seen more changes than it knows of.
+    wait_until("the session to be unknown", SOON, || {
+        observer.create("/change-", "", CreateMode::EphemeralSequential);
+        both.iter().all(|stage| stage.running.stderr().count("the lock is lost: the session expired") > 0)
+    });
+    let output = stopped.running.wait(SOON);
+    output.assert_code(123).assert_stderr("was stopped");
+    assert!(!section(&stopped.history, "job").ended);
+    // A fresh contender has the lock, which is all that anybody can do for the one that was told to go on.
+    for case in [&stopped.case, &going_on.case] {
+        case.lock(&[], ["true"]).run().assert_code(0);
+    }
+    assert!(going_on.running.is_running());
+    going_on.history.finish("job");
+    going_on.running.wait(SOON).assert_code(7).assert_stderr("goes on (--on-lost continue)");
+}
+
+#[test]
+fn a_command_that_is_told_to_go_on_does_so_through_everything() {
+    let options = ["--session-timeout", "2", "--on-lost", "continue"];
+    each(SILENCES, |(name, silence)| {
+        let stage = Stage::new(name, shared(), &options);
+        silence(&stage.proxy);
+        stage.running.wait_for_line("goes on (--on-lost continue)", SOON);
+        // Also when the session is over and the next has the lock.
+        let next = crate::support::Zklock::at(&shared().connect_string(), stage.case.marker());
+        next.args([stage.case.path(), "true"]).run().assert_code(0);
+        stage.proxy.pass();
+        assert!(stage.running.is_running());
+        let Stage { running, history, case, .. } = stage;
+        running.signal(Signal::SIGUSR1);
+        history.finish("job");
+        let output = running.wait(SOON);
+        assert!(output.code == Some(7) || output.signal == Some(Signal::SIGUSR1 as i32), "{output}");
+        case.wait_for_contenders(0);
+    });
+}

@@ -1,0 +1,279 @@
+//! One request is lost, or the reply to it: nobody can tell which, and each node is made once, waits once, and
+//! goes.
+
+use super::holder::confirmations;
+use crate::support::{At, Case, Proxy, Running, SOON, op, shared, wait_until};
+use nix::sys::signal::Signal;
+use std::time::{Duration, Instant};
+
+/// A fault: these requests, so many of them later, and what becomes of it.
+type Fault = (&'static [i32], usize, At);
+
+const LOST: [At; 2] = [At::BeforeServer, At::BeforeReply];
+
+/// A case whose lock path is there, and the network to its server.
+fn through_a_proxy(name: &str) -> (Proxy, Case) {
+    let proxy = Proxy::to(shared());
+    let case = Case::new(name).through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    (proxy, case)
+}
+
+/// Somebody who holds the lock, and is connected without a proxy.
+fn holder(case: &Case) -> Running {
+    let direct = crate::support::Zklock::at(&shared().connect_string(), case.marker());
+    let holder = direct.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    holder
+}
+
+fn end(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+/// A lock that is free is taken in spite of the fault: one node while the command runs, which it does once.
+/// Gives how many creates were sent.
+#[track_caller]
+fn takes_a_free_lock(options: &[&str], faults: &[Fault]) -> usize {
+    let (proxy, case) = through_a_proxy("lost-free");
+    for (ops, skip, at) in faults {
+        proxy.once_after(*skip, ops, *at);
+    }
+    let running = case.lock(options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
+    running.wait_for_stdout("ran", SOON);
+    proxy.wait_fired(faults.len(), SOON);
+    assert_eq!(case.contenders().len(), 1, "{options:?} {faults:?}");
+    running.signal(Signal::SIGTERM);
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "ran\n", "{options:?} {faults:?}");
+    assert!(case.contenders().is_empty(), "by the time it has ended: {options:?} {faults:?}");
+    proxy.count(op::CREATE)
+}
+
+#[test]
+fn a_create_that_was_carried_out_is_found_again_and_no_second_one_is_made() {
+    for options in [&[][..], &["-w", "20"], &["-n"]] {
+        assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, At::BeforeReply)]), 1, "{options:?}");
+    }
+}
+
+#[test]
+fn a_create_that_never_arrived_is_made_anew() {
+    for options in [&[][..], &["-w", "20"], &["-n"]] {
+        assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, At::BeforeServer)]), 2, "{options:?}");
+    }
+}
+
+#[test]
+fn the_search_for_a_lost_node_may_be_lost_as_well() {
+    for at in LOST {
+        for search in [op::SYNC, op::GET_DATA, op::CONNECT] {
+            // The first connection is the one that the create is lost on.
+            let skip = usize::from(search == op::CONNECT);
+            let faults = [(op::CREATE, 0, At::BeforeReply), (search, skip, at)];
+            assert_eq!(takes_a_free_lock(&[], &faults), 1, "{search:?} {at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_create_may_be_lost_more_than_once() {
+    assert_eq!(takes_a_free_lock(&[], &[(op::CREATE, 0, At::BeforeServer); 2]), 3);
+    let faults = [(op::CREATE, 0, At::BeforeServer), (op::CREATE, 0, At::BeforeReply)];
+    assert_eq!(takes_a_free_lock(&["-n"], &faults), 2);
+}
+
+#[test]
+fn a_free_lock_is_taken_whatever_else_is_lost() {
+    for at in LOST {
+        for options in [&[][..], &["-n"]] {
+            for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA] {
+                takes_a_free_lock(options, &[(ops, 0, at)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_waiter_has_one_place_in_the_queue_and_gets_its_turn_whatever_is_lost() {
+    let faults: [&[(&'static [i32], usize)]; 7] = [
+        &[(op::CONNECT, 0)],
+        &[(op::CREATE, 0)],
+        &[(op::CREATE, 0), (op::SYNC, 0)],
+        &[(op::GET_CHILDREN, 0)],
+        &[(op::GET_DATA, 0)],
+        &[(op::GET_DATA, 1)],
+        &[(op::GET_DATA, 0), (op::SET_WATCHES, 0)],
+    ];
+    for at in LOST {
+        for lost in faults {
+            let (proxy, case) = through_a_proxy("lost-waiter");
+            let holder = holder(&case);
+            for (ops, skip) in lost {
+                proxy.once_after(*skip, ops, at);
+            }
+            let waiter = case.lock(&["-v", "-w", "30"], ["echo", "ran"]).spawn();
+            proxy.wait_fired(1, SOON);
+            waiter.wait_for_line("waiting for", SOON);
+            case.wait_for_contenders(2);
+            assert_eq!(waiter.stdout().text(), "", "the other still holds it: {lost:?} {at:?}");
+            end(holder);
+            assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n", "{lost:?} {at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_busy_lock_is_seen_busy_and_nothing_is_created_whatever_is_lost() {
+    for at in LOST {
+        for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA, op::CLOSE] {
+            let (proxy, case) = through_a_proxy("lost-busy");
+            let holder = holder(&case);
+            proxy.once(ops, at);
+            let output = case.lock(&["-n"], ["echo", "ran"]).run();
+            assert_eq!(output.assert_code(124).assert_stderr("busy").stdout, "");
+            proxy.wait_fired(1, SOON);
+            assert_eq!(proxy.count(op::CREATE), 0, "{ops:?} {at:?}");
+            assert_eq!(case.contenders().len(), 1, "the holder alone: {ops:?} {at:?}");
+            end(holder);
+        }
+    }
+}
+
+#[test]
+fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
+    for at in LOST {
+        let (proxy, case) = through_a_proxy("lost-race");
+        proxy.once(op::CREATE, At::Hold);
+        proxy.once(op::DELETE, at);
+        let late = case.lock(&["-n"], ["echo", "ran"]).spawn();
+        proxy.wait_fired(1, SOON);
+        let holder = holder(&case);
+        proxy.release();
+        let output = late.wait(SOON);
+        assert_eq!(output.assert_code(124).stdout, "", "{at:?}");
+        assert_eq!(case.contenders().len(), 1, "the holder alone, by the time it has ended: {at:?}");
+        proxy.wait_fired(2, SOON);
+        end(holder);
+    }
+}
+
+/// Ends a zklock whose create is under way by TERM; it leaves no node and has run nothing.
+#[track_caller]
+fn dies_without_a_node(case: &Case, running: Running) {
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
+    assert!(case.contenders().is_empty(), "by the time it has ended: {output}");
+}
+
+#[test]
+fn a_signal_while_a_create_is_under_way_leaves_no_node() {
+    let (proxy, case) = through_a_proxy("signal-held");
+    proxy.once(op::CREATE, At::Hold);
+    let running = case.lock(&[], ["echo", "ran"]).spawn();
+    proxy.wait_fired(1, SOON);
+    running.signal(Signal::SIGTERM);
+    proxy.release();
+    dies_without_a_node(&case, running);
+}
+
+#[test]
+fn a_signal_while_the_reply_to_a_create_is_awaited_leaves_no_node() {
+    let (proxy, case) = through_a_proxy("signal-awaited");
+    proxy.once(op::CREATE, At::Hold);
+    let running = case.lock(&[], ["echo", "ran"]).spawn();
+    proxy.wait_fired(1, SOON);
+    proxy.blackhole_to_client();
+    proxy.release();
+    let node = case.wait_for_contenders(1).remove(0);
+    running.signal(Signal::SIGTERM);
+    // The order to close the session goes out at once; only its answer is held back.
+    case.observer().wait_until_gone(&format!("{}/{node}", case.path()), SOON);
+    proxy.pass();
+    dies_without_a_node(&case, running);
+}
+
+#[test]
+fn a_signal_after_the_reply_to_a_create_was_lost_leaves_no_node() {
+    let (proxy, case) = through_a_proxy("signal-lost");
+    proxy.once(op::CREATE, At::BeforeReply);
+    // The second connection, over which the node would be found.
+    proxy.once_after(1, op::CONNECT, At::Hold);
+    let running = case.lock(&[], ["echo", "ran"]).spawn();
+    proxy.wait_fired(2, SOON);
+    case.wait_for_contenders(1);
+    running.signal(Signal::SIGTERM);
+    proxy.release();
+    dies_without_a_node(&case, running);
+}
+
+#[test]
+fn a_signal_without_any_server_ends_it_in_time_and_the_node_goes_with_the_session() {
+    let (proxy, case) = through_a_proxy("signal-alone");
+    proxy.once(op::CREATE, At::BeforeReply);
+    proxy.once_after(1, op::CONNECT, At::Hold);
+    let running = case.lock(&["--session-timeout", "1"], ["echo", "ran"]).spawn();
+    proxy.wait_fired(2, SOON);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    running.signal(Signal::SIGTERM);
+    let told = Instant::now();
+    let output = running.wait(SOON);
+    assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
+    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
+    case.wait_for_contenders(0);
+}
+
+#[test]
+fn a_release_that_is_lost_is_done_all_the_same_and_the_exit_code_stands() {
+    for at in LOST {
+        for ops in [op::DELETE, op::CLOSE] {
+            for options in [&[][..], &["-n"]] {
+                let (proxy, case) = through_a_proxy("lost-release");
+                proxy.once(ops, at);
+                let output = case.lock(options, ["sh", "-c", "exit 7"]).run();
+                proxy.wait_fired(1, SOON);
+                output.assert_code(7);
+                assert!(case.contenders().is_empty(), "{ops:?} {at:?}: {output}");
+                assert!(!output.stderr.contains("no server confirmed"), "{ops:?} {at:?}: {output}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_release_that_nobody_answers_ends_in_time_and_is_told() {
+    let (proxy, case) = through_a_proxy("no-release");
+    let command = ["bash", "-c", "echo up; read -rt 0.1 <> <(:); exit 7"];
+    let running = case.lock(&["--session-timeout", "2"], command).spawn();
+    running.wait_for_stdout("up", SOON);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    let output = running.wait(SOON);
+    output.assert_code(7).assert_stderr("no server confirmed the release").assert_stderr(case.path());
+    assert!(output.elapsed < Duration::from_secs(6), "{:?}", output.elapsed);
+    // The server ends the session, without any word of ours.
+    case.wait_for_contenders(0);
+}
+
+#[test]
+fn a_confirmation_that_is_lost_costs_nothing() {
+    let (proxy, case) = through_a_proxy("lost-multi");
+    let options = ["-v", "--session-timeout", "4"];
+    let running = case.lock(&options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
+    running.wait_for_stdout("ran", SOON);
+    let node = case.wait_for_contenders(1);
+    for (fault, at) in LOST.into_iter().enumerate() {
+        proxy.once(op::MULTI, at);
+        proxy.wait_fired(fault + 1, SOON);
+        let before = confirmations([&proxy]);
+        wait_until("two more", SOON, || confirmations([&proxy]) >= before + 2);
+    }
+    assert_eq!(case.contenders(), node);
+    running.signal(Signal::SIGTERM);
+    let output = running.wait(SOON);
+    output.assert_signal(Signal::SIGTERM).assert_stderr("connected again");
+    assert!(!output.stderr.contains("is lost"), "{output}");
+    assert_eq!(output.stdout, "ran\n");
+}

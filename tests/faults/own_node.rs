@@ -1,0 +1,95 @@
+//! Somebody takes the node itself away, while nobody looks.
+
+use super::holder::{section, steady, wait_for_job};
+use crate::support::{Case, Proxy, Running, SOON, Zklock, shared};
+use nix::sys::signal::Signal;
+use zookeeper::CreateMode;
+
+/// zklock's network, and a case on it.
+fn behind_a_proxy(name: &str) -> (Proxy, Case) {
+    let proxy = Proxy::to(shared());
+    let case = Case::new(name).through(&proxy.connect_string());
+    (proxy, case)
+}
+
+/// Takes zklock's connection away, does something, and gives it another.
+fn while_disconnected(proxy: &Proxy, running: &Running, act: impl FnOnce()) {
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    running.wait_for_line("connection lost", SOON);
+    act();
+    proxy.refuse_new(false);
+}
+
+/// A holder's only node; its full path.
+fn only_node(case: &Case) -> String {
+    format!("{}/{}", case.path(), case.wait_for_contenders(1)[0])
+}
+
+#[test]
+fn a_node_that_was_deleted_while_its_holder_was_not_connected_is_a_lost_lock() {
+    let (proxy, case) = behind_a_proxy("deleted");
+    let history = case.history();
+    let holder = steady(&case, &history, &["-v"], "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    let node = only_node(&case);
+    while_disconnected(&proxy, &holder, || case.observer().delete(&node));
+    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+    assert!(!section(&history, "holder").ended);
+}
+
+#[test]
+fn a_node_of_the_same_name_that_somebody_else_made_is_a_lost_lock_too() {
+    for connected in [true, false] {
+        let (proxy, case) = behind_a_proxy("made-again");
+        let history = case.history();
+        let holder = steady(&case, &history, &["-v"], "holder", "true").spawn();
+        wait_for_job(&holder, &history, "holder");
+        let node = only_node(&case);
+        let make_again = || {
+            case.observer().delete(&node);
+            // The sequence number is in the name already.
+            case.observer().create(&node, "somebody else's", CreateMode::Ephemeral);
+        };
+        if connected {
+            make_again();
+        } else {
+            while_disconnected(&proxy, &holder, make_again);
+        }
+        holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+        assert!(!section(&history, "holder").ended);
+        assert_eq!(case.observer().data(&node).as_deref(), Some("somebody else's"), "not ours to delete");
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
+    let (proxy, case) = behind_a_proxy("waiter");
+    let holder = Zklock::at(&shared().connect_string(), case.marker());
+    let holder = holder.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let queue = case.wait_for_contenders(2);
+    while_disconnected(&proxy, &waiter, || {
+        case.observer().delete(&format!("{}/{}", case.path(), queue[1]));
+        // Now it would be its turn.
+        holder.signal(Signal::SIGTERM);
+        case.wait_for_contenders(0);
+    });
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(125).assert_stderr("our node was deleted").stdout, "");
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn a_request_to_give_up_that_was_made_while_nobody_was_connected_is_met() {
+    let (proxy, case) = behind_a_proxy("revoked");
+    let history = case.history();
+    let holder = steady(&case, &history, &["-v"], "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    let node = only_node(&case);
+    while_disconnected(&proxy, &holder, || case.observer().set_data(&node, "__REVOKE__"));
+    holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
+}

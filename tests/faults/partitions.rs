@@ -1,0 +1,103 @@
+//! The network between three servers breaks, so that one of them believes what is no longer true: whoever is
+//! connected to it has stopped before another, on the other side, begins.
+//!
+//! The jobs ignore TERM, so that only what comes last ends them. Sessions are shorter than what the servers bear of
+//! each other's silence: the server that is cut off answers its clients all the while.
+
+use super::holder::{deaf, section, wait_for_job};
+use super::loan::Loan;
+use crate::support::{Case, History, Running, SOON, Server, Zklock, op, try_for, wait_until};
+use std::time::Duration;
+
+const SYNC_LIMIT: u32 = 36;
+const SESSION: &str = "6";
+
+/// A holder whose zone has only one server, and somebody behind it on another.
+struct Stage {
+    holder: Running,
+    next: Running,
+    history: History,
+    case: Case,
+    network: Loan,
+    leader: usize,
+    follower: usize,
+}
+
+impl Stage {
+    fn new(name: &str, on_leader: bool) -> Self {
+        let network = Loan::take(SYNC_LIMIT);
+        let leader = network.wait_for_leader();
+        let (follower, other) = (network.a_follower(), (leader + 2) % network.servers.len());
+        network.confine(0, if on_leader { leader } else { follower });
+        network.confine(1, other);
+        let case =
+            Case::at(&network.servers[other].connect_string(), name).through(&network.connect_string(0));
+        let history = case.history();
+        let options = ["-v", "--session-timeout", SESSION, "--kill-after", "9"];
+        let holder = deaf(&case, &history, &options, "holder").spawn();
+        wait_for_job(&holder, &history, "holder");
+        let next =
+            Zklock::at(&network.connect_string(1), case.marker()).args(["-v", "--session-timeout", "20"]);
+        let next = next.args([case.path(), "--", "bash", "-c", &history.steady_job("next")]).spawn();
+        next.wait_for_line("waiting for", SOON);
+        network.wait_until_steady();
+        Self { holder, next, history, case, network, leader, follower }
+    }
+
+    /// The others notice at once that they can't reach their leader, and elect another. What all three say to each
+    /// other about that passes, so that they may go back to the old one at first, and have to notice again.
+    fn depose_leader(&self) {
+        self.network.isolate(self.leader);
+        let leads = |(index, server): (usize, &Server)| {
+            index != self.leader && server.mode().as_deref() == Some("leader")
+        };
+        let elected = || self.network.servers.iter().enumerate().any(leads).then_some(());
+        wait_until("another leader", SOON, || {
+            self.network.reset_followers_of(self.leader);
+            try_for(Duration::from_secs(1), elected).is_some()
+        });
+    }
+
+    /// The next one runs while the fault lasts, and the holder's job has been dead for long enough then.
+    fn hands_over_in_time(self) {
+        let Self { holder, next, history, case, network, .. } = self;
+        wait_for_job(&next, &history, "next");
+        holder.wait_for_line("was stopped", SOON);
+        network.heal();
+        holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+        history.finish("next");
+        next.wait(SOON).assert_code(0);
+        assert_eq!(history.exclusive_order(), ["holder", "next"]);
+        assert!(!section(&history, "holder").ended);
+        assert!(case.contenders().is_empty());
+    }
+}
+
+#[test]
+fn a_follower_that_is_cut_off_keeps_nobody_running() {
+    let stage = Stage::new("follower", false);
+    stage.network.isolate(stage.follower);
+    stage.hands_over_in_time();
+}
+
+#[test]
+fn a_leader_that_is_cut_off_and_deposed_keeps_nobody_running() {
+    let stage = Stage::new("leader", true);
+    stage.depose_leader();
+    stage.hands_over_in_time();
+}
+
+#[test]
+fn a_write_that_comes_through_while_a_follower_is_cut_off_proves_too_little() {
+    let stage = Stage::new("pulse", false);
+    let link = &stage.network.zone(0)[stage.follower];
+    stage.network.isolate(stage.follower);
+    // One that is on its way to the leader when it is cut off.
+    let (asked, answered) = (link.count(op::MULTI), link.answered(op::MULTI));
+    wait_until("a confirmation to be asked for", SOON, || link.count(op::MULTI) > asked);
+    // The server has it when the proxy has written it, and that takes no time to speak of.
+    std::thread::sleep(Duration::from_millis(50));
+    stage.network.pulse(stage.follower, stage.leader);
+    wait_until("it to be confirmed", SOON, || link.answered(op::MULTI) > answered);
+    stage.hands_over_in_time();
+}

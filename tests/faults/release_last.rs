@@ -1,0 +1,85 @@
+//! A command that does not want to end when the lock is lost: its node stays until it is dead.
+
+use super::holder::{section, wait_for_job, wait_until_steady};
+use crate::support::{Case, History, Proxy, Running, SOON, Zklock, shared, wait_until};
+use nix::unistd::Pid;
+use std::fs;
+use std::path::Path;
+
+/// How a command takes TERM.
+const STUBBORN: [(&str, &str); 2] = [
+    ("deaf", "trap '' TERM"),
+    ("slow", "trap 'for i in {1..40}; do mark alive; read -rt 0.02 -u 9; done; exit 0' TERM"),
+];
+
+/// A job that writes its process id, behind a proxy.
+fn holder(case: &Case, history: &History, options: &[&str], trap: &str) -> (Running, Pid) {
+    let job = format!("{trap}; echo pid $$; {}", history.steady_job("holder"));
+    let running = case.lock(&[&["-v"], options].concat(), ["bash", "-c", &job]).spawn();
+    wait_for_job(&running, history, "holder");
+    let line = running.wait_for_stdout("pid ", SOON);
+    let pid = Pid::from_raw(line["pid ".len()..].trim().parse().unwrap());
+    (running, pid)
+}
+
+/// Somebody behind it, with a connection that works.
+fn next(case: &Case, history: &History) -> Running {
+    let zklock = Zklock::at(&shared().connect_string(), case.marker());
+    zklock.args([case.path(), "--", "bash", "-c", &history.job("next", 0.0)]).spawn()
+}
+
+fn lives(pid: Pid) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+/// Watches from outside: as long as the node can be seen to be gone, the command is dead.
+fn node_outlives(case: &Case, node: &str, pid: Pid) {
+    wait_until("the node to go", SOON, || {
+        let alive = lives(pid);
+        let there = case.observer().exists(node);
+        assert!(there || !lives(pid), "the node is gone and the command lives");
+        assert!(there || !alive || !lives(pid));
+        !there
+    });
+}
+
+#[test]
+fn the_node_of_a_revoked_holder_stays_until_the_command_is_dead() {
+    for (name, trap) in STUBBORN {
+        let case = Case::new(name);
+        let history = case.history();
+        let (holder, pid) = holder(&case, &history, &["--kill-after", "1.2"], trap);
+        let next = next(&case, &history);
+        let node = format!("{}/{}", case.path(), case.wait_for_contenders(2)[0]);
+        case.observer().set_data(&node, "__REVOKE__");
+        holder.wait_for_line("revoked", SOON);
+        assert!(lives(pid), "{name}: it takes its time");
+        node_outlives(&case, &node, pid);
+        holder.wait(SOON).assert_code(123);
+        next.wait(SOON).assert_code(0);
+        assert_eq!(history.exclusive_order(), ["holder", "next"], "{name}");
+        assert!(!section(&history, "holder").ended);
+    }
+}
+
+#[test]
+fn the_node_of_a_holder_that_hears_nothing_stays_until_the_command_is_dead() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("unheard").through(&proxy.connect_string());
+    let history = case.history();
+    let options = ["--session-timeout", "3", "--kill-after", "9"];
+    let (holder, pid) = holder(&case, &history, &options, "trap '' TERM");
+    let next = next(&case, &history);
+    let node = format!("{}/{}", case.path(), case.wait_for_contenders(2)[0]);
+    wait_until_steady(&proxy, 1);
+    // A delete would arrive.
+    proxy.blackhole_to_client();
+    holder.wait_for_line("the lock is lost", SOON);
+    assert!(lives(pid), "it ignores TERM");
+    node_outlives(&case, &node, pid);
+    next.wait(SOON).assert_code(0);
+    proxy.pass();
+    holder.wait(SOON).assert_code(123);
+    assert_eq!(history.exclusive_order(), ["holder", "next"]);
+}

@@ -1,0 +1,198 @@
+//! A waiter that hears nothing for a while: it runs when its turn has come and never before, or gives up when it
+//! was told to.
+
+use super::holder::{deaf, section, steady, wait_for_job, wait_until_steady};
+use crate::support::{At, Case, Proxy, Running, SOON, Server, Zklock, op, shared, wait_until};
+use nix::sys::signal::Signal;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A waiter and the network between it and its server; whoever else contends is connected without one.
+struct Stage {
+    case: Case,
+    proxy: Proxy,
+}
+
+impl Stage {
+    fn new(name: &str) -> Self {
+        let proxy = Proxy::to(shared());
+        Self { case: Case::new(name).through(&proxy.connect_string()), proxy }
+    }
+
+    /// Somebody who holds the lock.
+    fn holder(&self) -> Running {
+        let holder = self.direct(&[], "echo holding; exec sleep 60");
+        holder.wait_for_stdout("holding", SOON);
+        holder
+    }
+
+    fn direct(&self, options: &[&str], job: &str) -> Running {
+        let zklock = Zklock::at(&shared().connect_string(), self.case.marker()).args(options);
+        zklock.args([self.case.path(), "--", "bash", "-c", job]).spawn()
+    }
+
+    /// A waiter behind the proxy, when it waits.
+    fn waiter(&self, options: &[&str], job: &str) -> Running {
+        let waiter = self.case.lock(&[&["-vv"], options].concat(), ["bash", "-c", job]).spawn();
+        waiter.wait_for_line("waiting for", SOON);
+        waiter
+    }
+}
+
+fn end(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
+    let stage = Stage::new("expired");
+    let (case, history) = (&stage.case, stage.case.history());
+    let holder = stage.holder();
+    let unlucky = stage.waiter(&["--session-timeout", "1", "-w", "60"], &history.job("unlucky", 0.1));
+    let other = stage.direct(&[], &history.job("other", 0.1));
+    let before = case.wait_for_contenders(3);
+    stage.proxy.blackhole();
+    case.observer().wait_until_gone(&format!("{}/{}", case.path(), before[1]), SOON);
+    stage.proxy.pass();
+    let line = unlucky.wait_for_line("the session was lost while waiting", SOON);
+    assert!(line.contains(case.path()), "{line}");
+    let after = case.wait_for_contenders(3);
+    assert_eq!(after[..2], [before[0].clone(), before[2].clone()], "it has lost its place");
+    assert!(history.sections().unwrap().is_empty(), "nobody's turn yet");
+    end(holder);
+    other.wait(SOON).assert_code(0);
+    unlucky.wait(SOON).assert_code(0);
+    assert_eq!(history.exclusive_order(), ["other", "unlucky"]);
+}
+
+#[test]
+fn the_deadline_goes_on_when_a_waiter_queues_again() {
+    let stage = Stage::new("one-deadline");
+    let holder = stage.holder();
+    let waiter = stage.waiter(&["--session-timeout", "1", "-w", "6"], "echo ran");
+    stage.proxy.blackhole();
+    stage.case.wait_for_contenders(1);
+    stage.proxy.pass();
+    waiter.wait_for_line("queueing again", SOON);
+    stage.case.wait_for_contenders(2);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(124).assert_stderr("busy: gave up").stdout, "");
+    let bounds = Duration::from_secs(6)..Duration::from_secs(9);
+    assert!(bounds.contains(&output.elapsed), "{:?}", output.elapsed);
+    assert_eq!(stage.case.contenders().len(), 1, "the holder alone");
+    end(holder);
+}
+
+#[test]
+fn a_deadline_in_a_silence_is_busy_while_the_session_may_live_and_a_failure_after_it() {
+    let stage = Stage::new("deadline-in-silence");
+    let holder = stage.holder();
+    let early = stage.waiter(&["--session-timeout", "4", "-w", "2"], "echo ran");
+    let late = stage.waiter(&["--session-timeout", "1", "-w", "4"], "echo ran");
+    stage.proxy.blackhole();
+    let early = early.wait(SOON);
+    assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
+    // Until then it has asked for its node to be deleted, and given up on the answer.
+    assert!(early.elapsed < Duration::from_secs(8), "{:?}", early.elapsed);
+    let late = late.wait(SOON);
+    late.assert_code(125)
+        .assert_stderr("queueing again")
+        .assert_stderr("no ZooKeeper server could be reached");
+    assert_eq!(late.stdout, "");
+    assert!(late.elapsed < Duration::from_secs(6), "{:?}", late.elapsed);
+    stage.proxy.pass();
+    stage.case.wait_for_contenders(1);
+    end(holder);
+}
+
+#[test]
+fn one_that_does_not_wait_ends_in_time_though_its_session_was_lost() {
+    let stage = Stage::new("nonblock-lost");
+    stage.proxy.once(op::GET_CHILDREN, At::Hold);
+    let options = ["-n", "--session-timeout", "1", "--connect-timeout", "3"];
+    let running = stage.case.lock(&options, ["echo", "ran"]).spawn();
+    stage.proxy.wait_fired(1, SOON);
+    stage.proxy.blackhole();
+    let output = running.wait(Duration::from_secs(8));
+    assert_eq!(output.assert_code(125).stdout, "");
+    stage.proxy.pass();
+}
+
+/// Longer than a lease lasts, shorter than the session.
+fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
+    proxy.blackhole();
+    thread::sleep(session_timeout.mul_f64(0.7));
+    proxy.pass();
+}
+
+#[test]
+fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_when_its_turn_comes() {
+    let stage = Stage::new("silence");
+    let case = &stage.case;
+    let holder = stage.holder();
+    let options = ["--session-timeout", "4"];
+    let patient = stage.waiter(&options, "echo ran");
+    let short = stage.waiter(&["--session-timeout", "4", "-w", "7"], "echo ran");
+    let queue = case.wait_for_contenders(3);
+    wait_until_steady(&stage.proxy, 2);
+    hear_nothing(&stage.proxy, Duration::from_secs(4));
+    patient.wait_for_line("connected again", SOON);
+    let short = short.wait(SOON);
+    assert_eq!(short.assert_code(124).stdout, "");
+    assert!(short.elapsed < Duration::from_secs(10), "{:?}", short.elapsed);
+    assert_eq!(case.contenders(), queue[..2], "the same place");
+    assert_eq!(patient.stdout().text(), "");
+    end(holder);
+    let told = Instant::now();
+    let output = patient.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    assert!(!output.stderr.contains("queueing again"), "{output}");
+    assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
+}
+
+#[test]
+fn a_waiter_whose_turn_came_in_a_silence_earns_its_lease_anew() {
+    let stage = Stage::new("turn-in-silence");
+    let holder = stage.holder();
+    let waiter = stage.waiter(&["--session-timeout", "4"], "echo ran");
+    wait_until_steady(&stage.proxy, 1);
+    stage.proxy.blackhole();
+    end(holder);
+    thread::sleep(Duration::from_millis(2800));
+    assert_eq!(waiter.stdout().text(), "", "it can't know");
+    stage.proxy.pass();
+    let healed = Instant::now();
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    assert!(!output.stderr.contains("queueing again"), "{output}");
+    // Four confirmations, each a sixth of the session timeout after the answer to the one before.
+    let earned = Duration::from_secs(2)..Duration::from_secs(8);
+    assert!(earned.contains(&healed.elapsed()), "{:?}", healed.elapsed());
+}
+
+#[test]
+fn a_server_that_stands_still_for_most_of_a_session_hands_the_lock_over_when_it_goes_on() {
+    let server = Server::start();
+    let proxy = Proxy::to(&server);
+    let case = Case::on(&server, "standstill").through(&proxy.connect_string());
+    let (history, session_timeout) = (case.history(), Duration::from_secs(4));
+    let options = ["-v", "--session-timeout", "4", "--kill-after", "0.3"];
+    let holder = deaf(&case, &history, &options, "holder").spawn();
+    wait_for_job(&holder, &history, "holder");
+    let next = steady(&case, &history, &options, "next", "exit 3").spawn();
+    next.wait_for_line("waiting for", SOON);
+    wait_until_steady(&proxy, 2);
+    server.freeze();
+    thread::sleep(session_timeout.mul_f64(0.75));
+    server.thaw();
+    let thawed = Instant::now();
+    holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    wait_for_job(&next, &history, "next");
+    assert!(thawed.elapsed() < 2 * session_timeout, "{:?}", thawed.elapsed());
+    history.finish("next");
+    next.wait(SOON).assert_code(3);
+    assert_eq!(history.exclusive_order(), ["holder", "next"]);
+    assert!(!section(&history, "holder").ended);
+    wait_until("the queue to be empty", SOON, || case.contenders().is_empty());
+}

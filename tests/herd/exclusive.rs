@@ -1,0 +1,34 @@
+use super::{Counted, FEW, MANY, Queue};
+
+const HAND_OVERS: usize = 5;
+
+/// Every hand-over in a queue of so many.
+fn hand_overs(queue: &Queue, count: usize) -> Vec<Counted> {
+    let mut crowd = queue.crowd();
+    crowd.join(count, &[]);
+    let hand_over = |left| {
+        // Everybody's own node, and that of the one ahead.
+        crowd.wait_for_watches(2 * left - 1);
+        crowd.wait_for_running(1);
+        let before = queue.counted();
+        crowd.end_holder(0);
+        crowd.wait_for_running(1);
+        crowd.wait_for_watches(2 * (left - 1) - 1);
+        queue.counted().since(before)
+    };
+    let counted = (count - HAND_OVERS..=count).rev().map(hand_over).collect();
+    crowd.end();
+    counted
+}
+
+#[test]
+fn a_release_wakes_the_next_alone_at_the_same_cost_in_any_queue() {
+    let queue = Queue::new();
+    let (few, many) = (hand_overs(&queue, FEW), hand_overs(&queue, MANY));
+    assert_eq!(few, many);
+    for counted in &many {
+        assert_eq!((counted.deletions, counted.writes), (2, 0), "its own watch, and the next one's");
+        // Delete and close of the one; at most a list of the other.
+        assert!((2..=3).contains(&counted.requests), "{counted:?}");
+    }
+}

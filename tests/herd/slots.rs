@@ -1,0 +1,45 @@
+use super::{Counted, FEW, MANY, Queue};
+use crate::support::wait_until;
+
+const SLOTS: usize = 3;
+const HAND_OVERS: usize = 5;
+
+/// What so many hand-overs of a slot cost in a queue of so many.
+fn hand_overs(queue: &Queue, count: usize) -> Counted {
+    let mut crowd = queue.crowd();
+    crowd.join(count, &["--slots", &SLOTS.to_string()]);
+    // Everybody's own node; the first in line watches the holders, and everybody else the one ahead.
+    crowd.wait_for_watches(count + SLOTS + (count - SLOTS - 1));
+    crowd.wait_for_running(SLOTS);
+    let before = queue.counted();
+    for turn in 1..=HAND_OVERS {
+        crowd.end_holder(turn % SLOTS);
+        crowd.wait_for_running(SLOTS);
+        let cost = turn * REQUESTS;
+        wait_until(&format!("{cost} requests"), super::PATIENCE, || {
+            queue.counted().since(before).requests >= cost
+        });
+    }
+    let counted = queue.counted().since(before);
+    crowd.end();
+    counted
+}
+
+/// Delete and close of the one that ends. The next one lists, says that it has the slot, and watches its own
+/// node anew, which it wrote to. The one behind it lists and watches each holder.
+const REQUESTS: usize = 2 + 3 + 1 + SLOTS;
+
+#[test]
+fn a_slot_wakes_the_first_in_line_and_the_one_behind_it_at_the_same_cost_in_any_queue() {
+    let queue = Queue::new();
+    let (few, many) = (hand_overs(&queue, FEW), hand_overs(&queue, MANY));
+    assert_eq!((few.requests, many.requests), (HAND_OVERS * REQUESTS, HAND_OVERS * REQUESTS));
+    assert_eq!((few.writes, many.writes), (2 * HAND_OVERS, 2 * HAND_OVERS), "its own, and the one behind");
+    for counted in [few, many] {
+        // Its own watch and the first in line's. A holder that has waited may still watch another holder: it
+        // hears of its end, and asks nothing.
+        let per_release = 2..=2 + (SLOTS - 1);
+        let all = per_release.start() * HAND_OVERS..=per_release.end() * HAND_OVERS;
+        assert!(all.contains(&counted.deletions), "{counted:?}");
+    }
+}

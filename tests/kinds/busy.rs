@@ -1,0 +1,47 @@
+//! `-n`, `-w` and `-E` are the same for every kind.
+
+use super::{KINDS, end};
+use crate::support::{Case, SOON};
+use std::time::Duration;
+
+#[test]
+fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
+    for kind in KINDS {
+        let case = Case::new("kinds-busy");
+        let holders = kind.fill(&case);
+        for (options, code, waits) in [
+            (&["-n"][..], 124, false),
+            (&["-n", "-E", "7"], 7, false),
+            (&["-w", "0", "-E", "0"], 0, false),
+            (&["-w", "1", "-E", "3"], 3, true),
+        ] {
+            let output = kind.run(&case, options, "echo must not run").wait(SOON);
+            let said = if waits { "busy: gave up after" } else { "busy: held by" };
+            output.assert_code(code).assert_stderr(said);
+            assert_eq!(output.stdout, "", "{options:?} {:?}", kind.options);
+            // It counts from its own start, a little before the harness does.
+            let waited = output.elapsed >= Duration::from_millis(500);
+            assert!(waited || !waits, "{options:?} {:?}: {output}", kind.options);
+        }
+        for (path, left) in kind.paths(&case).iter().rev().zip([holders.len(), 0, 0]) {
+            assert_eq!(case.observer().children(path).len(), left, "nothing of those who gave up");
+        }
+        holders.into_iter().for_each(end);
+    }
+}
+
+#[test]
+fn in_every_kind_a_free_lock_is_had_at_once_and_one_that_gets_free_in_time() {
+    for kind in KINDS {
+        let case = Case::new("kinds-free");
+        kind.run(&case, &["-n"], "echo ran").wait(SOON).assert_code(0);
+        let mut holders = kind.fill(&case);
+        let waiter = kind.run(&case, &["-v", "-w", "30"], "exit 3");
+        super::wait_until_it_waits(&waiter);
+        // One that leaves is enough, but not for a writer.
+        let last = holders.split_off(usize::from(kind.options.contains(&"--slots")));
+        last.into_iter().for_each(end);
+        waiter.wait(SOON).assert_code(3);
+        holders.into_iter().for_each(end);
+    }
+}

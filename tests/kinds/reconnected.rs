@@ -1,0 +1,104 @@
+//! What happens in the queue while a waiter has no connection is not lost on it.
+
+use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
+use crate::support::{At, Case, Proxy, Running, SOON, op, shared};
+
+const TWO: &[&str] = &["--slots", "2"];
+
+/// One behind this proxy, at the given place in the queue.
+fn behind_proxy(case: &Case, proxy: &Proxy, options: &[&str], place: usize) -> Running {
+    let hosts = proxy.connect_string();
+    let one = queued(case, &[&["-z", &hosts], options].concat(), place);
+    wait_until_it_waits(&one);
+    one
+}
+
+fn two_holders(case: &Case) -> [Running; 2] {
+    let holders = [queued(case, TWO, 1), queued(case, TWO, 2)];
+    holders.iter().for_each(wait_until_it_runs);
+    holders
+}
+
+/// No connection is left, and a new one says nothing before the proxy lets it pass.
+fn cut_off(proxy: &Proxy) {
+    proxy.blackhole();
+    proxy.cut_all();
+}
+
+#[test]
+fn a_slot_that_gets_free_meanwhile_goes_to_the_first_in_line() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("slot-meanwhile");
+    let [one, other] = two_holders(&case);
+    let first = behind_proxy(&case, &proxy, TWO, 3);
+    cut_off(&proxy);
+    end(other);
+    proxy.pass();
+    wait_until_it_runs(&first);
+    [one, first].into_iter().for_each(end);
+}
+
+#[test]
+fn one_that_misses_how_the_one_ahead_gets_its_slot_still_gets_the_next() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("slots-meanwhile");
+    let [one, other] = two_holders(&case);
+    let first = queued(&case, TWO, 3);
+    wait_until_it_waits(&first);
+    let second = behind_proxy(&case, &proxy, TWO, 4);
+    cut_off(&proxy);
+    end(one);
+    wait_until_it_runs(&first);
+    end(other);
+    proxy.pass();
+    wait_until_it_runs(&second);
+    [first, second].into_iter().for_each(end);
+}
+
+/// The announcement of a slot is lost on the way, or the answer to it.
+#[test]
+fn one_that_could_not_say_at_once_that_it_has_a_slot_says_so_later() {
+    for at in [At::BeforeServer, At::BeforeReply] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("slot-said");
+        let [one, other] = two_holders(&case);
+        let first = behind_proxy(&case, &proxy, TWO, 3);
+        let second = queued(&case, TWO, 4);
+        wait_until_it_waits(&second);
+        proxy.once(op::SET_DATA, at);
+        end(one);
+        wait_until_it_runs(&first);
+        proxy.wait_fired(1, SOON);
+        end(other);
+        wait_until_it_runs(&second);
+        [first, second].into_iter().for_each(end);
+    }
+}
+
+#[test]
+fn readers_run_when_they_are_back_and_a_writer_only_if_no_reader_is_left() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("readers-meanwhile");
+    let first = queued(&case, &[], 1);
+    wait_until_it_runs(&first);
+    let readers = [behind_proxy(&case, &proxy, &["-s"], 2), behind_proxy(&case, &proxy, &["-s"], 3)];
+    let writer = behind_proxy(&case, &proxy, &[], 4);
+    cut_off(&proxy);
+    end(first);
+    proxy.pass();
+    readers.iter().for_each(wait_until_it_runs);
+    assert!(!runs(&writer));
+    let [earlier, later] = readers;
+    cut_off(&proxy);
+    // Both end without a connection and need one for their release.
+    later.signal(nix::sys::signal::Signal::SIGTERM);
+    proxy.pass();
+    later.wait(SOON).assert_signal(nix::sys::signal::Signal::SIGTERM);
+    assert!(!runs(&writer));
+    end(earlier);
+    wait_until_it_runs(&writer);
+    end(writer);
+    let last = contender(&case, &["-s"]);
+    wait_until_it_runs(&last);
+    end(last);
+}

@@ -1,0 +1,62 @@
+//! A path belongs to one family: the others don't see its nodes, so that nobody would be excluded.
+
+use super::{
+    CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, theirs, wait_until_it_runs,
+};
+use crate::support::Case;
+
+const ALL: [(&str, &[&str]); 6] = [
+    ("curator", CURATOR),
+    ("curator", CURATOR_SHARED),
+    ("curator-rw", RW_WRITE),
+    ("curator-rw", RW_READ),
+    ("kazoo", KAZOO),
+    ("kazoo", KAZOO_READ),
+];
+
+#[test]
+fn a_path_on_which_another_family_is_queued_is_refused() {
+    for (kind, family) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
+        let case = Case::new("other-family");
+        let holder = theirs(&case, kind);
+        holder.wait_held();
+        for (_, options) in ALL.iter().filter(|(ours, _)| *ours != family) {
+            for more in [&[][..], &["-n", "-E", "0"], &["-w", "30"]] {
+                let options = [more, options].concat();
+                let refused = case.lock(&options, ["echo", "must not run"]).run();
+                refused.assert_code(125).assert_stderr("is queued here and follows the naming of");
+                refused.assert_stderr(&format!("the naming of {family}, whose clients don't see ours"));
+                assert_eq!(refused.stdout, "");
+            }
+        }
+        assert_eq!(case.contenders().len(), 1, "only theirs is left");
+        holder.give();
+        case.lock(ALL[0].1, ["true"]).run().assert_code(0);
+    }
+}
+
+/// The outer lock keeps nobody out whom the inner one is to keep out.
+#[test]
+fn inside_a_lock_of_another_family_it_is_refused_too() {
+    let case = Case::new("inside-family");
+    let program = env!("CARGO_BIN_EXE_zklock");
+    let within = [program, "-z", case.hosts(), "--naming", "kazoo", case.path(), "echo", "must not run"];
+    let refused = case.lock(CURATOR, within).run();
+    refused.assert_code(125).assert_stderr("held around us in the naming of curator");
+    assert_eq!(refused.stdout, "");
+}
+
+/// What would happen if it were not refused, and why a path can't serve two families.
+#[test]
+fn curator_does_not_see_kazoo_s_names() {
+    let case = Case::new("unseen");
+    let holder = ours(&case, KAZOO);
+    wait_until_it_runs(&holder);
+    let blind = theirs(&case, "mutex");
+    blind.wait_held();
+    assert!(holder.is_running(), "both hold: the other side can't be made to refuse");
+    let refused = case.lock(KAZOO, ["true"]).run();
+    refused.assert_code(125).assert_stderr("the naming of curator");
+    blind.give();
+    end(holder);
+}

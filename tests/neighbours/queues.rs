@@ -1,0 +1,41 @@
+//! Ours and theirs in one queue: they get the lock in the order in which they came.
+
+use super::{CURATOR, KAZOO, RW_WRITE, end, ours, runs, theirs, wait_until_it_runs};
+use crate::support::Case;
+
+#[track_caller]
+fn alternate(kind: &str, options: &[&str]) {
+    let case = Case::new("alternating");
+    let mut queue = Vec::new();
+    for turn in 0..3 {
+        let ours = ours(&case, options);
+        case.wait_for_contenders(2 * turn + 1);
+        let theirs = theirs(&case, kind);
+        case.wait_for_contenders(2 * turn + 2);
+        queue.push((ours, theirs));
+    }
+    for turn in 0..3 {
+        let (ours, theirs) = queue.remove(0);
+        wait_until_it_runs(&ours);
+        assert!(!theirs.is_held(), "{kind}, turn {turn}");
+        end(ours);
+        theirs.wait_held();
+        assert!(queue.first().is_none_or(|(next, _)| !runs(next)), "{kind}, turn {turn}");
+        theirs.give();
+    }
+}
+
+#[test]
+fn ours_and_curator_s_mutexes_take_turns() {
+    alternate("mutex", CURATOR);
+}
+
+#[test]
+fn ours_and_curator_s_writers_take_turns() {
+    alternate("write", RW_WRITE);
+}
+
+#[test]
+fn ours_and_kazoo_s_locks_take_turns() {
+    alternate("kazoo lock", KAZOO);
+}

@@ -1,0 +1,89 @@
+//! Other paths inside, and some that are held already.
+
+use super::{HOLD, end, inner, outer, shell, start, value, words};
+use crate::support::{Case, SOON};
+
+fn beside(case: &Case) -> String {
+    format!("{}-b", case.path())
+}
+
+#[test]
+fn another_path_inside_is_queued_for_and_is_the_one_that_the_command_sees() {
+    let case = Case::new("inside");
+    let b = beside(&case);
+    let parts = [words(case.hosts(), &[], &[&b]), shell("env; echo inside; exec sleep 60")];
+    let running = start(outer(&case, &[], &parts));
+    let printed = running.stdout().text();
+    assert_eq!((case.contenders().len(), case.observer().children(&b).len()), (1, 1));
+    let node = format!("{b}/{}", case.observer().children(&b)[0]);
+    assert_eq!(value(&printed, "ZKLOCK_PATH"), b);
+    assert_eq!(value(&printed, "ZKLOCK_NODE"), node);
+    let token = case.observer().stat(&node).unwrap().czxid;
+    assert_eq!(value(&printed, "ZKLOCK_FENCING_TOKEN"), token.to_string());
+    let locks: serde_json::Value = serde_json::from_str(value(&printed, "ZKLOCK_LOCKS")).unwrap();
+    assert_eq!(locks.as_array().unwrap().len(), 1, "its own: {locks}");
+    end(running);
+    assert_eq!(case.observer().children(&b).len(), 0);
+}
+
+#[test]
+fn another_path_inside_is_waited_for_and_is_busy_as_anywhere() {
+    let case = Case::new("inside-busy");
+    let b = beside(&case);
+    let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
+    holder.wait_for_stdout("inside", SOON);
+    let parts = |options: &[&str]| [words(case.hosts(), options, &[&b]), shell("echo ran")];
+    outer(&case, &[], &parts(&["-n"])).run().assert_code(124);
+    let waiter = outer(&case, &[], &parts(&["-v"])).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    end(holder);
+    waiter.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn two_paths_deep_the_outermost_is_still_known_to_be_held() {
+    let case = Case::new("two-deep");
+    let b = beside(&case);
+    let parts = [words(case.hosts(), &[], &[&b]), inner(&case, &["-n"]), shell("env; exit 5")];
+    let output = outer(&case, &[], &parts).run();
+    output.assert_code(5);
+    assert_eq!(value(&output.stdout, "ZKLOCK_PATH"), case.path());
+}
+
+#[test]
+fn of_several_only_those_that_nobody_holds_are_queued_for() {
+    let case = Case::new("partly");
+    let b = beside(&case);
+    // On the command line the held one is the second.
+    let parts = [words(case.hosts(), &[], &[&b, case.path()]), shell("env; echo inside; exec sleep 60")];
+    let running = start(outer(&case, &[], &parts));
+    assert_eq!((case.contenders().len(), case.observer().children(&b).len()), (1, 1));
+    let printed = running.stdout().text();
+    assert_eq!(value(&printed, "ZKLOCK_PATH"), b);
+    let locks: serde_json::Value = serde_json::from_str(value(&printed, "ZKLOCK_LOCKS")).unwrap();
+    let paths: Vec<_> = locks.as_array().unwrap().iter().map(|lock| lock["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, [&b, case.path()], "both, as they were given");
+    end(running);
+}
+
+#[test]
+fn of_several_that_are_all_held_none_is_queued_for() {
+    let case = Case::new("all-held");
+    let b = beside(&case);
+    let both = |paths: [&str; 2]| words(case.hosts(), &["-n"], &paths);
+    let parts = [both([case.path(), &b]), both([&b, case.path()]), shell("echo ran; exit 4")];
+    let output = outer(&case, &[], &parts).run();
+    output.assert_code(4);
+    assert_eq!(output.stdout, "ran\n");
+}
+
+/// The one that is held is too weak, whatever the others are.
+#[test]
+fn of_several_one_that_would_wait_for_itself_is_refused_before_any_is_taken() {
+    let case = Case::new("partly-weak");
+    let b = beside(&case);
+    let parts = [words(case.hosts(), &[], &[case.path(), &b]), shell("echo must not run")];
+    let output = outer(&case, &["-s"], &parts).run();
+    output.assert_code(125).assert_stderr("held around us as shared");
+    assert!(!case.observer().exists(&b));
+}

@@ -1,0 +1,122 @@
+//! A lock that is held around us isn't queued for again.
+
+use super::{HOLD, end, inner, outer, shell, start, through_a_shell, value};
+use crate::support::{Case, SOON, processes_of};
+use nix::sys::signal::Signal;
+
+#[test]
+fn the_same_path_again_runs_at_once_at_any_depth_and_through_shells() {
+    let case = Case::new("depth");
+    let parts = [
+        inner(&case, &[]),
+        through_a_shell(),
+        inner(&case, &["-n"]),
+        inner(&case, &["-w", "5"]),
+        through_a_shell(),
+        inner(&case, &[]),
+        shell("env; exit 7"),
+    ];
+    let output = outer(&case, &[], &parts).run();
+    output.assert_code(7);
+    assert_eq!(value(&output.stdout, "ZKLOCK_PATH"), case.path());
+}
+
+#[test]
+fn one_node_and_one_zklock_stand_for_all_of_them() {
+    let case = Case::new("one-node");
+    let running = start(outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), shell(HOLD)]));
+    assert_eq!(case.contenders().len(), 1);
+    let processes = processes_of(case.marker());
+    let ours = processes.iter().filter(|(_, line)| line.contains("zklock")).count();
+    assert_eq!(ours, 1, "the outer one: {processes:#?}");
+    end(running);
+}
+
+#[test]
+fn the_innermost_sees_the_lock_that_protects_it() {
+    let case = Case::new("seen");
+    let running = start(outer(&case, &[], &[inner(&case, &[]), shell("env; echo inside; exec sleep 60")]));
+    let printed = running.stdout().text();
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let token = case.observer().stat(&node).unwrap().czxid.to_string();
+    assert_eq!(value(&printed, "ZKLOCK_NODE"), node);
+    assert_eq!(value(&printed, "ZKLOCK_FENCING_TOKEN"), token);
+    let locks: serde_json::Value = serde_json::from_str(value(&printed, "ZKLOCK_LOCKS")).unwrap();
+    assert_eq!(locks.as_array().unwrap().len(), 1);
+    assert_eq!(locks[0]["node"], node.as_str());
+    end(running);
+}
+
+#[test]
+fn a_reader_inside_a_writer_and_a_slot_inside_the_same_slots_run_at_once() {
+    for (around, within) in [
+        (&[][..], &["-s"][..]),
+        (&[], &["--slots", "1"]),
+        (&["-s"], &["-s"]),
+        (&["--slots", "2"], &["--slots", "2"]),
+        (&["--slots", "1"], &[]),
+        (&["--naming", "kazoo"], &["--naming", "kazoo", "-s"]),
+    ] {
+        let case = Case::new("weaker");
+        let output = outer(&case, around, &[inner(&case, within), shell("echo ran; exit 3")]).run();
+        output.assert_code(3);
+        assert_eq!(output.stdout, "ran\n");
+    }
+}
+
+/// It would wait for the reader that waits for it.
+#[test]
+fn what_would_wait_for_itself_for_ever_is_refused() {
+    for (around, within, words) in [
+        (&["-s"][..], &[][..], "held around us as shared, and asked for here as exclusive"),
+        (&["-s"], &["-n", "-E", "0"], "as shared"),
+        (&["-s"], &["-w", "30"], "as shared"),
+        (&["-s"], &["--slots", "2"], "as shared, and asked for here as 2 slots"),
+        (&["--slots", "2"], &[], "as 2 slots, and asked for here as exclusive"),
+        (&["--slots", "2"], &["-s"], "as 2 slots, and asked for here as shared"),
+        (&["--slots", "2"], &["--slots", "3"], "as 2 slots, and asked for here as 3 slots"),
+        (&[], &["--slots", "2"], "as exclusive"),
+    ] {
+        let case = Case::new("stronger");
+        let output = outer(&case, around, &[inner(&case, within), shell("echo must not run")]).run();
+        output.assert_code(125).assert_stderr(words).assert_stderr(case.path());
+        assert_eq!(output.stdout, "");
+    }
+}
+
+/// It shares the outer one's place, and does not queue behind the writer that waits for that.
+#[test]
+fn a_reader_inside_a_reader_runs_though_a_writer_waits_between_them() {
+    let case = Case::new("writer-between");
+    let go = case.dir().join("go");
+    let wait = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; exec \"$@\"", go.display());
+    let wait = ["sh", "-c", &wait, "sh"].map(str::to_owned).to_vec();
+    let reader = start(outer(&case, &["-s"], &[wait, inner(&case, &["-s"]), shell("echo ran")]));
+    let writer = case.lock(&["-v"], ["true"]).spawn();
+    writer.wait_for_line("waiting for", SOON);
+    std::fs::write(go, "").unwrap();
+    reader.wait_for_stdout("ran", SOON);
+    reader.wait(SOON).assert_code(0);
+    writer.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn signals_reach_the_innermost_once_and_its_end_is_the_end_of_all() {
+    let case = Case::new("nested-signals");
+    let printer = crate::support::signal_printer(&["TERM=3"]);
+    let running = outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), printer]).spawn();
+    running.wait_for_stdout("ready", SOON);
+    running.signal(Signal::SIGUSR1);
+    running.wait_for_stdout("got USR1", SOON);
+    running.signal(Signal::SIGTERM);
+    let output = running.wait(SOON);
+    output.assert_code(3);
+    assert_eq!(output.stdout.matches("got TERM").count(), 1);
+}
+
+#[test]
+fn a_command_that_cannot_be_started_inside_is_told_as_outside() {
+    let case = Case::new("nested-missing");
+    let missing = vec!["no-such-command-here".to_owned()];
+    outer(&case, &[], &[inner(&case, &[]), missing]).run().assert_code(127).assert_stderr("no-such-command");
+}

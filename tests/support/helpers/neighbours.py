@@ -1,0 +1,44 @@
+"""Takes kazoo's own locks when it is told to, for tests of zklock beside them.
+
+usage: python neighbours.py HOSTS, then lines on stdin:
+  take ID lock|read|write PATH     prints "held ID" when it has it
+  give ID                          prints "released ID"
+Ends with stdin.
+"""
+
+import os
+import sys
+import threading
+
+from kazoo.client import KazooClient
+
+
+def say(*words):
+    # One write a line: several threads speak.
+    sys.stdout.write(" ".join(words) + "\n")
+    sys.stdout.flush()
+
+
+def hold(client, id, kind, path, given):
+    try:
+        lock = {"lock": client.Lock, "read": client.ReadLock, "write": client.WriteLock}[kind](path)
+        lock.acquire()
+        say("held", id)
+        given.wait()
+        lock.release()
+        say("released", id)
+    except Exception as failure:
+        say("failed", id, repr(failure))
+
+
+client = KazooClient(hosts=sys.argv[1], timeout=20)
+client.start(timeout=20)
+taken = {}
+for line in sys.stdin:
+    verb, id, *rest = line.split()
+    if verb == "take":
+        given = taken[id] = threading.Event()
+        threading.Thread(target=hold, args=(client, id, *rest, given), daemon=True).start()
+    else:
+        taken.pop(id).set()
+os._exit(0)

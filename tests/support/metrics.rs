@@ -1,0 +1,40 @@
+//! What the server itself counts.
+
+use super::server::Server;
+
+impl Server {
+    /// How many watches deletions of nodes have fired, since the server started.
+    pub(crate) fn watches_fired_by_deletions(&self) -> usize {
+        self.metric("zk_sum_node_deleted_watch_count")
+    }
+
+    /// How many watches changes of data have fired.
+    pub(crate) fn watches_fired_by_writes(&self) -> usize {
+        self.metric("zk_sum_node_changed_watch_count")
+    }
+
+    /// How many watches are set on `path`, by as many sessions.
+    pub(crate) fn watchers_of(&self, path: &str) -> usize {
+        let answer = self.four_letter("wchp");
+        let below = answer.lines().skip_while(|line| *line != path).skip(1);
+        below.take_while(|line| line.starts_with('\t')).count()
+    }
+
+    /// How many sessions there are.
+    pub(crate) fn sessions(&self) -> usize {
+        let dump = self.four_letter("dump");
+        let sets = dump.lines().take_while(|line| !line.starts_with("ephemeral nodes"));
+        sets.filter(|line| line.trim_start().starts_with("0x")).count()
+    }
+
+    /// How many watches are set.
+    pub(crate) fn watches(&self) -> usize {
+        self.metric("zk_watch_count")
+    }
+
+    fn metric(&self, name: &str) -> usize {
+        let answer = self.four_letter("mntr");
+        let value = super::four_letter::field(&answer, &format!("{name}\t")).unwrap_or("none");
+        value.parse().unwrap_or_else(|_| panic!("{name} is {value}, in:\n{answer}"))
+    }
+}

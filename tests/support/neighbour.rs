@@ -1,0 +1,117 @@
+//! Other projects' own locks, taken by their own libraries.
+
+use super::jvm::java;
+use super::lines::Lines;
+use super::server::shared;
+use super::spawn::spawn;
+use super::wait::SOON;
+use super::zklock::new_marker;
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Where Debian keeps Curator and what it needs.
+const CURATOR: &str = "/usr/share/java/curator-recipes.jar:/usr/share/java/curator-framework.jar:\
+                       /usr/share/java/curator-client.jar:/usr/share/java/guava.jar:\
+                       /usr/share/java/slf4j-api.jar:/usr/share/java/zookeeper.jar:\
+                       /usr/share/java/slf4j-simple.jar";
+
+const HELPERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers");
+
+/// A process that takes locks of one library on the server that all tests share. It ends with the test
+/// process, since it reads from it.
+pub(crate) struct Neighbour {
+    // Neither killed nor waited for: it is for all tests, and the end of its stdin ends it.
+    _child: Child,
+    stdin: Mutex<ChildStdin>,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+/// A lock that a neighbour was told to take.
+pub(crate) struct Theirs {
+    neighbour: &'static Neighbour,
+    id: String,
+}
+
+/// Curator: `mutex`, `read`, `write`, and `stepping`, which is a write lock that can become a read lock.
+pub(crate) fn curator() -> &'static Neighbour {
+    static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
+    CURATOR_PROCESS.get_or_init(|| {
+        let mut java = Command::new(java());
+        let options = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
+        java.args(options).args(["-cp", CURATOR]).arg(format!("{HELPERS}/Neighbours.java"));
+        Neighbour::start(java)
+    })
+}
+
+/// kazoo: `lock`, `read` and `write`.
+pub(crate) fn kazoo() -> &'static Neighbour {
+    static KAZOO_PROCESS: OnceLock<Neighbour> = OnceLock::new();
+    KAZOO_PROCESS.get_or_init(|| {
+        let mut python = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python"));
+        python.arg(format!("{HELPERS}/neighbours.py"));
+        Neighbour::start(python)
+    })
+}
+
+impl Neighbour {
+    fn start(mut command: Command) -> Self {
+        command
+            .arg(shared().connect_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = spawn(&mut command);
+        Self {
+            stdin: Mutex::new(child.stdin.take().expect("a pipe")),
+            stdout: Lines::read("stdout", child.stdout.take().expect("a pipe")),
+            stderr: Lines::read("stderr", child.stderr.take().expect("a pipe")),
+            _child: child,
+        }
+    }
+
+    /// Begins to take a lock of this kind, and does not wait for it.
+    pub(crate) fn take(&'static self, kind: &str, path: &str) -> Theirs {
+        let theirs = Theirs { neighbour: self, id: new_marker() };
+        self.say(&format!("take {} {kind} {path}", theirs.id));
+        theirs
+    }
+
+    fn say(&self, line: &str) {
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(stdin, "{line}").unwrap_or_else(|error| {
+            panic!(
+                "the neighbour is gone ({error}); scripts/test installs what it needs:\n{}",
+                self.stderr.text()
+            )
+        });
+    }
+}
+
+impl Theirs {
+    /// Waits until the neighbour holds it.
+    #[track_caller]
+    pub(crate) fn wait_held(&self) {
+        self.neighbour.stdout.wait_for(&format!("held {}", self.id), SOON);
+    }
+
+    /// Whether the neighbour said that it holds it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.neighbour.stdout.count(&format!("held {}", self.id)) > 0
+    }
+
+    /// Has a `stepping` one become a read lock; returns when it has.
+    #[track_caller]
+    pub(crate) fn step_down(&self) {
+        self.neighbour.say(&format!("step {}", self.id));
+        self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), SOON);
+    }
+
+    /// Has it released; returns when it is.
+    #[track_caller]
+    pub(crate) fn give(self) {
+        self.neighbour.say(&format!("give {}", self.id));
+        self.neighbour.stdout.wait_for(&format!("released {}", self.id), SOON);
+    }
+}
