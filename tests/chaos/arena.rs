@@ -16,6 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+/// Contenders that run at the same time have hosts of their own, each with its own links to the servers: what
+/// happens to the holder's need not happen to the next one's.
+pub(crate) const HOSTS: usize = 7;
+
 const LOOK: Duration = Duration::from_millis(8);
 
 pub(crate) struct Arena {

@@ -7,7 +7,7 @@
 //! | [`job`], [`watch`], [`checker`] | the critical sections: written, read, judged |
 //! | [`wish`], [`contender`], [`arena`], [`story`] | calls of zklock: drawn, made, ended, judged |
 //! | [`fault`], [`storm`], [`strike`], [`fault_log`] | faults: drawn, lasting, done, remembered |
-//! | [`network`] | the servers, and all that lies between them and their clients |
+//! | [`support::network`] | the servers, and all that lies between them and their clients |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,6 @@ mod contender;
 mod fault;
 mod fault_log;
 mod job;
-mod network;
 mod options;
 mod processes;
 mod rng;

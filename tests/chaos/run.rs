@@ -1,16 +1,17 @@
 //! A run: servers, contenders and faults for a while, then calm, and what must be true in it.
 
 use crate::arena::Arena;
+use crate::arena::HOSTS;
 use crate::calm::calm_down;
 use crate::checker::Numbers;
 use crate::clock;
 use crate::contender::Place;
 use crate::fault::Plan;
-use crate::network::{Ensemble, HOSTS, Network};
 use crate::options::{Aim, Options};
 use crate::processes;
 use crate::rng::Rng;
 use crate::storm::Storm;
+use crate::support::network::{Ensemble, Network};
 use crate::support::{Observer, new_marker};
 use crate::watch::Watch;
 use crate::wish::{LOCK, OTHER_LOCK};
@@ -54,8 +55,8 @@ pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> Ensemble {
 
 pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Path) -> Outcome {
     // On a busy machine another process can win a port between our choice and the server's start.
-    let attempt = || catch_unwind(|| Network::start(ensemble)).ok();
-    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(ensemble));
+    let attempt = || catch_unwind(|| Network::start(ensemble, HOSTS)).ok();
+    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(ensemble, HOSTS));
     let observer = Observer::new(&network.direct());
     for lock in [LOCK, OTHER_LOCK] {
         observer.mkdirs(lock);

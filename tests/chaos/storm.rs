@@ -1,9 +1,10 @@
 //! The faults that last at this moment: begun without getting in each other's way, and healed in time.
 
 use crate::arena::Arena;
+use crate::arena::HOSTS;
 use crate::contender::Contender;
 use crate::fault::{Draw, Fault};
-use crate::network::{HOSTS, Network};
+use crate::support::network::Network;
 use crate::support::{Observer, Proxy};
 use crate::wish::LOCK;
 use std::sync::Arc;

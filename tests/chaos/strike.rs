@@ -3,9 +3,9 @@
 use crate::clock;
 use crate::contender::{Contender, Hit};
 use crate::fault::{Draw, Fault};
-use crate::network::SERVERS;
 use crate::storm::{Storm, Strike, Undo};
 use crate::support::Proxy;
+use crate::support::network::SERVERS;
 use crate::wish::LOCK;
 use std::sync::Arc;
 use std::thread;

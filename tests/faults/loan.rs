@@ -1,7 +1,7 @@
 //! Ensembles that go from test to test: three servers take seconds to start.
 
 use super::holder::{STEADY, confirmations};
-use crate::support::network::{Ensemble, Network, ZONES};
+use crate::support::network::{Ensemble, Network};
 use crate::support::{SOON, wait_for, wait_until};
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,9 @@ pub(super) struct Loan {
     confirmed_before: usize,
 }
 
+/// The holder's, and the next one's.
+const ZONES: usize = 2;
+
 impl Loan {
     /// One whose servers bear each other's silence for so many ticks.
     pub(super) fn take(sync_limit: u32) -> Self {
@@ -28,7 +31,8 @@ impl Loan {
             let index = idle.iter().position(|(limit, _)| *limit == sync_limit);
             index.map(|index| idle.swap_remove(index).1)
         };
-        let network = idle.unwrap_or_else(|| Network::start(Ensemble { tick_ms: TICK_MS, sync_limit }));
+        let network =
+            idle.unwrap_or_else(|| Network::start(Ensemble { tick_ms: TICK_MS, sync_limit }, ZONES));
         let confirmed_before = confirmations(network.zone(0));
         let loan = Self { sync_limit, network: Some(network), confirmed_before };
         loan.wait_for_all();

@@ -1,6 +1,6 @@
 //! Three servers, and a network that can break between any two of them, and between them and their clients.
 //!
-//! Contenders live in one of two zones, each with links of its own to the servers: what happens to the
+//! Contenders live in zones, each with links of its own to the servers: what happens to the
 //! holder's zone need not happen to the next one's. Each server reaches the others through a proxy too, for
 //! what followers and leader say to each other; elections go directly.
 
@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) const SERVERS: usize = 3;
-pub(crate) const ZONES: usize = 2;
 
 /// Long enough for what waits in a hole to come through, too short for what is said in answer.
 const PULSE: Duration = Duration::from_millis(40);
@@ -31,7 +30,8 @@ pub(crate) struct Ensemble {
 }
 
 impl Network {
-    pub(crate) fn start(ensemble: Ensemble) -> Self {
+    /// Starts the servers, and links to them from that many zones.
+    pub(crate) fn start(ensemble: Ensemble, zones: usize) -> Self {
         let ports: Vec<_> = (0..SERVERS).map(|_| (free_port(), free_port())).collect();
         let link = |from, to: usize| (from != to).then(|| Proxy::between_servers(ports[to].0));
         let peers: Vec<Vec<_>> =
@@ -51,7 +51,7 @@ impl Network {
         };
         let servers: Vec<_> = (0..SERVERS).map(launch).collect();
         servers.iter().for_each(Server::wait_ready);
-        let clients = (0..ZONES).map(|_| servers.iter().map(Proxy::to).collect()).collect();
+        let clients = (0..zones).map(|_| servers.iter().map(Proxy::to).collect()).collect();
         Self { servers, clients, peers }
     }
 
@@ -74,6 +74,16 @@ impl Network {
 
     pub(crate) fn zone(&self, zone: usize) -> &[Proxy] {
         &self.clients[zone]
+    }
+
+    /// Every link of these zones to a server.
+    pub(crate) fn links(&self, zones: &[usize]) -> impl Iterator<Item = &Proxy> {
+        zones.iter().flat_map(|&zone| &self.clients[zone])
+    }
+
+    /// Every link of these zones to this server.
+    pub(crate) fn links_to(&self, server: usize, zones: &[usize]) -> impl Iterator<Item = &Proxy> {
+        zones.iter().map(move |&zone| &self.clients[zone][server])
     }
 
     pub(crate) fn pass_zone(&self, zone: usize) {
