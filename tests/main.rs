@@ -32,6 +32,7 @@ mod permissions;
 mod pid1;
 mod recipe;
 mod release;
+mod revoked;
 mod runners;
 mod several_locks;
 mod signals;
