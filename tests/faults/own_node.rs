@@ -1,9 +1,9 @@
 //! Somebody takes the node itself away, while nobody looks.
 
 use super::holder::{section, steady, wait_for_job};
-use crate::support::{Case, Proxy, Running, SOON, Zklock, shared};
+use crate::support::{At, Case, Proxy, Running, SOON, Zklock, op, shared};
 use nix::sys::signal::Signal;
-use zookeeper::CreateMode;
+use zookeeper::{Acl, CreateMode, Permission};
 
 /// zklock's network, and a case on it.
 fn behind_a_proxy(name: &str) -> (Proxy, Case) {
@@ -92,4 +92,34 @@ fn a_request_to_give_up_that_was_made_while_nobody_was_connected_is_met() {
     let node = only_node(&case);
     while_disconnected(&proxy, &holder, || case.observer().set_data(&node, "__REVOKE__"));
     holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
+}
+
+#[test]
+fn a_watch_on_the_node_that_was_lost_is_set_again() {
+    for at in [At::BeforeServer, At::BeforeReply] {
+        let (proxy, case) = behind_a_proxy("watch-lost");
+        proxy.once(op::GET_DATA, at);
+        let holder = case.lock(&["-v"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+        holder.wait_for_stdout("holding", SOON);
+        proxy.wait_fired(1, SOON);
+        holder.wait_for_line("connected again", SOON);
+        // No confirmation sees that.
+        case.observer().set_data(&only_node(&case), "__REVOKE__");
+        holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
+    }
+}
+
+#[test]
+fn confirmations_that_are_refused_are_not_repeated_without_a_pause() {
+    let (proxy, case) = behind_a_proxy("refused");
+    let history = case.history();
+    let holder = steady(&case, &history, &["-v", "--session-timeout", "3"], "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    let node = only_node(&case);
+    // A check needs READ.
+    let nobody_reads = vec![Acl::new(Permission::WRITE, "world", "anyone")];
+    case.observer().call("set_acl", move |client| client.set_acl(&node, nobody_reads.clone(), None)).unwrap();
+    holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    assert!(!section(&history, "holder").ended);
+    assert!(proxy.count(op::MULTI) < 20, "{} in less than three seconds", proxy.count(op::MULTI));
 }

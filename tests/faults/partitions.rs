@@ -9,7 +9,7 @@ use super::loan::Loan;
 use crate::support::{Case, History, Running, SOON, Server, Zklock, op, try_for, wait_until};
 use std::time::Duration;
 
-const SYNC_LIMIT: u32 = 36;
+const SYNC_LIMIT: u32 = 60;
 const SESSION: &str = "6";
 
 /// A holder whose zone has only one server, and somebody behind it on another.
@@ -62,6 +62,12 @@ impl Stage {
     fn hands_over_in_time(self) {
         let Self { holder, next, history, case, network, .. } = self;
         wait_for_job(&next, &history, "next");
+        // Whoever still lives gives a sign of it every 20 ms.
+        wait_until("more of the next one", SOON, || {
+            let next = section(&history, "next");
+            next.last - next.begin > 300_000_000
+        });
+        assert_eq!(history.exclusive_order(), ["holder", "next"]);
         holder.wait_for_line("was stopped", SOON);
         network.heal();
         holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
