@@ -51,7 +51,7 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
         limits,
         connected: false,
         waiting_for: None,
-        held_since: None,
+        awaits_lease: false,
         node_gone: false,
     };
     loop {
@@ -85,7 +85,8 @@ struct Acquisition<'a> {
     connected: bool,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
-    held_since: Option<BootTime>,
+    /// First in line, and no fresh lease yet. That has been said.
+    awaits_lease: bool,
     /// Our node is gone; whether with our session or by somebody's hand is asked.
     node_gone: bool,
 }
@@ -99,10 +100,10 @@ impl Acquisition<'_> {
         }
         let kill_after = self.limits.kill_after;
         let fresh = claim.lease().is_some_and(|lease| lease.stop_at(kill_after) > now);
-        if !fresh && self.held_since.is_none() {
+        if !fresh && !self.awaits_lease {
             log::debug!("first in line, waiting for a fresh lease");
+            self.awaits_lease = true;
         }
-        self.held_since.get_or_insert(now);
         fresh
     }
 
@@ -220,7 +221,7 @@ impl Acquisition<'_> {
             );
         }
         self.connected = false;
-        self.held_since = None;
+        self.awaits_lease = false;
         self.node_gone = false;
         claim.reopen(self.try_until())?;
         Ok(())

@@ -5,13 +5,10 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::Signal;
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
+use crate::alarm::Alarm;
 use crate::clock::BootTime;
 use crate::zk::{Reply, SessionChange, SessionKey};
 
@@ -33,8 +30,7 @@ pub enum Event {
 pub struct Events {
     queue: Receiver<Event>,
     bell: Arc<EventFd>,
-    // On CLOCK_BOOTTIME, so that a deadline which passed while the machine slept is noticed on waking.
-    alarm: TimerFd,
+    alarm: Alarm,
 }
 
 /// A sending end of the channel.
@@ -48,7 +44,7 @@ pub struct Emitter {
 pub fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-    let alarm = TimerFd::new(ClockId::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
+    let alarm = Alarm::new()?;
     Ok((Emitter { queue: sender, bell: Arc::clone(&bell) }, Events { queue, bell, alarm }))
 }
 
@@ -83,24 +79,7 @@ impl Events {
 
     /// Waits until the bell rings or `until` passes; either is then looked at anew.
     fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
-        match until {
-            // Zero would disarm the timer.
-            Some(until) => self.alarm.set(
-                Expiration::OneShot(TimeSpec::from_duration(std::time::Duration::from_nanos(
-                    until.as_nanos().max(1),
-                ))),
-                TimerSetTimeFlags::TFD_TIMER_ABSTIME,
-            )?,
-            None => self.alarm.unset()?,
-        }
-        let mut ready = [
-            PollFd::new(self.bell.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.alarm.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut ready, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        self.alarm.wait([self.bell.as_fd()], until)?;
         // Empty is fine: another bell was taken with an earlier event.
         let _ = self.bell.read();
         Ok(())

@@ -14,9 +14,10 @@
 //! | [`guard`] | a second process that stops the command when zklock can't |
 //! | [`job`] | the command: started, signalled, stopped, reaped |
 //! | [`zk`] | the ensemble; the only place that is async |
-//! | [`event`], [`clock`], [`sys`] | one channel, one clock, one fence around `unsafe` |
+//! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
 
 pub mod acquire;
+pub mod alarm;
 pub mod claim;
 pub mod cli;
 pub mod clock;

@@ -5,16 +5,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::socket::{MsgFlags, recv, send};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::unistd::Pid;
 
 use super::clean::clean;
 use super::duty::{Duty, Task};
 use super::gate::{GO, STAY};
+use crate::alarm::Alarm;
 use crate::clock::BootTime;
 use crate::job::descendants;
 
@@ -26,7 +24,7 @@ const LONGEST_ORDER: usize = 256 * 1024;
 pub fn stand_guard() -> io::Result<()> {
     let control = io::stdin().as_fd().try_clone_to_owned()?;
     let gate = io::stdout().as_fd().try_clone_to_owned()?;
-    let alarm = TimerFd::new(ClockId::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
+    let alarm = Alarm::new()?;
     let mut duty = Duty::default();
     loop {
         match duty.task(BootTime::now()) {
@@ -46,23 +44,10 @@ fn listen(
     duty: &mut Duty,
     control: &OwnedFd,
     gate: &OwnedFd,
-    alarm: &TimerFd,
+    alarm: &Alarm,
     until: Option<BootTime>,
 ) -> io::Result<()> {
-    match until {
-        Some(until) => {
-            let moment = TimeSpec::from_duration(Duration::from_nanos(until.as_nanos().max(1)));
-            alarm.set(Expiration::OneShot(moment), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-        }
-        None => alarm.unset()?,
-    }
-    let interest = PollFlags::POLLIN;
-    let mut ready =
-        [control.as_fd(), gate.as_fd(), alarm.as_fd()].map(|descriptor| PollFd::new(descriptor, interest));
-    match poll(&mut ready, PollTimeout::NONE) {
-        Ok(_) | Err(Errno::EINTR) => {}
-        Err(error) => return Err(error.into()),
-    }
+    alarm.wait([control.as_fd(), gate.as_fd()], until)?;
     // zklock's words first: a child is let through only by what zklock said last, and only if it lives.
     obey_all(duty, control)?;
     answer_child(duty, gate)
