@@ -10,13 +10,14 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::job;
 use crate::lock::contender::{News, Trouble};
+use crate::lock::once::{Once, Verdict};
 use crate::lock::path::LockPath;
 use crate::lock::record::{Record, printable};
 use crate::lock::set::Set;
 use crate::release::ends_us;
 use crate::sys;
-use crate::ui;
-use crate::zk::{Diagnosis, Failure, Hosts};
+use crate::ui::{self, Seen, WaitingLine};
+use crate::zk::{Diagnosis, Failure, Hosts, Reply};
 
 /// How long to try, and what to be content with.
 #[derive(Debug, Clone, Copy)]
@@ -40,15 +41,25 @@ pub enum Outcome {
     Held,
     /// Somebody else holds it. That has been said.
     Busy,
+    /// It is ours, but the command succeeded not long ago. That has been said.
+    Recent,
     /// Somebody wants us to end.
     Interrupted(Signal),
 }
 
 /// Waits for the locks. Whatever the outcome, the claim has still to be released.
-pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits) -> Result<Outcome> {
+pub fn acquire(
+    claim: &mut Claim,
+    events: &Events,
+    hosts: &Hosts,
+    limits: Limits,
+    once: Option<Once>,
+) -> Result<Outcome> {
     let mut acquisition = Acquisition {
         hosts,
         limits,
+        once,
+        line: WaitingLine::new(limits.began, limits.deadline),
         connected: false,
         waiting_for: None,
         awaits_lease: false,
@@ -64,14 +75,17 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
         let now = BootTime::now();
         claim.revive_lease(now);
         claim.confirm_if_due(now);
-        if acquisition.is_ours(claim, now) {
-            return Ok(Outcome::Held);
+        if acquisition.is_ours(claim, now)
+            && let Some(outcome) = acquisition.is_due(claim)
+        {
+            return Ok(outcome);
         }
         let give_up_at = acquisition.give_up_at();
         if give_up_at.is_some_and(|at| at <= now) {
             return acquisition.out_of_time(claim);
         }
-        let wake = [give_up_at, claim.next_due()].into_iter().flatten().min();
+        let redraw = acquisition.line.draw();
+        let wake = [give_up_at, claim.next_due(), redraw].into_iter().flatten().min();
         let Some(event) = events.next(wake)? else { continue };
         if let Some(outcome) = acquisition.take(claim, event)? {
             return Ok(outcome);
@@ -82,6 +96,10 @@ pub fn acquire(claim: &mut Claim, events: &Events, hosts: &Hosts, limits: Limits
 struct Acquisition<'a> {
     hosts: &'a Hosts,
     limits: Limits,
+    /// With `--once-per`: whether the command is to run at all.
+    once: Option<Once>,
+    /// What a terminal shows meanwhile.
+    line: WaitingLine,
     connected: bool,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
@@ -105,6 +123,31 @@ impl Acquisition<'_> {
             self.awaits_lease = true;
         }
         fresh
+    }
+
+    /// The lock is ours; whether the command is to run. `None`: that is being asked.
+    fn is_due(&mut self, claim: &Claim) -> Option<Outcome> {
+        let (Some(once), Some(set)) = (&mut self.once, claim.set()) else { return Some(Outcome::Held) };
+        if !once.has_begun() {
+            let (node, data) = set.first()?;
+            once.begin(node, data).into_iter().for_each(|request| claim.ask_aside(request));
+        }
+        match once.verdict()? {
+            Verdict::Due => Some(Outcome::Held),
+            Verdict::Recent { ago, by } => {
+                let by = by.map(|last| format!(" on {}", printable(&last.by.host))).unwrap_or_default();
+                let (ago, period) = (ui::time(ago), ui::time(once.period()));
+                if let Some(path) = set.path(0) {
+                    ui::warn(
+                        path,
+                        format_args!(
+                            "skipped: the command succeeded {ago} ago{by}, and once per {period} is enough"
+                        ),
+                    );
+                }
+                Some(Outcome::Recent)
+            }
+        }
     }
 
     /// Connecting is the client's affair up to its own deadline; only then there is something to give up here.
@@ -143,7 +186,10 @@ impl Acquisition<'_> {
         match event {
             Event::Signal(signal) if ends_us(signal) => return Ok(Some(Outcome::Interrupted(signal))),
             // Nothing runs yet that could stop beside us.
-            Event::Signal(Signal::SIGTSTP) => sys::stop_by(nix::libc::SIGTSTP, false),
+            Event::Signal(Signal::SIGTSTP) => {
+                self.line.clear();
+                sys::stop_by(nix::libc::SIGTSTP, false);
+            }
             Event::Signal(_) => {}
             Event::Child => {
                 if claim.guard_is_dead() {
@@ -176,19 +222,35 @@ impl Acquisition<'_> {
             Notice::Reconnected => log::debug!("connected again"),
             Notice::Closed => bail!("the session was closed while we were waiting"),
             Notice::Lock(path, news) => return self.news(claim, &path, news),
+            Notice::Aside(Reply::Read(path, read)) if self.line.asked_for(&path) => self.line.answered(read),
+            Notice::Aside(reply) => {
+                if let Some(once) = &mut self.once {
+                    once.take(reply)?.into_iter().for_each(|request| claim.ask_aside(request));
+                }
+            }
         }
         Ok(None)
     }
 
     fn news(&mut self, claim: &mut Claim, path: &LockPath, news: News) -> Result<Option<Outcome>> {
         match news {
-            News::Queued(node) => ui::step(path, format_args!("queued as {}", node.path)),
-            News::Waiting { predecessor, data, ahead } => {
+            News::Queued(node) => {
+                ui::step(path, format_args!("queued as {}", node.path));
+                self.line.queued(node.created);
+            }
+            News::Waiting { predecessor, data, since, ahead, holder } => {
                 let who = describe(&predecessor, &data);
                 ui::step(path, format_args!("waiting for {who}, {ahead} ahead"));
+                let nearest = Seen { who: who.clone(), since };
+                if let Some(request) =
+                    self.line.waiting(path, nearest, ahead, (holder != predecessor).then_some(holder))
+                {
+                    claim.ask_aside(request);
+                }
                 self.waiting_for = Some(who);
             }
             News::Held => {
+                self.line.end();
                 let node = claim.set().and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
                 let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
                 let after = ui::time(BootTime::now().since(self.limits.began));
@@ -223,6 +285,8 @@ impl Acquisition<'_> {
         self.connected = false;
         self.awaits_lease = false;
         self.node_gone = false;
+        self.line.end();
+        self.once.iter_mut().for_each(Once::begin_again);
         claim.reopen(self.try_until())?;
         Ok(())
     }
@@ -232,20 +296,12 @@ impl Acquisition<'_> {
             Some(deadline) => deadline.since(self.limits.began),
             None => self.limits.connect_timeout,
         };
-        let limit = ui::time(limit);
-        let mut text = format!(
-            "no ZooKeeper server could be reached within {limit}; name others with -z or ZKLOCK_ZOOKEEPER"
-        );
-        for diagnosis in diagnoses {
-            text.push_str("\n  ");
-            text.push_str(&diagnosis.to_string());
-        }
-        text
+        ui::unreachable(diagnoses, limit)
     }
 }
 
 /// A contender as people know it, or by its node if that doesn't say.
-fn describe(node: &str, data: &[u8]) -> String {
+pub fn describe(node: &str, data: &[u8]) -> String {
     match Record::from_bytes(data) {
         Some(record) if record.is_this_process() => "an earlier session of our own".to_owned(),
         Some(record) => record.to_string(),

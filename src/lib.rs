@@ -5,9 +5,10 @@
 //!
 //! | module | what it is about |
 //! |---|---|
-//! | [`cli`], [`exit`], [`ui`] | what the user says, hears, and is left with |
+//! | [`cli`], [`config`], [`exit`], [`ui`] | what the user says, hears, and is left with |
+//! | [`admin`] | the verbs: status, revoke, completions, man |
 //! | [`run`], [`work`] | connect, acquire, hold, release |
-//! | [`acquire`], [`supervise`], [`release`] | the three loops of that story |
+//! | [`acquire`], [`supervise`], [`conclude`], [`release`] | the loops of that story |
 //! | [`claim`] | a session, its contenders and the lease, moved along by events |
 //! | [`lock`] | names, the queue, a contender's next step, the lease: pure |
 //! | [`environment`], [`nest`] | what the command is told, and a zklock inside the command |
@@ -17,10 +18,13 @@
 //! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
 
 pub mod acquire;
+pub mod admin;
 pub mod alarm;
 pub mod claim;
 pub mod cli;
 pub mod clock;
+pub mod conclude;
+pub mod config;
 pub mod environment;
 pub mod event;
 pub mod exit;

@@ -12,7 +12,7 @@ use crate::lock::path::LockPath;
 use crate::lock::set::Set;
 use crate::ui;
 
-/// Longer than this nobody waits for servers that don't answer; the nodes go with the session then.
+/// Longer than this nobody waits for servers that don't answer.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// What is given back.
@@ -42,7 +42,7 @@ pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result
     }
     let nodes: Vec<LockPath> =
         claim.set().into_iter().flat_map(Set::nodes).map(|(path, _)| path.clone()).collect();
-    let until = BootTime::now() + claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST));
+    let until = BootTime::now() + patience(claim);
     claim.release();
     loop {
         match events.next(Some(until))? {
@@ -70,6 +70,11 @@ pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result
             }
         }
     }
+}
+
+/// How long to wait for servers at the end; the nodes go with the session then.
+pub fn patience(claim: &mut Claim) -> Duration {
+    claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST))
 }
 
 /// What to say of a notice that ends the session.

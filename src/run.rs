@@ -3,18 +3,20 @@
 use std::env;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::sys::signal::SigSet;
 
 use crate::acquire::{Limits, Outcome, acquire};
 use crate::claim::Claim;
-use crate::cli::{Options, Words};
+use crate::cli::{LockOptions, Options, Words};
 use crate::clock::BootTime;
+use crate::conclude::conclude;
 use crate::environment::{self, held_around_us};
 use crate::event::{self, Emitter, Events};
 use crate::exit::Exit;
 use crate::job::{descendants, signals};
 use crate::lock::contender::{Entry, Ids};
+use crate::lock::once::Once;
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
 use crate::nest::{self, Around, look_around};
@@ -25,7 +27,7 @@ use crate::zk::Settings;
 /// Runs the command under its locks, and says how zklock is to exit.
 pub fn run(options: &Options) -> Result<Exit> {
     let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
-    let words = options.words()?;
+    let words = options.lock.words()?;
     let (emitter, events) = event::channel().context("can't make a channel for events")?;
     let found =
         Found { mask, children: descendants::children_at_start(), caught: signals::listen(&emitter)? };
@@ -39,6 +41,7 @@ fn under_lock(
     emitter: Emitter,
     events: &Events,
 ) -> Result<Exit> {
+    let lock = &options.lock;
     let limits = limits(options);
     let settings = settings(options, limits);
     let outer = held_around_us(env::var_os(environment::HELD).as_deref());
@@ -46,20 +49,34 @@ fn under_lock(
         Around::Held(held) => held,
         Around::Interrupted(signal) => return Ok(Exit::Signal(signal as i32)),
     };
-    held.iter().try_for_each(|lock| nest::check(lock, options.mode(), options.family()))?;
+    held.iter().try_for_each(|held| nest::check(held, lock.mode(), lock.family()))?;
     let job = Work { options, words, found, outer, held };
     let missing: Vec<LockPath> = job.missing();
     if missing.is_empty() {
+        // The lock around us will be released without a record, whatever the command does.
+        ensure!(
+            lock.once_per.is_none(),
+            "held already by the command that this runs in; say --once-per there"
+        );
         return job.run_under_outer_locks();
     }
 
-    let mut claim = Claim::open(settings, entries(options, words, &missing), emitter)
+    let record = Record::of_this_process(Path::new(&words.shown), lock.label.clone(), lock.mode());
+    let once = lock.once_per.map(|period| Once::new(words.first_lock(), period));
+    let recorded = once.is_some();
+    let mut claim = Claim::open(settings, entries(lock, &record, &missing), emitter)
         .context("can't start the session or the guard process")?;
-    let acquired = acquire(&mut claim, events, &options.zookeeper, limits);
+    let acquired = acquire(&mut claim, events, &options.ensemble.zookeeper, limits, once);
     // Whatever comes of it, what we have in the queue is taken back.
     let (exit, giving) = match acquired {
-        Ok(Outcome::Held) => (job.run_holding(&mut claim, events), Giving::Back),
-        Ok(Outcome::Busy) => (Ok(Exit::Code(options.conflict_exit_code)), Giving::UpWaiting),
+        Ok(Outcome::Held) => {
+            let exit = job.run_holding(&mut claim, events);
+            if recorded && matches!(exit, Ok(Exit::Code(0))) {
+                conclude(&mut claim, events, words.first_lock(), record)?;
+            }
+            (exit, Giving::Back)
+        }
+        Ok(Outcome::Busy | Outcome::Recent) => (Ok(Exit::Code(lock.conflict_exit_code)), Giving::UpWaiting),
         Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Giving::UpWaiting),
         Err(error) => (Err(error), Giving::UpWaiting),
     };
@@ -73,34 +90,33 @@ fn under_lock(
 }
 
 fn limits(options: &Options) -> Limits {
-    let nonblock = options.gives_up_at_once();
-    let wait = options.timeout.filter(|_| !nonblock);
+    let lock = &options.lock;
+    let nonblock = lock.gives_up_at_once();
+    let wait = lock.timeout.filter(|_| !nonblock);
     let began = BootTime::now();
     Limits {
         began,
         deadline: wait.map(|wait| began + wait),
-        connect_timeout: options.connect_timeout,
+        connect_timeout: options.ensemble.connect_timeout,
         nonblock,
-        kill_after: options.kill_after,
+        kill_after: lock.kill_after,
     }
 }
 
 fn settings(options: &Options, limits: Limits) -> Settings {
     Settings {
-        hosts: options.zookeeper.clone(),
-        session_timeout: options.session_timeout,
-        deadline: Some(limits.deadline.unwrap_or_else(|| BootTime::now() + options.connect_timeout)),
+        hosts: options.ensemble.zookeeper.clone(),
+        session_timeout: options.lock.session_timeout,
+        deadline: Some(limits.deadline.unwrap_or_else(|| BootTime::now() + limits.connect_timeout)),
     }
 }
 
-fn entries(options: &Options, words: &Words, locks: &[LockPath]) -> Vec<Entry> {
-    let mode = options.mode();
-    let record = Record::of_this_process(Path::new(&words.shown), options.label.clone(), mode);
+fn entries(options: &LockOptions, record: &Record, locks: &[LockPath]) -> Vec<Entry> {
     let with_slot = Record { has_slot: true, ..record.clone() };
     let entry = |path: &LockPath| Entry {
         path: path.clone(),
         family: options.family(),
-        mode,
+        mode: options.mode(),
         data: record.to_bytes(),
         data_with_slot: with_slot.to_bytes(),
         nonblock: options.gives_up_at_once(),

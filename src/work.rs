@@ -5,7 +5,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 
 use crate::claim::{Claim, Notice};
-use crate::cli::{Options, Words};
+use crate::cli::{LockOptions, Options, Words};
 use crate::clock::BootTime;
 use crate::environment::{HeldLock, environment, full_path};
 use crate::event::{Event, Events};
@@ -49,7 +49,7 @@ pub struct Work<'a> {
 impl Work<'_> {
     /// The locks that nobody around us holds.
     pub fn missing(&self) -> Vec<LockPath> {
-        let chroot = self.options.zookeeper.chroot_text();
+        let chroot = self.options.ensemble.zookeeper.chroot_text();
         let is_held = |path: &LockPath| self.held.iter().any(|held| held.path == full_path(chroot, path));
         self.words.locks.iter().filter(|path| !is_held(path)).cloned().collect()
     }
@@ -65,8 +65,8 @@ impl Work<'_> {
 
     /// Runs the command while the locks are held. The command is gone when this returns.
     pub fn run_holding(self, claim: &mut Claim, events: &Events) -> Result<Exit> {
-        let (options, words) = (self.options, self.words);
-        let mut locks = held_locks(claim, options).context("there is no session")?;
+        let (options, words) = (&self.options.lock, self.words);
+        let mut locks = held_locks(claim, self.options).context("there is no session")?;
         locks.extend(self.held.iter().cloned());
         let launch = self.launch(&locks)?;
         let on_lost = OnLost { terminate: options.on_lost_terminates(), kill_after: options.kill_after };
@@ -82,7 +82,7 @@ impl Work<'_> {
     }
 
     fn launch(self, locks: &[HeldLock]) -> Result<Launch> {
-        let chroot = self.options.zookeeper.chroot_text();
+        let chroot = self.options.ensemble.zookeeper.chroot_text();
         let position =
             |held: &HeldLock| self.words.locks.iter().position(|path| held.path == full_path(chroot, path));
         let mut in_order = locks.to_vec();
@@ -107,7 +107,7 @@ enum Start {
 }
 
 /// Starts the command. A guard that doesn't open its gate is replaced, once; what happened meanwhile counts.
-fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &Options) -> Result<Start> {
+fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &LockOptions) -> Result<Start> {
     let mut started = Job::start(launch, claim.gate()?, options.signal);
     if matches!(started, Err(SpawnError::Refused)) {
         while let Some(event) = events.pending() {
@@ -128,8 +128,8 @@ fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &Options)
 
 /// The locks of the claim, all held.
 fn held_locks(claim: &Claim, options: &Options) -> Option<Vec<HeldLock>> {
-    let (set, session, mode) = (claim.set()?, claim.session_id()?, options.mode());
-    let chroot = options.zookeeper.chroot_text();
+    let (set, session, mode) = (claim.set()?, claim.session_id()?, options.lock.mode());
+    let chroot = options.ensemble.zookeeper.chroot_text();
     let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
         path: full_path(chroot, path),
         node: format!("{chroot}{}", node.path),

@@ -39,6 +39,8 @@ pub enum Notice {
     Closed,
     /// News of one lock.
     Lock(LockPath, News),
+    /// The answer to a question of [`Claim::ask_aside`].
+    Aside(Reply),
 }
 
 impl Notice {
@@ -50,6 +52,9 @@ impl Notice {
         )
     }
 }
+
+/// The index of questions that are no contender's.
+const ASIDE: usize = usize::MAX;
 
 /// A session with what hangs on it.
 #[derive(Debug)]
@@ -159,6 +164,9 @@ impl Claim {
         let Some(contending) = &mut self.contending else {
             return vec![];
         };
+        if lock == ASIDE {
+            return vec![Notice::Aside(reply)];
+        }
         let now = BootTime::now();
         match reply {
             Reply::Confirmed(sent, Ok(())) => {
@@ -208,6 +216,11 @@ impl Claim {
             self.tell_nodes();
         }
         notices
+    }
+
+    /// Asks something that moves no contender along. The answer is [`Notice::Aside`].
+    pub fn ask_aside(&self, request: Request) {
+        self.session.ask(ASIDE, request);
     }
 
     /// Sends the confirmation that is due, if one is.

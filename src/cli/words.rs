@@ -10,6 +10,9 @@ use thiserror::Error;
 
 use crate::lock::path::{BadPath, LockPath};
 
+/// What the command line's definition calls its verbs.
+const VERBS: [&str; 4] = ["status", "revoke", "completions", "man"];
+
 /// The words, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
@@ -49,6 +52,12 @@ pub enum BadWords {
     /// Only one family has names for slots.
     #[error("--slots works with the default --naming only: the others have no names for slots")]
     SlotsNaming,
+    /// Of several locks, none is the one whose success would be recorded.
+    #[error("--once-per goes with one lock: its record belongs to one path")]
+    OncePerSeveral,
+    /// A verb that isn't one.
+    #[error("'{0}' is neither a lock path, which begins with '/', nor a verb; did you mean '{1}'?")]
+    NearlyAVerb(String, &'static str),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, BadPath),
@@ -117,9 +126,22 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
     words
         .iter()
         .map(|word| {
-            LockPath::parse(word).map_err(|why| BadWords::Path(word.to_string_lossy().into_owned(), why))
+            LockPath::parse(word).map_err(|why| {
+                let word = word.to_string_lossy().into_owned();
+                match nearest_verb(&word) {
+                    Some(verb) if why == BadPath::NotAbsolute => BadWords::NearlyAVerb(word, verb),
+                    _ => BadWords::Path(word, why),
+                }
+            })
         })
         .collect()
+}
+
+/// The verb that was meant, perhaps.
+fn nearest_verb(word: &str) -> Option<&'static str> {
+    let likeness = |verb: &&str| strsim::jaro_winkler(word, verb);
+    let nearest = VERBS.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.filter(|verb| likeness(verb) > 0.85)
 }
 
 #[cfg(test)]
@@ -175,6 +197,7 @@ mod tests {
         assert_eq!(parse(&["/a", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
         assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
         assert_eq!(parse(&["job", "ls"], None), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
+        assert_eq!(parse(&["stauts"], None), Err(BadWords::NearlyAVerb("stauts".to_owned(), "status")));
         assert_eq!(parse(&["job"], Some("x")), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
         assert_eq!(
             parse(&["/a", "/b/", "--", "x"], None),

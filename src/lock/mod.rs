@@ -3,6 +3,7 @@
 pub mod contender;
 pub mod lease;
 pub mod name;
+pub mod once;
 pub mod path;
 pub mod queue;
 pub mod record;

@@ -44,6 +44,31 @@ pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
     judge(&queue, queue.len() - 1)
 }
 
+/// A contender as the list alone shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// Its node.
+    pub name: Name<'a>,
+    /// Its place in the queue, from 1.
+    pub position: usize,
+    /// Whether it holds the lock.
+    pub holds: bool,
+}
+
+/// All contenders in their order, for whoever looks on. Families that don't see each other have a queue each.
+pub fn standings(children: &[String]) -> Vec<Standing<'_>> {
+    let (all, mut standings) = (sorted(children), vec![]);
+    for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
+        let queue: Vec<Name<'_>> = all.iter().filter(|name| name.family == family).cloned().collect();
+        for (index, name) in queue.iter().enumerate() {
+            let ahead = in_the_way(name.mode, queue.get(..index).unwrap_or_default()).len();
+            let holds = ahead < slots(name.mode);
+            standings.push(Standing { name: name.clone(), position: index + 1, holds });
+        }
+    }
+    standings
+}
+
 /// Whether a contender came after the one whose node is named `own`.
 pub fn anybody_behind(children: &[String], own: &str) -> bool {
     let number = Name::parse(own).map(|own| own.sequence);
@@ -63,12 +88,7 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
         return Decision::Refuse(refusal);
     }
     let Some((me, below)) = queue.get(own).zip(queue.get(..own)) else { return Decision::Gone };
-    let in_the_way: Vec<&str> = match me.mode {
-        // Readers wait for writers only, and of them for the nearest.
-        Mode::Shared => below.iter().filter(|name| name.mode != Mode::Shared).map(|name| name.text).collect(),
-        _ => below.iter().map(|name| name.text).collect(),
-    };
-    let slots = usize::try_from(me.mode.slots()).unwrap_or(usize::MAX);
+    let (in_the_way, slots) = (in_the_way(me.mode, below), slots(me.mode));
     let ahead = in_the_way.len();
     if ahead < slots {
         return Decision::Hold;
@@ -80,6 +100,16 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
     // Not the first in our way: what a reader waits for may be a writer that waits for readers.
     let holder = below.first().map(|first| first.text.to_owned()).unwrap_or_default();
     Decision::Wait { watch, ahead, holder }
+}
+
+/// Of those ahead, whom a contender of this mode waits for. Readers wait for writers only.
+fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
+    let waits_for = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
+    below.iter().filter(waits_for).map(|name| name.text).collect()
+}
+
+fn slots(mode: Mode) -> usize {
+    usize::try_from(mode.slots()).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -239,6 +269,27 @@ mod tests {
         assert_eq!(decide(&queue, &reader), waits(std::slice::from_ref(&writer), 1));
         assert_eq!(decide(&queue, &later), waits(&[writer], 1));
         assert_eq!(decide(&[later.clone(), reader], &later), Decision::Hold);
+    }
+
+    #[test]
+    fn whoever_looks_on_sees_what_each_contender_decides() {
+        use Mode::{Exclusive, Shared, Slots};
+        let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000001".to_owned();
+        for queue in [
+            vec![of(Shared, 1), of(Shared, 2), of(Exclusive, 3), of(Shared, 4), of(Exclusive, 5)],
+            (1..=5).map(|n| of(Slots(2), n)).collect(),
+            vec![of(Exclusive, 1), of(Exclusive, 2)],
+        ] {
+            for standing in standings(&queue) {
+                let decision = super::decide(&queue, standing.name.text);
+                assert_eq!(standing.holds, decision == Decision::Hold, "{standing:?}");
+                assert_eq!(standing.name.text, queue[standing.position - 1]);
+            }
+        }
+        let strangers = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
+        let seen: Vec<_> =
+            standings(&strangers).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
+        assert_eq!(seen, [(strangers[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
     }
 
     #[test]

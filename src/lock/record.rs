@@ -38,9 +38,10 @@ pub struct Record {
 }
 
 /// What Curator's clients write into a node whose owner should give up (`Revoker`).
-const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
+pub const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
 
-fn host() -> String {
+/// The name of this host, as nodes tell it.
+pub fn host() -> String {
     nix::unistd::gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
@@ -107,11 +108,17 @@ impl fmt::Display for Record {
 /// The text without control characters, and cut to a length that fits a line.
 pub fn printable(text: &str) -> String {
     const LONGEST: usize = 80;
-    let mut shown: String = text.chars().take(LONGEST).map(|c| if is_shown(c) { c } else { '?' }).collect();
-    if text.chars().nth(LONGEST).is_some() {
+    let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
+    let mut shown = without_controls(end.and_then(|end| text.get(..end)).unwrap_or(text));
+    if end.is_some() {
         shown.push('…');
     }
     shown
+}
+
+/// The text without control characters, however long it is.
+pub fn without_controls(text: &str) -> String {
+    text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
 }
 
 /// Control characters move the cursor; bidirectional overrides make a name read as another.

@@ -83,6 +83,12 @@ impl Set {
         self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
     }
 
+    /// Our node at the first lock, and what it says.
+    pub fn first(&self) -> Option<(&OwnNode, &[u8])> {
+        let contender = self.contenders.first()?;
+        Some((contender.own()?, contender.data()))
+    }
+
     fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
         let Some(contender) = self.contenders.get_mut(index) else {
             return SetStep::default();
@@ -102,7 +108,7 @@ mod tests {
     use super::*;
     use crate::lock::contender::Ids;
     use crate::lock::name::{Family, Mode};
-    use crate::zk::Created;
+    use crate::zk::{Created, ServerTime};
 
     fn set(paths: &[&str]) -> Set {
         let entry = |path: &&str| Entry {
@@ -124,7 +130,7 @@ mod tests {
             _ => None,
         });
         let name = format!("{}0000000001", prefix.unwrap());
-        set.take(index, Reply::Created(Ok(Created { name: name.clone(), czxid: 1 })));
+        set.take(index, Reply::Created(Ok(Created { name: name.clone(), czxid: 1, created: ServerTime(0) })));
         set.take(index, Reply::Listed(Ok(vec![name])))
     }
 

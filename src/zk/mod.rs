@@ -7,9 +7,12 @@ mod diagnose;
 mod hosts;
 mod perform;
 mod session;
+mod watches;
 
+use std::fmt;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use thiserror::Error;
 
 pub use self::diagnose::Diagnosis;
@@ -76,10 +79,25 @@ pub enum Request {
     CatchUpAndList(String),
     /// Read a node, and watch it for changes.
     Watch(String),
+    /// Watch a path and everything below it, present or to come, for as long as the session lives.
+    WatchBelow(String),
+    /// Read a node.
+    Get(String),
     /// Replace the data of a node that still has this version.
     Write(String, Vec<u8>, i32),
     /// Delete a node.
     Delete(String),
+    /// Delete a node that still has this version.
+    DeleteUnchanged(String, i32),
+    /// Put `data` into a node that stays, made if it is missing, and delete another: both or neither.
+    Conclude {
+        /// The node that stays.
+        record: String,
+        /// What it is to say.
+        data: Vec<u8>,
+        /// The node that goes.
+        node: String,
+    },
     /// A quorum write that checks that each of the nodes exists and changes nothing.
     Confirm(Vec<String>),
 }
@@ -93,16 +111,61 @@ pub enum Reply {
     ParentsMade(Result<(), Failure>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, Failure>),
-    /// To [`Request::Watch`]: the node's path and what it says.
+    /// To [`Request::Watch`] and [`Request::Get`]: the node's path and what it says.
     Read(String, Result<Node, Failure>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(String, bool),
-    /// To [`Request::Write`].
-    Written(Result<(), Failure>),
-    /// To [`Request::Delete`].
+    /// To [`Request::WatchBelow`].
+    Watching(Result<(), Failure>),
+    /// To [`Request::Write`]: when the server did it.
+    Written(Result<ServerTime, Failure>),
+    /// To [`Request::Delete`] and [`Request::DeleteUnchanged`].
     Deleted(Result<(), Failure>),
+    /// To [`Request::Conclude`].
+    Concluded(Result<(), Failure>),
     /// To [`Request::Confirm`], with the time just before it was sent.
     Confirmed(BootTime, Result<(), Failure>),
+}
+
+impl Reply {
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Created(Err(failure))
+            | Self::ParentsMade(Err(failure))
+            | Self::Listed(Err(failure))
+            | Self::Read(_, Err(failure))
+            | Self::Watching(Err(failure))
+            | Self::Written(Err(failure))
+            | Self::Deleted(Err(failure))
+            | Self::Concluded(Err(failure))
+            | Self::Confirmed(_, Err(failure)) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+/// A moment on the clock of the server that led the ensemble then: milliseconds since 1970.
+///
+/// Only the difference of two such moments means anything here: our own clock may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerTime(pub i64);
+
+impl fmt::Display for ServerTime {
+    /// As RFC 3339 has it, in UTC and to the millisecond.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Timestamp::from_millisecond(self.0) {
+            Ok(time) => write!(f, "{time:.3}"),
+            Err(_) => f.write_str("?"),
+        }
+    }
+}
+
+impl ServerTime {
+    /// How long before `later` this was; zero if it wasn't.
+    pub fn until(self, later: Self) -> Duration {
+        Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
+    }
 }
 
 /// A node that was just created.
@@ -112,6 +175,8 @@ pub struct Created {
     pub name: String,
     /// The transaction that created it: the fencing token.
     pub czxid: i64,
+    /// When.
+    pub created: ServerTime,
 }
 
 /// A node that was read.
@@ -125,6 +190,10 @@ pub struct Node {
     pub czxid: i64,
     /// How often its data was replaced.
     pub version: i32,
+    /// When it was created.
+    pub created: ServerTime,
+    /// When its data was last replaced.
+    pub modified: ServerTime,
 }
 
 /// Why a request failed.
@@ -142,6 +211,12 @@ pub enum Failure {
     /// The parent is ephemeral.
     #[error("an ephemeral node can't have children")]
     EphemeralParent,
+    /// The node was changed since it was read.
+    #[error("the node has changed meanwhile")]
+    Changed,
+    /// The server is too old to know the request.
+    #[error("the server is too old for this: it takes ZooKeeper 3.6 or newer")]
+    Unsupported,
     /// A quota of the server is used up.
     #[error("a quota set on the server is used up")]
     Quota,

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::FutureExt;
-use zookeeper_client::{Acls, Client, CreateMode, Error, EventType, OneshotWatcher, Stat};
+use zookeeper_client::{Acls, AddWatchMode, Client, CreateMode, Error, MultiWriteError, Stat};
 
-use super::{Created, Failure, Node, Reply, Request};
+use super::watches::Watcher;
+use super::{Created, Failure, Node, Reply, Request, ServerTime};
 use crate::clock::BootTime;
 
 /// A future that belongs to the one thread of a session.
@@ -17,7 +18,7 @@ pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// An answer, and the watch that was set with it.
 pub(super) struct Answer {
     pub(super) reply: Reply,
-    pub(super) watch: Option<(String, OneshotWatcher)>,
+    pub(super) watch: Option<(String, Watcher)>,
 }
 
 impl From<Reply> for Answer {
@@ -53,13 +54,25 @@ pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
             })
         }
         Request::Watch(path) => watch(client, path),
+        Request::WatchBelow(path) => watch_below(client, path),
+        Request::Get(path) => get(client, path),
         Request::Delete(path) => {
             let delete = delete(client, &path);
             Box::pin(async move { Reply::Deleted(delete.await).into() })
         }
+        Request::DeleteUnchanged(path, version) => {
+            let delete = client.delete(&path, Some(version));
+            Box::pin(async move { Reply::Deleted(delete.await.map_err(Failure::from)).into() })
+        }
+        Request::Conclude { record, data, node } => {
+            Box::pin(async move { Reply::Concluded(conclude(client, &record, &data, &node).await).into() })
+        }
         Request::Write(path, data, version) => {
             let write = client.set_data(&path, &data, Some(version));
-            Box::pin(async move { Reply::Written(write.await.map(drop).map_err(Failure::from)).into() })
+            Box::pin(async move {
+                let written = write.await.map(|stat| ServerTime(stat.mtime));
+                Reply::Written(written.map_err(Failure::from)).into()
+            })
         }
         Request::Confirm(paths) => confirm(client, &paths),
     }
@@ -83,6 +96,7 @@ fn create<'a>(client: &'a Client, parent: &str, prefix: String, data: Vec<u8>) -
                     break Reply::Created(Ok(Created {
                         name: format!("{prefix}{sequence}"),
                         czxid: stat.czxid,
+                        created: ServerTime(stat.ctime),
                     }))
                     .into();
                 }
@@ -124,7 +138,7 @@ fn watch(client: &Client, path: String) -> Task<'_, Answer> {
     let read = client.get_and_watch_data(&path);
     Box::pin(async move {
         let (node, watch) = match read.await {
-            Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher))),
+            Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
             Err(Error::NoAuth) => watch_from_above(client, &path).await,
             Err(error) => (Err(error.into()), None),
         };
@@ -132,14 +146,14 @@ fn watch(client: &Client, path: String) -> Task<'_, Answer> {
     })
 }
 
-async fn watch_from_above(
-    client: &Client,
-    path: &str,
-) -> (Result<Node, Failure>, Option<(String, OneshotWatcher)>) {
+async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>, Option<(String, Watcher)>) {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     match client.list_and_watch_children(parent).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
-            (Ok(Node { data: Vec::new(), owner: 0, czxid: 0, version: 0 }), Some((path.to_owned(), watcher)))
+            let never = ServerTime(0);
+            let node =
+                Node { data: Vec::new(), owner: 0, czxid: 0, version: 0, created: never, modified: never };
+            (Ok(node), Some((path.to_owned(), watcher.into())))
         }
         Ok(_) => (Err(Failure::NoNode), None),
         Err(error) => (Err(error.into()), None),
@@ -147,15 +161,43 @@ async fn watch_from_above(
 }
 
 fn node(data: Vec<u8>, stat: &Stat) -> Node {
-    Node { data, owner: stat.ephemeral_owner, czxid: stat.czxid, version: stat.version }
+    Node {
+        data,
+        owner: stat.ephemeral_owner,
+        czxid: stat.czxid,
+        version: stat.version,
+        created: ServerTime(stat.ctime),
+        modified: ServerTime(stat.mtime),
+    }
 }
 
-/// Waits for a watch to fire. `None` is the end of the session, which is told elsewhere.
-pub(super) async fn fired(path: String, watcher: OneshotWatcher) -> Option<Reply> {
-    let event = watcher.changed().await;
-    // A watch from above may see the lock path itself go.
-    let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
-    (event.event_type != EventType::Session).then_some(Reply::Changed(path, deleted))
+/// What a node says; of one that we may not read, at least what everybody may know.
+fn get(client: &Client, path: String) -> Task<'_, Answer> {
+    let read = client.get_data(&path);
+    Box::pin(async move {
+        let found = match read.await {
+            Ok((data, stat)) => Ok(node(data, &stat)),
+            Err(Error::NoAuth) => match client.check_stat(&path).await {
+                Ok(Some(stat)) => Ok(node(vec![], &stat)),
+                Ok(None) => Err(Failure::NoNode),
+                Err(error) => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        };
+        Reply::Read(path, found).into()
+    })
+}
+
+/// One watch for a whole subtree, which the server keeps after it has fired.
+fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
+    Box::pin(async move {
+        match client.watch(&path, AddWatchMode::PersistentRecursive).await {
+            Ok(watcher) => {
+                Answer { reply: Reply::Watching(Ok(())), watch: Some((path, Watcher::Lasting(watcher))) }
+            }
+            Err(error) => Reply::Watching(Err(error.into())).into(),
+        }
+    })
 }
 
 /// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
@@ -172,6 +214,31 @@ async fn make_parents(client: &Client, path: &str) -> Result<(), Failure> {
             Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
             made => return Ok(made?),
         };
+    }
+}
+
+/// The record is there as a rule; the first time it has to be made, and somebody else may make it meanwhile.
+async fn conclude(client: &Client, record: &str, data: &[u8], node: &str) -> Result<(), Failure> {
+    let mut exists = true;
+    loop {
+        let mut multi = client.new_multi_writer();
+        if exists {
+            multi.add_set_data(record, data, None)?;
+        } else {
+            multi.add_create(record, data, &CreateMode::Persistent.with_acls(Acls::anyone_all()))?;
+        }
+        multi.add_delete(node, None)?;
+        match multi.commit().await {
+            Err(MultiWriteError::OperationFailed { index: 0, source: Error::NoNode }) if exists => {
+                exists = false;
+            }
+            Err(MultiWriteError::OperationFailed { index: 0, source: Error::NodeExists }) => exists = true,
+            Err(MultiWriteError::RequestFailed { source: Error::Throttled }) => {
+                Timer::after(THROTTLED_PAUSE).await;
+            }
+            Err(error) => return Err(Error::from(error).into()),
+            Ok(_) => return Ok(()),
+        }
     }
 }
 
@@ -203,6 +270,8 @@ impl From<Error> for Failure {
             Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
             Error::NoNode => Self::NoNode,
             Error::NoAuth => Self::NoAuth,
+            Error::BadVersion => Self::Changed,
+            Error::Unimplemented => Self::Unsupported,
             Error::NoChildrenForEphemerals => Self::EphemeralParent,
             Error::QuotaExceeded => Self::Quota,
             Error::NotReadOnly => Self::ReadOnly,

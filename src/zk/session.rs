@@ -16,6 +16,7 @@ use zookeeper_client::{Client, Error, SessionState};
 
 use super::connect::{Granted, connect};
 use super::perform::{self, Answer, Task, perform};
+use super::watches::Watches;
 use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose};
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
@@ -117,7 +118,7 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
         timeout: granted.client.session_timeout(),
         began: granted.began,
     });
-    let mut watches = FuturesUnordered::new();
+    let mut watches = Watches::default();
     let Some(nodes) = serve(&granted.client, &mut inbox, &mut watches, outlet).await else {
         return;
     };
@@ -161,8 +162,6 @@ async fn connect_until_told_otherwise(
     }
 }
 
-type Watches = FuturesUnordered<Task<'static, (usize, Option<Reply>)>>;
-
 /// Carries out requests until told to release (`Some`) or until the session is over (`None`).
 async fn serve(
     client: &Client,
@@ -183,14 +182,10 @@ async fn serve(
                 SessionState::Expired | SessionState::Closed => return lost(outlet, Failure::Expired),
             },
             // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
-            fired = watches.select_next_some() => {
-                if let (lock, Some(reply)) = fired {
-                    outlet.reply(lock, reply);
-                }
-            }
+            (lock, reply) = futures::FutureExt::fuse(Box::pin(watches.next())) => outlet.reply(lock, reply),
             (lock, Answer { reply, watch }) = requests.select_next_some() => {
                 if let Some((path, watcher)) = watch {
-                    watches.push(Box::pin(async move { (lock, perform::fired(path, watcher).await) }));
+                    watches.add(lock, path, watcher);
                 }
                 outlet.reply(lock, reply);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zklock::lock::path::LockPath;
-use zklock::zk::{Created, Failure, Node};
+use zklock::zk::{Created, Failure, Node, ServerTime};
 
 /// The children of the lock path, and what was committed since. A server shows some of the changes, in order;
 /// how many is its *view*.
@@ -66,7 +66,7 @@ impl History {
         let name = format!("{prefix}{number:010}");
         let node = Arc::new(Lodged { number, path: lock.child(&name), name, owner });
         self.changes.push(Change::Created(Arc::clone(&node)));
-        Created { name: node.name.clone(), czxid: node.czxid() }
+        Created { name: node.name.clone(), czxid: node.czxid(), created: ServerTime(0) }
     }
 
     pub fn delete(&mut self, path: &str) -> Result<(), Failure> {
@@ -91,7 +91,14 @@ impl History {
 
     pub fn read(&self, path: &str, view: usize) -> Result<Node, Failure> {
         let node = self.find(path, view).ok_or(Failure::NoNode)?;
-        Ok(Node { data: vec![], owner: node.owner, czxid: node.czxid(), version: 0 })
+        Ok(Node {
+            data: vec![],
+            owner: node.owner,
+            czxid: node.czxid(),
+            version: 0,
+            created: ServerTime(0),
+            modified: ServerTime(0),
+        })
     }
 
     pub fn list(&self, view: usize) -> Vec<String> {

@@ -13,7 +13,7 @@ use super::name::{Family, Mode, Name, prefix};
 use super::path::LockPath;
 use super::queue::{self, Decision};
 use super::record;
-use crate::zk::{Created, Failure, Node, Reply, Request};
+use crate::zk::{Created, Failure, Node, Reply, Request, ServerTime};
 
 /// How often the parents may vanish between making them and using them: a container that is empty for a
 /// moment can be reaped. More than this isn't chance.
@@ -36,8 +36,15 @@ enum Phase {
     Adopting(String),
     /// Listed again.
     Listing,
-    /// Setting the watches on whoever is in the way. `unset` are not set yet, and `data` is the nearest one's.
-    Approaching { watch: Vec<String>, unset: Vec<String>, data: Vec<u8>, ahead: usize },
+    /// Setting the watches on whoever is in the way. `unset` are not set yet, and `nearest` is what the nearest
+    /// one says.
+    Approaching {
+        watch: Vec<String>,
+        unset: Vec<String>,
+        nearest: Option<Node>,
+        ahead: usize,
+        holder: String,
+    },
     /// Asleep until a watch fires. `sole`: when that node goes, the lock is ours.
     Waiting { watch: Vec<String>, sole: bool },
     /// A node of our own session is ahead of us: it is deleted first.
@@ -89,6 +96,11 @@ impl Contender {
         self.own.as_ref()
     }
 
+    /// What our node is created with.
+    pub fn data(&self) -> &[u8] {
+        &self.entry.data
+    }
+
     /// Whether somebody was seen ahead of us.
     pub fn seen_busy(&self) -> bool {
         self.seen_busy
@@ -130,7 +142,11 @@ impl Contender {
             Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
             Reply::Written(Err(Failure::ConnectionLost)) => self.announce_slot(),
             // If our node is gone, or was marked by somebody, the watch on it says so as well.
-            Reply::Written(_) | Reply::Deleted(_) | Reply::Confirmed(..) => Step::default(),
+            Reply::Written(_)
+            | Reply::Deleted(_)
+            | Reply::Confirmed(..)
+            | Reply::Watching(_)
+            | Reply::Concluded(_) => Step::default(),
         }
     }
 
@@ -215,7 +231,7 @@ impl Contender {
             Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
             Err(failure) => return self.fail(trouble(failure, "queue (CREATE on the lock path)")),
         };
-        let mut step = self.queued(&created.name, created.czxid);
+        let mut step = self.queued(&created.name, created.czxid, created.created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
             Err(Failure::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
@@ -224,8 +240,8 @@ impl Contender {
         step
     }
 
-    fn queued(&mut self, name: &str, fencing_token: i64) -> Step {
-        let own = OwnNode { path: self.path().child(name), fencing_token };
+    fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
+        let own = OwnNode { path: self.path().child(name), fencing_token, created };
         self.own = Some(own.clone());
         Step { requests: vec![], news: vec![News::Queued(own)] }
     }
@@ -242,11 +258,11 @@ impl Contender {
                 step
             }
             Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
-            Decision::Wait { watch, ahead, .. } => {
+            Decision::Wait { watch, ahead, holder } => {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
                 step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
-                self.phase = Phase::Approaching { unset: watch.clone(), watch, data: vec![], ahead };
+                self.phase = Phase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
                 step
             }
             Decision::Gone => self.fail(Trouble::Deleted),
@@ -307,7 +323,7 @@ impl Contender {
         match &self.phase {
             Phase::Adopting(name) if self.path().child(name) == path => match result {
                 Ok(node) if node.owner == self.session => {
-                    let mut step = self.queued(&name.clone(), node.czxid);
+                    let mut step = self.queued(&name.clone(), node.czxid, node.created);
                     self.own_watched = true;
                     step.append(self.list_again());
                     step
@@ -342,22 +358,23 @@ impl Contender {
             Err(failure) => return self.fail(trouble(failure, "watch the contender ahead of us")),
         };
         let parent = self.entry.path.clone();
-        let Phase::Approaching { watch, unset, data, ahead } = &mut self.phase else {
+        let Phase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
             return Step::default();
         };
         unset.retain(|name| parent.child(name) != path);
-        let nearest = watch.first().cloned().unwrap_or_default();
-        if parent.child(&nearest) == path {
+        let predecessor = watch.first().cloned().unwrap_or_default();
+        if parent.child(&predecessor) == path {
             // It told us before we watched: the list that put us behind it is older than that.
             if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
                 return self.go(Phase::Listing, self.catch_up());
             }
-            *data = node.data;
+            *nearest = Some(node);
         }
         if !unset.is_empty() {
             return Step::default();
         }
-        let news = News::Waiting { predecessor: nearest, data: std::mem::take(data), ahead: *ahead };
+        let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
+        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: std::mem::take(holder) };
         // A release passes on more than one contender can know of where there are slots; and a writer of
         // Curator's that steps down leaves a reader with its number.
         let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::trouble::Trouble;
 use crate::lock::name::{Family, Mode};
 use crate::lock::path::LockPath;
-use crate::zk::Request;
+use crate::zk::{Request, ServerTime};
 
 /// What a contender needs to know of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,6 +55,8 @@ pub struct OwnNode {
     pub path: String,
     /// Its czxid. It only grows from one holder to the next.
     pub fencing_token: i64,
+    /// When it was created.
+    pub created: ServerTime,
 }
 
 /// What the user may want to hear, or the caller has to act on.
@@ -68,8 +70,12 @@ pub enum News {
         predecessor: String,
         /// Its data.
         data: Vec<u8>,
+        /// When it was created; zero if its ACL keeps that from us.
+        since: ServerTime,
         /// How many are ahead, that one included.
         ahead: usize,
+        /// Name of the one that came first of all, and so holds.
+        holder: String,
     },
     /// The lock is ours.
     Held,

@@ -5,6 +5,11 @@ use uuid::Uuid;
 use super::*;
 
 const SESSION: i64 = 77;
+const NEVER: ServerTime = ServerTime(0);
+
+fn created(name: String) -> Created {
+    Created { name, czxid: 50, created: NEVER }
+}
 
 fn contender(nonblock: bool) -> Contender {
     let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
@@ -47,18 +52,18 @@ fn at(name: &str) -> String {
 }
 
 fn ours(czxid: i64) -> Node {
-    Node { data: b"me".to_vec(), owner: SESSION, czxid, version: 0 }
+    Node { data: b"me".to_vec(), owner: SESSION, czxid, version: 0, created: NEVER, modified: NEVER }
 }
 
 fn theirs() -> Node {
-    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0 }
+    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0, created: NEVER, modified: NEVER }
 }
 
 /// A contender with number 5 behind these; its own name, and the step after create and list.
 fn behind(ahead: &[i32]) -> (Contender, String, Step) {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    assert!(contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 }))).requests.is_empty());
+    assert!(contender.take(Reply::Created(Ok(created(own.clone())))).requests.is_empty());
     let children = ahead.iter().map(|&n| other(n)).chain([own.clone()]).collect();
     let step = contender.take(Reply::Listed(Ok(children)));
     (contender, own, step)
@@ -70,10 +75,14 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     let nearest = other(*ahead.last().unwrap());
     let step = contender.take(Reply::Read(at(&nearest), Ok(theirs())));
-    assert_eq!(
-        step.news,
-        [News::Waiting { predecessor: nearest, data: b"them".to_vec(), ahead: ahead.len() }]
-    );
+    let waiting = News::Waiting {
+        predecessor: nearest,
+        data: b"them".to_vec(),
+        since: NEVER,
+        ahead: ahead.len(),
+        holder: other(ahead[0]),
+    };
+    assert_eq!(step.news, [waiting]);
     (contender, own)
 }
 
@@ -148,7 +157,7 @@ fn a_mark_on_our_own_node_asks_us_to_give_up() {
 fn missing_in_the_list_is_gone_and_never_first() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(Created { name: own, czxid: 50 })));
+    contender.take(Reply::Created(Ok(created(own))));
     assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&Trouble::Deleted));
 }
 
@@ -206,7 +215,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_it_is_our_session_s() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50 })]);
+    assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]);
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.news, [News::Held]);
@@ -232,7 +241,7 @@ fn a_create_that_never_arrived_is_made_anew() {
 fn a_list_whose_reply_was_lost_is_asked_for_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
+    contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
@@ -244,7 +253,7 @@ fn a_list_that_overtook_its_create_is_not_believed() {
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
-    contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
+    contender.take(Reply::Created(Ok(created(own.clone()))));
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
 }
 
@@ -274,7 +283,7 @@ fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
         let mut contender = contender(true);
         contender.begin();
         let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
-        contender.take(Reply::Created(Ok(Created { name: own.clone(), czxid: 50 })));
+        contender.take(Reply::Created(Ok(created(own.clone()))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
         assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));

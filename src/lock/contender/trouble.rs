@@ -31,6 +31,13 @@ pub enum Trouble {
     Server(Failure),
 }
 
+impl Trouble {
+    /// What the failure of `action` means; `action` names the permission that it needs.
+    pub fn of(failure: Failure, action: &'static str) -> Self {
+        trouble(failure, action)
+    }
+}
+
 pub(super) fn trouble(failure: Failure, action: &'static str) -> Trouble {
     match failure {
         Failure::NoAuth => Trouble::Permission(action),

@@ -1,12 +1,20 @@
 //! What people read, all of it on stderr: stdout belongs to the command.
 
+mod line;
+
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use env_logger::Target;
 use log::{Level, LevelFilter};
 
+pub use self::line::{Seen, WaitingLine};
+use crate::cli::Refused;
+use crate::exit::{self, Exit};
 use crate::lock::path::LockPath;
+use crate::zk::Diagnosis;
 
 /// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
 pub fn init(verbose: u8, quiet: bool) {
@@ -22,6 +30,7 @@ pub fn init(verbose: u8, quiet: bool) {
         .filter_module("zklock", own)
         .filter_module("zookeeper_client", library)
         .parse_default_env()
+        .target(Target::Pipe(Box::new(AsideStderr)))
         .format(|out, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
             if level <= Level::Info && target.starts_with("zklock") {
@@ -33,8 +42,50 @@ pub fn init(verbose: u8, quiet: bool) {
         .init();
 }
 
+/// stderr, shared with the line that is shown while we wait.
+struct AsideStderr;
+
+impl Write for AsideStderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        line::aside(|| io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything
+/// else is ours, and never the command's code.
+pub fn refused(refused: &Refused) -> Exit {
+    match refused {
+        Refused::Usage(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            let _ = error.print();
+            return Exit::Code(0);
+        }
+        Refused::Usage(error) => usage(error),
+        Refused::Config(error) => drop(writeln!(io::stderr(), "zklock: {error}")),
+    }
+    Exit::Code(exit::FAILURE)
+}
+
+/// Why no server could be had in this time: what each of them said.
+pub fn unreachable(diagnoses: &[Diagnosis], limit: Duration) -> String {
+    let limit = time(limit);
+    let mut text = format!(
+        "no ZooKeeper server could be reached within {limit}; name others with -z or ZKLOCK_ZOOKEEPER"
+    );
+    for diagnosis in diagnoses {
+        text.push_str("\n  ");
+        text.push_str(&diagnosis.to_string());
+    }
+    text
+}
+
 /// A mistake on the command line, in one line, and where to find help.
-pub fn usage(error: &clap::Error) {
+fn usage(error: &clap::Error) {
     let text = error.to_string();
     // clap's tip for an unknown option is to pass it as a value, which is never what was meant here.
     let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
@@ -61,7 +112,7 @@ pub fn error(path: &LockPath, text: impl Display) {
 }
 
 /// A time as people say it: `35 ms`, `1.2 s`, `4 min 10 s`, `2 h 5 min`.
-pub fn time(span: std::time::Duration) -> String {
+pub fn time(span: Duration) -> String {
     let (millis, seconds) = (span.as_millis(), span.as_secs());
     match seconds {
         0 => format!("{millis} ms"),

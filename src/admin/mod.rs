@@ -1,0 +1,39 @@
+//! The verbs: what operators do with locks besides running commands under them.
+
+mod conversation;
+mod owner;
+mod pages;
+mod revoke;
+mod settings;
+mod status;
+mod survey;
+
+use std::io::{self, ErrorKind, Write};
+
+use anyhow::Result;
+use nix::sys::signal::Signal;
+
+pub use self::pages::{completions, manual};
+use crate::cli::{Options, Setting, Verb};
+use crate::exit::Exit;
+
+/// Does what the verb says.
+pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
+    match verb {
+        Verb::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
+        Verb::Status(status) => status::run(status, options),
+        Verb::Revoke(revoke) => revoke::run(revoke, options),
+        Verb::Completions { shell } => print(&completions(*shell)),
+        Verb::Man => print(&manual()?),
+    }
+}
+
+/// Writes to stdout. Whoever reads it may stop reading (`| head`): then we end as any program does.
+fn print(bytes: &[u8]) -> Result<Exit> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Exit::Code(0)),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Signal(Signal::SIGPIPE as i32)),
+        Err(error) => Err(error.into()),
+    }
+}

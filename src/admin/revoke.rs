@@ -1,0 +1,177 @@
+//! `revoke`: asks contenders to give up, or takes their nodes away.
+
+use std::fmt::Write;
+use std::process;
+
+use anyhow::{Result, bail, ensure};
+use serde_json::Value;
+
+use super::conversation::Conversation;
+use super::print;
+use super::survey::{Contender, locks};
+use crate::cli::{Options, RevokeOptions};
+use crate::exit::Exit;
+use crate::lock::name::Family;
+use crate::lock::path::LockPath;
+use crate::lock::record::{CURATOR_REVOKES, Record, host, revocation, without_controls};
+use crate::ui;
+use crate::zk::{Failure, Node, Reply, Request};
+
+/// There was nobody to ask, as pkill(1) has it.
+const NOBODY: u8 = 1;
+
+/// A node whose owner writes to it all the time isn't one of a lock.
+const MOST_TRIES: usize = 10;
+
+pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
+    let path = &revoke.path;
+    let mut conversation = Conversation::open(options)?;
+    let lock = locks(&mut conversation, std::slice::from_ref(path))?.pop();
+    let contenders = lock.map(|lock| lock.contenders).unwrap_or_default();
+    let chosen = choose(revoke, contenders)?;
+    if chosen.is_empty() {
+        let whom = revoke.node.as_deref().map_or_else(
+            || "nobody holds it".to_owned(),
+            |node| {
+                format!(
+                    "no contender has the node {}; 'zklock status {path}' shows who there is",
+                    without_controls(node)
+                )
+            },
+        );
+        ui::error(path, whom);
+        return Ok(Exit::Code(NOBODY));
+    }
+    if !revoke.force {
+        chosen.iter().try_for_each(can_be_asked)?;
+    }
+    let mut told = String::new();
+    for contender in &chosen {
+        let done = if revoke.force {
+            delete(&mut conversation, contender)?
+        } else {
+            ask(&mut conversation, contender)?
+        };
+        let _ = writeln!(told, "{path}: {}: {done}", who(contender));
+    }
+    conversation.close()?;
+    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
+}
+
+/// Whom the options mean.
+fn choose(revoke: &RevokeOptions, contenders: Vec<Contender>) -> Result<Vec<Contender>> {
+    let path: &LockPath = &revoke.path;
+    if revoke.all {
+        // From the end, so that nobody gets the lock on the way.
+        return Ok(contenders.into_iter().rev().collect());
+    }
+    if let Some(node) = &revoke.node {
+        let node = path.child(node);
+        return Ok(contenders.into_iter().filter(|contender| contender.node == node).collect());
+    }
+    let holders: Vec<Contender> = contenders.into_iter().filter(|contender| contender.holds).collect();
+    ensure!(holders.len() < 2, "{path}: {} hold it; name one with --node, or all with --all", holders.len());
+    Ok(holders)
+}
+
+/// Of the families, only Curator's has a way to ask, which zklock shares.
+fn can_be_asked(contender: &Contender) -> Result<()> {
+    ensure!(
+        contender.family != Family::Kazoo || contender.owner.pid.is_some(),
+        "{}: kazoo's locks have no way to be asked; --force deletes the node",
+        without_controls(&contender.node)
+    );
+    Ok(())
+}
+
+/// Marks the node, which its owner watches.
+fn ask(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+    for _ in 0..MOST_TRIES {
+        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
+        if revocation(&node.data).is_some() {
+            return Ok("was asked to stop before");
+        }
+        let write = Request::Write(contender.node.clone(), marked(&node.data), node.version);
+        match conversation.ask(write)? {
+            Reply::Written(Ok(_)) => return Ok("asked to stop"),
+            Reply::Written(Err(Failure::NoNode)) => return Ok("gone already"),
+            Reply::Written(Err(Failure::Changed)) => {}
+            Reply::Written(Err(failure)) => return refused(contender, failure, "WRITE on its node"),
+            other => bail!("an answer to another question: {other:?}"),
+        }
+    }
+    bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
+}
+
+/// Deletes the node, if it is still the one that was chosen.
+fn delete(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+    for _ in 0..MOST_TRIES {
+        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
+        match conversation.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
+            Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
+            Reply::Deleted(Err(Failure::NoNode)) => return Ok("gone already"),
+            Reply::Deleted(Err(Failure::Changed)) => {}
+            Reply::Deleted(Err(failure)) => return refused(contender, failure, "DELETE on the lock path"),
+            other => bail!("an answer to another question: {other:?}"),
+        }
+    }
+    bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
+}
+
+/// The node as it is now. `None`: it is gone, or another has its name.
+fn read(conversation: &mut Conversation, contender: &Contender) -> Result<Option<Node>> {
+    match conversation.ask(Request::Get(contender.node.clone()))? {
+        Reply::Read(_, Ok(node)) => Ok((node.czxid == contender.fencing_token).then_some(node)),
+        Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
+        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(&contender.node)),
+        other => bail!("an answer to another question: {other:?}"),
+    }
+}
+
+/// What the node says already, and who asks; Curator's own mark where it says nothing of ours.
+fn marked(data: &[u8]) -> Vec<u8> {
+    let ours = Record::from_bytes(data).and_then(|_| serde_json::from_slice::<Value>(data).ok());
+    let Some(Value::Object(mut record)) = ours else {
+        return CURATOR_REVOKES.to_vec();
+    };
+    record.insert("revoked_by".to_owned(), Value::String(format!("{}:{}", host(), process::id())));
+    Value::Object(record).to_string().into_bytes()
+}
+
+fn refused<T>(contender: &Contender, failure: Failure, permission: &str) -> Result<T> {
+    let node = without_controls(&contender.node);
+    match failure {
+        Failure::NoAuth => {
+            bail!("{node}: no permission: it takes {permission}; ask for it, or use other credentials")
+        }
+        failure => bail!("{node}: {failure}"),
+    }
+}
+
+fn who(contender: &Contender) -> String {
+    format!("{} ({})", contender.owner.place(), contender.owner.work())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::lock::name::Mode;
+
+    #[test]
+    fn a_mark_keeps_what_the_record_says_and_adds_who_asks() {
+        let record = Record::of_this_process(Path::new("/bin/true"), Some("x".to_owned()), Mode::Exclusive);
+        let marked = marked(&record.to_bytes());
+        assert_eq!(revocation(&marked), Some(Some(format!("{}:{}", host(), process::id()))));
+        let read = Record::from_bytes(&marked).unwrap();
+        assert_eq!(Record { revoked_by: None, ..read }, record);
+    }
+
+    #[test]
+    fn others_get_curator_s_own_mark() {
+        for data in [&b"10.0.0.1"[..], b"", b"{\"json\": \"of somebody else\"}"] {
+            assert_eq!(marked(data), CURATOR_REVOKES);
+        }
+    }
+}

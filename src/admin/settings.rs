@@ -1,0 +1,51 @@
+//! `status --show-config`: the settings in effect, as a configuration file that says where each comes from.
+
+use crate::cli::{Setting, Source};
+
+/// A file that would set what is set now. What nobody has set is shown as a comment.
+pub(super) fn toml(settings: &[Setting]) -> String {
+    let width = settings.iter().map(|setting| line(setting).len()).max().unwrap_or(0);
+    let lines = settings.iter().map(|setting| format!("{:width$}  # {}", line(setting), setting.source));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+fn line(setting: &Setting) -> String {
+    match &setting.value {
+        Some(value) => {
+            let off = if setting.source == Source::Default { "# " } else { "" };
+            format!("{off}{} = {}", setting.key, toml_value(value))
+        }
+        None => format!("# {} is not set", setting.key),
+    }
+}
+
+/// Numbers and truth values as they are, anything else as a string.
+fn toml_value(text: &str) -> String {
+    let is_bare = text.parse::<f64>().is_ok_and(f64::is_finite) || matches!(text, "true" | "false");
+    if is_bare { text.to_owned() } else { toml::Value::String(text.to_owned()).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_file_that_says_where_each_setting_comes_from() {
+        let setting =
+            |key, value: Option<&str>, source| Setting { key, value: value.map(str::to_owned), source };
+        let text = toml(&[
+            setting("zookeeper", Some("zk1:2181"), Source::CommandLine),
+            setting("kill-after", Some("2.5"), Source::File("/etc/zklock.toml".to_owned())),
+            setting("signal", Some("TERM"), Source::Default),
+            setting("timeout", None, Source::Default),
+        ]);
+        let expected = [
+            "zookeeper = \"zk1:2181\"  # command line",
+            "kill-after = 2.5        # /etc/zklock.toml",
+            "# signal = \"TERM\"       # default",
+            "# timeout is not set    # default",
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        assert!(text.parse::<toml::Table>().is_ok_and(|table| table.len() == 2));
+    }
+}

@@ -1,0 +1,94 @@
+//! The JSON of `status`: a promise to scripts. `version` changes when a field changes its meaning or goes;
+//! new fields may come at any time.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::super::survey::{Contender, Lock, Success};
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    locks: Vec<LockEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct LockEntry<'a> {
+    path: &'a str,
+    contenders: Vec<ContenderEntry<'a>>,
+    last_success: Option<SuccessEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct ContenderEntry<'a> {
+    position: usize,
+    state: &'static str,
+    mode: &'static str,
+    slots: u32,
+    host: Option<&'a str>,
+    pid: Option<u32>,
+    user: Option<&'a str>,
+    program: Option<&'a str>,
+    label: Option<&'a str>,
+    since: String,
+    fencing_token: i64,
+    session: String,
+    node: &'a str,
+    naming: String,
+    revoked_by: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SuccessEntry<'a> {
+    at: String,
+    host: Option<&'a str>,
+    pid: Option<u32>,
+    fencing_token: Option<i64>,
+}
+
+/// The document; `pretty` is for people who look at it, otherwise it is one line.
+pub(super) fn text(locks: &[Lock], pretty: bool) -> Result<String> {
+    let document = Document { version: VERSION, locks: locks.iter().map(entry).collect() };
+    Ok(if pretty { serde_json::to_string_pretty(&document)? } else { serde_json::to_string(&document)? })
+}
+
+fn entry(lock: &Lock) -> LockEntry<'_> {
+    LockEntry {
+        path: &lock.path,
+        contenders: lock.contenders.iter().map(contender).collect(),
+        last_success: lock.last_success.as_ref().map(success),
+    }
+}
+
+fn contender(contender: &Contender) -> ContenderEntry<'_> {
+    let owner = &contender.owner;
+    ContenderEntry {
+        position: contender.position,
+        state: if contender.holds { "held" } else { "waiting" },
+        mode: contender.mode.word(),
+        slots: contender.mode.slots(),
+        host: owner.host.as_deref(),
+        pid: owner.pid,
+        user: owner.user.as_deref(),
+        program: owner.program.as_deref(),
+        label: owner.label.as_deref(),
+        since: contender.since.to_string(),
+        fencing_token: contender.fencing_token,
+        // As ZooKeeper's own tools write it; a number of this size would lose digits in JavaScript.
+        session: format!("{:#x}", contender.session),
+        node: &contender.node,
+        naming: contender.family.to_string(),
+        revoked_by: owner.revoked_by.as_deref(),
+    }
+}
+
+fn success(success: &Success) -> SuccessEntry<'_> {
+    SuccessEntry {
+        at: success.at.to_string(),
+        host: success.owner.host.as_deref(),
+        pid: success.owner.pid,
+        fencing_token: success.fencing_token,
+    }
+}

@@ -1,0 +1,98 @@
+//! `status`: who holds the locks and who waits, once or for as long as somebody looks.
+
+mod json;
+mod table;
+
+use std::io::{IsTerminal, stdout};
+
+use anyhow::{Result, bail};
+use nix::sys::signal::Signal;
+
+use super::conversation::Conversation;
+use super::print;
+use super::survey::{Lock, locks, locks_below};
+use crate::cli::{Options, StatusOptions};
+use crate::exit::Exit;
+use crate::lock::once::record_path;
+use crate::lock::path::LockPath;
+use crate::zk::{Failure, Reply, Request};
+
+/// Some lock is held, with `--exit-code`.
+const HELD: u8 = 1;
+
+/// Back to the corner, and away with all that is there.
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
+
+pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
+    let mut conversation = Conversation::open(options)?;
+    if status.watch {
+        watch(status, options, conversation)
+    } else {
+        let locks = look(status, &mut conversation)?;
+        conversation.close()?;
+        let exit = show(status, &locks)?;
+        let held = status.exit_code && locks.iter().any(Lock::is_held);
+        Ok(if held && exit == Exit::Code(0) { Exit::Code(HELD) } else { exit })
+    }
+}
+
+fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Vec<Lock>> {
+    if status.recursive || status.paths.is_empty() {
+        locks_below(conversation, &roots(status))
+    } else {
+        locks(conversation, &status.paths)
+    }
+}
+
+/// Where to look; bare, at everything there is.
+fn roots(status: &StatusOptions) -> Vec<String> {
+    match status.paths.as_slice() {
+        [] => vec!["/".to_owned()],
+        paths => paths.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Shows the locks again whenever something below the paths changes. The servers tell: nothing is asked before.
+fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversation) -> Result<Exit> {
+    set_watches(status, &mut conversation)?;
+    let mut shown = None;
+    loop {
+        let locks = look(status, &mut conversation)?;
+        if shown.as_ref() != Some(&locks) {
+            if stdout().is_terminal() && !status.json {
+                print(CLEAR_SCREEN.as_bytes())?;
+            }
+            if show(status, &locks)? == Exit::Signal(Signal::SIGPIPE as i32) {
+                return Ok(Exit::Signal(Signal::SIGPIPE as i32));
+            }
+            shown = Some(locks);
+        }
+        if let Err(error) = conversation.wait_for_change() {
+            // The session went while nobody asked anything: another is as good.
+            if error.downcast_ref() != Some(&Failure::Expired) {
+                return Err(error);
+            }
+            conversation = Conversation::open(options)?;
+            set_watches(status, &mut conversation)?;
+        }
+    }
+}
+
+fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {
+    let records = status.paths.iter().map(LockPath::as_str).map(record_path);
+    let requests: Vec<Request> = roots(status).into_iter().chain(records).map(Request::WatchBelow).collect();
+    for reply in conversation.ask_all(&requests)? {
+        if let Reply::Watching(Err(failure)) = reply {
+            bail!("can't watch: {failure}");
+        }
+    }
+    Ok(())
+}
+
+fn show(status: &StatusOptions, locks: &[Lock]) -> Result<Exit> {
+    if status.json {
+        let text = json::text(locks, !status.watch)?;
+        return print(format!("{text}\n").as_bytes());
+    }
+    print(table::text(locks, &table::Style::of_stdout()).as_bytes())
+}

@@ -1,0 +1,159 @@
+//! What there is: locks, their contenders in order, and when the command of each last succeeded.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use super::conversation::Conversation;
+use super::owner::Owner;
+use crate::lock::name::{Family, Mode, Name};
+use crate::lock::once::{LastSuccess, record_path, recorded_lock};
+use crate::lock::path::LockPath;
+use crate::lock::queue::{Standing, standings};
+use crate::zk::{Failure, Node, Reply, Request, ServerTime};
+
+/// A lock as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lock {
+    pub(super) path: String,
+    pub(super) contenders: Vec<Contender>,
+    pub(super) last_success: Option<Success>,
+}
+
+/// One contender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Contender {
+    pub(super) position: usize,
+    pub(super) holds: bool,
+    pub(super) family: Family,
+    pub(super) mode: Mode,
+    /// The full path of its node.
+    pub(super) node: String,
+    pub(super) owner: Owner,
+    pub(super) since: ServerTime,
+    pub(super) fencing_token: i64,
+    pub(super) session: i64,
+}
+
+/// The last success of a command that runs once per period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Success {
+    pub(super) at: ServerTime,
+    pub(super) owner: Owner,
+    pub(super) fencing_token: Option<i64>,
+}
+
+impl Lock {
+    pub(super) fn is_held(&self) -> bool {
+        self.contenders.iter().any(|contender| contender.holds)
+    }
+}
+
+/// The locks with these paths, also those that nobody holds.
+pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Vec<Lock>> {
+    let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let listed = list(conversation, &paths)?;
+    describe(conversation, paths.into_iter().zip(listed).collect())
+}
+
+/// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
+pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Vec<Lock>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut level: Vec<String> = roots.to_vec();
+    while !level.is_empty() {
+        let listed = list(conversation, &level)?;
+        let mut next = vec![];
+        for (path, children) in level.into_iter().zip(listed) {
+            let base = path.trim_end_matches('/');
+            for child in &children {
+                if let Some(lock) = recorded_lock(child) {
+                    found.entry(format!("{base}/{lock}")).or_default();
+                } else if Name::parse(child).is_none() && !(base.is_empty() && child == "zookeeper") {
+                    next.push(format!("{base}/{child}"));
+                }
+            }
+            if children.iter().any(|child| Name::parse(child).is_some()) {
+                found.insert(path, children);
+            }
+        }
+        level = next;
+    }
+    describe(conversation, found)
+}
+
+/// The children of each path; of one that isn't there, none.
+fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Vec<String>>> {
+    let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
+    let replies = conversation.ask_all(&requests)?;
+    let children = |(path, reply): (&String, Reply)| match reply {
+        Reply::Listed(Ok(children)) => Ok(children),
+        Reply::Listed(Err(Failure::NoNode)) => Ok(vec![]),
+        Reply::Listed(Err(Failure::NoAuth)) => {
+            log::warn!("{path}: no permission to look there (READ): ask for it, or use other credentials");
+            Ok(vec![])
+        }
+        Reply::Listed(Err(failure)) => bail!("{path}: {failure}"),
+        other => bail!("{path}: an answer to another question: {other:?}"),
+    };
+    paths.iter().zip(replies).map(children).collect()
+}
+
+/// Reads every contender's node and every record.
+fn describe(conversation: &mut Conversation, locks: BTreeMap<String, Vec<String>>) -> Result<Vec<Lock>> {
+    let names = |(path, children): (&String, &Vec<String>)| {
+        let contenders = children.iter().filter(|child| Name::parse(child).is_some());
+        let nodes = contenders.map(|name| format!("{path}/{name}"));
+        nodes.chain([record_path(path)]).map(Request::Get).collect::<Vec<_>>()
+    };
+    let requests: Vec<Request> = locks.iter().flat_map(names).collect();
+    let replies = conversation.ask_all(&requests)?;
+    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
+    for reply in replies {
+        match reply {
+            Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
+            // Gone since it was listed; a record that was never made.
+            Reply::Read(_, Err(Failure::NoNode)) => {}
+            Reply::Read(path, Err(failure)) => bail!("{path}: {failure}"),
+            other => bail!("an answer to another question: {other:?}"),
+        }
+    }
+    Ok(locks.into_iter().map(|(path, children)| lock(path, &children, &nodes)).collect())
+}
+
+fn lock(path: String, children: &[String], nodes: &BTreeMap<String, Node>) -> Lock {
+    let there: Vec<String> =
+        children.iter().filter(|child| nodes.contains_key(&format!("{path}/{child}"))).cloned().collect();
+    let contenders = standings(&there)
+        .into_iter()
+        .filter_map(|standing| {
+            let node = format!("{path}/{}", standing.name.text);
+            let read = nodes.get(&node)?;
+            Some(contender(&standing, node, read))
+        })
+        .collect();
+    let last_success = nodes.get(&record_path(&path)).map(success);
+    Lock { path, contenders, last_success }
+}
+
+fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
+    Contender {
+        position: standing.position,
+        holds: standing.holds,
+        family: standing.name.family,
+        mode: standing.name.mode,
+        node,
+        owner: Owner::of(&read.data),
+        since: read.created,
+        fencing_token: read.czxid,
+        session: read.owner,
+    }
+}
+
+fn success(record: &Node) -> Success {
+    let last = LastSuccess::from_bytes(&record.data);
+    Success {
+        at: record.modified,
+        owner: Owner::of(&record.data),
+        fencing_token: last.map(|last| last.fencing_token),
+    }
+}

@@ -1,0 +1,33 @@
+//! What it takes to reach the ensemble, and how much to say: options that every verb has.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args};
+
+use super::values;
+use crate::zk::Hosts;
+
+/// Options that go with a command and with every verb.
+#[derive(Debug, Clone, Args)]
+pub struct Ensemble {
+    /// ZooKeeper servers: host:port,host:port[/chroot]
+    #[arg(short, long, global = true, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
+    pub zookeeper: Hosts,
+
+    /// Give up if no server can be reached in this time (with -w, that time counts)
+    #[arg(long, global = true, value_name = "SECS", default_value = "10", value_parser = values::positive_seconds)]
+    pub connect_timeout: Duration,
+
+    /// Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml
+    #[arg(long, global = true, value_name = "FILE", env = "ZKLOCK_CONFIG", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+
+    /// Say each step; twice or more for debugging
+    #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet")]
+    pub verbose: u8,
+
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}

@@ -1,0 +1,60 @@
+//! The settings in effect and where each comes from, for `status --show-config`.
+
+use std::fmt;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use crate::config::{self, Config};
+
+/// One setting in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its key in a configuration file: the option's long name.
+    pub key: &'static str,
+    /// Its value; `None` is not set.
+    pub value: Option<String>,
+    /// Who said so.
+    pub source: Source,
+}
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// An option.
+    CommandLine,
+    /// The variable of this name.
+    Environment(String),
+    /// The file of this name.
+    File(String),
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CommandLine => f.write_str("command line"),
+            Self::Environment(name) | Self::File(name) => f.write_str(name),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// Every setting that a configuration file can make, as it is now.
+pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
+    config::KEYS.iter().map(|key| setting(key, matches, config)).collect()
+}
+
+fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting {
+    let id = config::id(key);
+    let raw = matches.try_get_raw(&id).ok().flatten();
+    let given = raw
+        .map(|values| values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(","));
+    let source = match matches.value_source(&id) {
+        Some(ValueSource::CommandLine) => Source::CommandLine,
+        Some(ValueSource::EnvVariable) => Source::Environment(format!("ZKLOCK_{}", id.to_uppercase())),
+        _ => config.source(key).map_or(Source::Default, |file| Source::File(file.to_owned())),
+    };
+    Setting { key, value: given, source }
+}

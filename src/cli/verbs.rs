@@ -1,0 +1,106 @@
+//! What zklock does besides running a command: verbs, told from lock paths by the slash.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::lock::path::LockPath;
+
+/// A verb with its options.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Verb {
+    /// Show who holds the locks and who waits
+    Status(StatusOptions),
+    /// Ask the holder of a lock to give it up
+    Revoke(RevokeOptions),
+    /// Print the completions for a shell, on stdout
+    Completions {
+        /// The shell
+        shell: KnownShell,
+    },
+    /// Print the manual page, on stdout
+    Man,
+}
+
+/// What `status` shows, and how.
+#[derive(Debug, Clone, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct StatusOptions {
+    /// Print JSON for scripts; with --watch one document a line for each change
+    #[arg(long)]
+    pub json: bool,
+
+    /// Go on showing what changes, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+
+    /// Show every lock at or below each PATH
+    #[arg(long)]
+    pub recursive: bool,
+
+    /// Exit with 1 when somebody holds one of the locks, with 0 when nobody does
+    #[arg(long, conflicts_with = "watch")]
+    pub exit_code: bool,
+
+    /// Show the settings in effect and where each comes from, and ask no server
+    #[arg(long, conflicts_with_all = ["json", "watch", "recursive", "exit_code", "paths"])]
+    pub show_config: bool,
+
+    /// The locks; without any, every lock that the servers have
+    #[arg(value_name = "PATH", value_parser = lock_path)]
+    pub paths: Vec<LockPath>,
+}
+
+/// Whom `revoke` asks, and how firmly.
+#[derive(Debug, Clone, Args)]
+pub struct RevokeOptions {
+    /// The lock
+    #[arg(value_name = "PATH", value_parser = lock_path)]
+    pub path: LockPath,
+
+    /// This contender, holding or waiting: its node's name, as 'status' shows it
+    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = node_name)]
+    pub node: Option<String>,
+
+    /// Every contender, holding or waiting
+    #[arg(long)]
+    pub all: bool,
+
+    /// Don't ask: delete the node. The next contender may start before the command has stopped
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Shells that we have completions for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs, reason = "each is the shell of that name")]
+pub enum KnownShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl From<KnownShell> for Shell {
+    fn from(shell: KnownShell) -> Self {
+        match shell {
+            KnownShell::Bash => Self::Bash,
+            KnownShell::Zsh => Self::Zsh,
+            KnownShell::Fish => Self::Fish,
+        }
+    }
+}
+
+fn lock_path(text: &str) -> Result<LockPath> {
+    Ok(LockPath::parse(&OsString::from(text))?)
+}
+
+/// A node by its name, also where its whole path is given.
+fn node_name(text: &str) -> Result<String> {
+    match Path::new(text).file_name().and_then(|name| name.to_str()) {
+        Some(name) => Ok(name.to_owned()),
+        None => anyhow::bail!("not the name of a node; 'zklock status' shows them"),
+    }
+}

@@ -1,0 +1,75 @@
+//! Values of a file, checked by the very definition of the command line.
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{ArgAction, CommandFactory};
+use toml::Value;
+
+use super::{BadConfig, KEYS, id};
+use crate::cli::Options;
+
+/// The value as the command line would have it; `None` is a switch that is off.
+pub(super) fn text(file: &str, key: &'static str, value: &Value) -> Result<Option<String>, BadConfig> {
+    let bad =
+        |why: &str| BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: why.to_owned() };
+    if is_switch(key) {
+        let on = value.as_bool().ok_or_else(|| bad("must be true or false"))?;
+        return Ok(on.then(|| "true".to_owned()));
+    }
+    match value {
+        Value::String(text) => Ok(Some(text.clone())),
+        Value::Integer(number) => Ok(Some(number.to_string())),
+        Value::Float(number) => Ok(Some(number.to_string())),
+        _ => Err(bad("must be a string or a number")),
+    }
+}
+
+/// Whether the definition of the command line takes the value.
+pub(super) fn as_option(file: &str, key: &'static str, text: &str) -> Result<(), BadConfig> {
+    if is_switch(key) {
+        return Ok(());
+    }
+    let mut command = Options::command();
+    command = command.mut_arg(id(key), |arg| arg.env(None::<&str>).default_value(text.to_owned()));
+    match command.try_get_matches_from(["zklock"]) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            Err(BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: reason(&error) })
+        }
+    }
+}
+
+/// What to write instead of a key that isn't one.
+pub(super) fn remedy(said: &str) -> String {
+    if Options::command().get_arguments().any(|arg| arg.get_long() == Some(said)) {
+        return "; a file can't set it, only the command line".to_owned();
+    }
+    let nearest = KEYS.iter().map(|key| (strsim::jaro_winkler(said, key), *key));
+    match nearest.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((likeness, key)) if likeness > 0.8 => format!("; did you mean '{key}'?"),
+        _ => format!("; known are {}", KEYS.join(", ")),
+    }
+}
+
+fn is_switch(key: &str) -> bool {
+    let id = id(key);
+    let command = Options::command();
+    let mut arguments = command.get_arguments();
+    arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))
+}
+
+/// Why a value was refused, without the option's name: the file calls it by its key.
+fn reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let line = first.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => {
+            let after = format!(" for '{option}'");
+            match line.split_once(&format!("{after}: ")) {
+                Some((_, why)) => why.to_owned(),
+                None => line.replace(&after, ""),
+            }
+        }
+        _ => line,
+    }
+}

@@ -1,0 +1,137 @@
+//! One file: TOML with a flat table of keys.
+
+use std::fs;
+use std::path::Path;
+
+use toml::Table;
+
+use super::check;
+use super::{BadConfig, KEYS, id};
+
+/// A setting as a file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    key: &'static str,
+    text: String,
+    file: String,
+}
+
+impl Value {
+    /// The key.
+    pub fn key(&self) -> &'static str {
+        self.key
+    }
+
+    /// The name that the command line's definition has for it.
+    pub fn id(&self) -> String {
+        id(self.key)
+    }
+
+    /// The value as the command line would have it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The file that says it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Vec<Value>, BadConfig> {
+    let file = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|why| BadConfig::Unreadable { file: file.clone(), why })?;
+    understand(&file, &text)
+}
+
+/// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
+/// that shows only now and then is found too late.
+pub(super) fn understand(file: &str, text: &str) -> Result<Vec<Value>, BadConfig> {
+    let table: Table = text.parse().map_err(|why: toml::de::Error| BadConfig::NotToml {
+        file: file.to_owned(),
+        why: one_line(&why, text),
+    })?;
+    let mut values = vec![];
+    for (said, value) in &table {
+        let key = known(file, said)?;
+        if let Some(text) = check::text(file, key, value)? {
+            check::as_option(file, key, &text)?;
+            values.push(Value { key, text, file: file.to_owned() });
+        }
+    }
+    Ok(values)
+}
+
+/// The key that is meant: dashes or underscores are the same.
+fn known(file: &str, said: &str) -> Result<&'static str, BadConfig> {
+    let meant = said.replace('_', "-");
+    if let Some(key) = KEYS.iter().find(|key| **key == meant) {
+        return Ok(key);
+    }
+    Err(BadConfig::UnknownKey { file: file.to_owned(), key: said.to_owned(), remedy: check::remedy(&meant) })
+}
+
+/// The parser's words without its drawing of the place, but with the line.
+fn one_line(why: &toml::de::Error, text: &str) -> String {
+    let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, why.message().replace('\n', "; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(text: &str) -> Result<Vec<(&'static str, String)>, String> {
+        let values = understand("f.toml", text).map_err(|error| error.to_string())?;
+        Ok(values.into_iter().map(|value| (value.key, value.text)).collect())
+    }
+
+    #[test]
+    fn every_kind_of_value_is_taken_as_the_command_line_would_have_it() {
+        let text = "zookeeper = 'zk1:2181,zk2:2181'\nkill-after = 2.5\nsession_timeout = 12\nquiet = true";
+        let expected = [
+            ("kill-after", "2.5"),
+            ("quiet", "true"),
+            ("session-timeout", "12"),
+            ("zookeeper", "zk1:2181,zk2:2181"),
+        ];
+        let mut values = said(text).unwrap();
+        values.sort_unstable();
+        assert_eq!(values, expected.map(|(key, value)| (key, value.to_owned())));
+        assert_eq!(said("quiet = false"), Ok(vec![]));
+    }
+
+    #[test]
+    fn each_mistake_is_said_with_its_remedy() {
+        for (text, expected) in [
+            ("sesion-timeout = 5", "f.toml: unknown key 'sesion-timeout'; did you mean 'session-timeout'?"),
+            ("zokeeper = 'a'", "f.toml: unknown key 'zokeeper'; did you mean 'zookeeper'?"),
+            ("nonblock = true", "f.toml: unknown key 'nonblock'; a file can't set it, only the command line"),
+            ("xyzzy = 1", "f.toml: unknown key 'xyzzy'; known are zookeeper, "),
+            ("kill-after = 'soon'", "f.toml: kill-after: not a time in seconds"),
+            ("kill-after = -1", "f.toml: kill-after: not a time in seconds"),
+            (
+                "conflict-exit-code = 600",
+                "f.toml: conflict-exit-code: an exit code is a number from 0 to 255",
+            ),
+            ("naming = 'curatr'", "f.toml: naming: invalid value 'curatr'"),
+            ("quiet = 'yes'", "f.toml: quiet: must be true or false"),
+            ("zookeeper = ['a', 'b']", "f.toml: zookeeper: must be a string or a number"),
+            ("[zookeeper]\nhosts = 'a'", "f.toml: zookeeper: must be a string or a number"),
+            ("\nzookeeper = ", "f.toml: line 2: "),
+        ] {
+            let error = said(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_understood_or_refused(text in "\\PC{0,200}") {
+            let _ = understand("f.toml", &text);
+        }
+    }
+}

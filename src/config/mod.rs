@@ -1,0 +1,136 @@
+//! Settings from files. What a file can set is an option of the command line, and means the same there.
+//!
+//! Precedence, highest first: command line, environment, the user's file, the system's file. `--config` or
+//! `ZKLOCK_CONFIG` names one file that is read instead of both.
+
+mod check;
+mod file;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+pub use self::file::Value;
+use self::file::read_file;
+
+/// What a file can set: options that belong to a host or a user. Whatever belongs to one job stays on its
+/// command line.
+pub const KEYS: &[&str] = &[
+    "zookeeper",
+    "connect-timeout",
+    "session-timeout",
+    "timeout",
+    "conflict-exit-code",
+    "signal",
+    "kill-after",
+    "on-lost",
+    "naming",
+    "label",
+    "verbose",
+    "quiet",
+];
+
+const SYSTEM: &str = "/etc/zklock.toml";
+const USER: &str = ".config/zklock/config.toml";
+
+/// What is wrong with a configuration file.
+#[derive(Debug, Error)]
+pub enum BadConfig {
+    /// It can't be read.
+    #[error("can't read the configuration file {file}: {why}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        why: std::io::Error,
+    },
+    /// It isn't TOML.
+    #[error("{file}: {why}")]
+    NotToml {
+        /// The file.
+        file: String,
+        /// Where and what.
+        why: String,
+    },
+    /// It sets what can't be set there.
+    #[error("{file}: unknown key '{key}'{remedy}")]
+    UnknownKey {
+        /// The file.
+        file: String,
+        /// What it says.
+        key: String,
+        /// What was meant, perhaps.
+        remedy: String,
+    },
+    /// The value isn't one.
+    #[error("{file}: {key}: {why}")]
+    BadValue {
+        /// The file.
+        file: String,
+        /// The key.
+        key: String,
+        /// What is wrong with its value.
+        why: String,
+    },
+}
+
+/// All that the files say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    values: Vec<Value>,
+}
+
+impl Config {
+    /// Whether no file says anything.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// What they say, each key once.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.values.iter()
+    }
+
+    /// The file that sets `key`.
+    pub fn source(&self, key: &str) -> Option<&str> {
+        self.values.iter().find(|value| value.key() == key).map(Value::file)
+    }
+
+    /// The user's word goes before the system's.
+    fn overlay(&mut self, values: Vec<Value>) {
+        for value in values {
+            self.values.retain(|older| older.key() != value.key());
+            self.values.push(value);
+        }
+    }
+}
+
+/// The name that the command line's definition has for a key.
+pub fn id(key: &str) -> String {
+    key.replace('-', "_")
+}
+
+/// Reads the file that is named, or else the system's and the user's where there are any.
+pub fn read(named: Option<&Path>) -> Result<Config, BadConfig> {
+    let mut config = Config::default();
+    if let Some(path) = named {
+        config.overlay(read_file(path)?);
+        return Ok(config);
+    }
+    let user = env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(USER));
+    for path in [Some(PathBuf::from(SYSTEM)), user].into_iter().flatten() {
+        match read_file(&path) {
+            Ok(values) => config.overlay(values),
+            Err(BadConfig::Unreadable { why, .. }) if is_absent(&why) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(config)
+}
+
+/// No file, or no home directory that it could be in.
+fn is_absent(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(why.kind(), NotFound | NotADirectory)
+}
