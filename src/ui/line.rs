@@ -186,11 +186,8 @@ impl Queue {
         };
         let left = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
         let position = self.ahead + 1;
-        format!(
-            "zklock: {}: number {position} in line; {holder}; waiting for {}{left}",
-            self.path,
-            whole(waited)
-        )
+        // What matters most first: a narrow terminal cuts the end.
+        format!("zklock: {}: number {position} in line for {}{left}; {holder}", self.path, whole(waited))
     }
 }
 
@@ -226,7 +223,7 @@ mod tests {
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
             text,
-            "zklock: /locks/job: number 3 in line; held by b:2 (two), there for 4 min 10 s; waiting for 12 s, 7 s left"
+            "zklock: /locks/job: number 3 in line for 12 s, 7 s left; held by b:2 (two), there for 4 min 10 s"
         );
     }
 
@@ -238,7 +235,7 @@ mod tests {
         let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
         assert_eq!(
             text(1),
-            "zklock: /locks/job: number 3 in line; held by a:1 (one); behind b:2 (two); waiting for 0 s"
+            "zklock: /locks/job: number 3 in line for 0 s; held by a:1 (one); behind b:2 (two)"
         );
         assert!(text(30).contains("held by a:1 (one) (seen 30 s ago); behind"), "{}", text(30));
     }
