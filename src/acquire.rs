@@ -212,7 +212,7 @@ impl Acquisition<'_> {
         match notice {
             Notice::Connected => self.connected = true,
             Notice::Unreachable(diagnoses) => bail!("{}", self.unreachable(&diagnoses)),
-            Notice::Lost(Failure::AuthFailed) => bail!("{} refused the credentials", self.hosts),
+            Notice::Lost(Failure::AuthFailed) => bail!("{}", self.refused(claim)),
             Notice::Lost(failure) => self.begin_again(claim, &failure)?,
             Notice::NodeGone => bail!(Trouble::Deleted),
             // The session lives, so that it can't have taken the node along. Another has its name now.
@@ -289,6 +289,18 @@ impl Acquisition<'_> {
         self.once.iter_mut().for_each(Once::begin_again);
         claim.reopen(self.try_until())?;
         Ok(())
+    }
+
+    fn refused(&self, claim: &Claim) -> String {
+        let hosts = self.hosts;
+        if claim.security().credentials.is_empty() {
+            format!("{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH")
+        } else {
+            format!(
+                "{hosts} refused the credentials: check the lines of --auth-file and ZKLOCK_AUTH, \
+                 and whether the server knows their scheme"
+            )
+        }
     }
 
     fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {

@@ -16,6 +16,7 @@
 //! | [`job`] | the command: started, signalled, stopped, reaped |
 //! | [`zk`] | the ensemble; the only place that is async |
 //! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
+//! | [`memory`] | what others can see of this process once it holds secrets |
 
 pub mod acquire;
 pub mod admin;
@@ -31,6 +32,7 @@ pub mod exit;
 pub mod guard;
 pub mod job;
 pub mod lock;
+pub mod memory;
 pub mod nest;
 pub mod release;
 pub mod run;

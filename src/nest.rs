@@ -17,7 +17,7 @@ use crate::lock::name::{Family, Mode, Name};
 use crate::lock::path::LockPath;
 use crate::release::ends_us;
 use crate::sys;
-use crate::zk::{Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Failure, Node, Reply, Request, Session, SessionChange, SessionKey, Settings};
 
 /// The sessions of the main job count up from zero; these count down, and never meet them.
 const FIRST_KEY: SessionKey = SessionKey(u32::MAX);
@@ -90,6 +90,8 @@ fn look(
                     Ok(node) if node.czxid == candidate.fencing_token && node.owner == candidate.session => {
                         found.push(candidate.clone());
                     }
+                    // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
+                    Ok(node) if node == Node::HIDDEN => found.push(candidate.clone()),
                     _ => {}
                 }
                 answered += 1;

@@ -43,7 +43,7 @@ fn under_lock(
 ) -> Result<Exit> {
     let lock = &options.lock;
     let limits = limits(options);
-    let settings = settings(options, limits);
+    let settings = settings(options, limits)?;
     let outer = held_around_us(env::var_os(environment::HELD).as_deref());
     let held = match look_around(&words.locks, &outer, &settings, &emitter, events)? {
         Around::Held(held) => held,
@@ -103,12 +103,8 @@ fn limits(options: &Options) -> Limits {
     }
 }
 
-fn settings(options: &Options, limits: Limits) -> Settings {
-    Settings {
-        hosts: options.ensemble.zookeeper.clone(),
-        session_timeout: options.lock.session_timeout,
-        deadline: Some(limits.deadline.unwrap_or_else(|| BootTime::now() + limits.connect_timeout)),
-    }
+fn settings(options: &Options, limits: Limits) -> Result<Settings> {
+    options.settings(limits.deadline.unwrap_or_else(|| BootTime::now() + limits.connect_timeout))
 }
 
 fn entries(options: &LockOptions, record: &Record, locks: &[LockPath]) -> Vec<Entry> {

@@ -34,6 +34,7 @@ mod recipe;
 mod release;
 mod revoked;
 mod runners;
+mod security;
 mod several_locks;
 mod signals;
 mod stopping;

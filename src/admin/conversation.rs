@@ -8,7 +8,7 @@ use crate::cli::Options;
 use crate::clock::BootTime;
 use crate::event::{self, Event, Events};
 use crate::ui;
-use crate::zk::{Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Failure, Reply, Request, Session, SessionChange, SessionKey};
 
 /// More than this are never under way at once: an ensemble has others to serve.
 const WINDOW: usize = 500;
@@ -31,11 +31,7 @@ impl Conversation {
     pub(super) fn open(options: &Options) -> Result<Self> {
         let (emitter, events) = event::channel()?;
         let patience = options.ensemble.connect_timeout;
-        let settings = Settings {
-            hosts: options.ensemble.zookeeper.clone(),
-            session_timeout: options.lock.session_timeout,
-            deadline: Some(BootTime::now() + patience),
-        };
+        let settings = options.settings(BootTime::now() + patience)?;
         let session = Session::open(SessionKey(0), settings, emitter)?;
         loop {
             match events.next(None)? {

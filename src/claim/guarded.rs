@@ -48,7 +48,7 @@ impl Claim {
     /// Replaces a guard that died, or one that doesn't answer, and tells the new one all that it has to know:
     /// with `job` also the group that runs already.
     pub fn renew_guard(&mut self, job: Option<Pid>) -> io::Result<()> {
-        self.guard.replace()?;
+        self.guard.replace(&self.settings.security)?;
         self.tell_nodes();
         if let Some(group) = job {
             self.guard.tell(&Order::Running(group.as_raw()));

@@ -16,7 +16,7 @@ use crate::lock::lease::Lease;
 use crate::lock::path::LockPath;
 use crate::lock::renewal::Renewal;
 use crate::lock::set::{Set, SetStep};
-use crate::zk::{Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Diagnosis, Failure, Reply, Request, Security, Session, SessionChange, SessionKey, Settings};
 
 /// Something that came of an event.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Claim {
     pub fn open(settings: Settings, entries: Vec<Entry>, events: Emitter) -> io::Result<Self> {
         let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
         // While the first packets travel: a guard that is there in time costs the command no wait.
-        let guard = Guard::start()?;
+        let guard = Guard::start(&settings.security)?;
         Ok(Self {
             session,
             settings,
@@ -255,6 +255,11 @@ impl Claim {
     /// The locks, once there is a session.
     pub fn set(&self) -> Option<&Set> {
         self.contending.as_ref().map(|contending| &contending.set)
+    }
+
+    /// Who we are, and how we connect.
+    pub fn security(&self) -> &Security {
+        &self.settings.security
     }
 
     /// The id of the session, once there is one.

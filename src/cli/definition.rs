@@ -1,5 +1,6 @@
 //! The whole command line in one definition, from which help, manual and completions are made too.
 
+use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, Parser};
@@ -7,6 +8,8 @@ use clap::{ArgMatches, Args, CommandFactory, Parser};
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
 use super::verbs::Verb;
+use crate::clock::BootTime;
+use crate::zk::Settings;
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]
@@ -37,6 +40,18 @@ pub struct Options {
     /// What to do instead of running a command.
     #[command(subcommand)]
     pub verb: Option<Verb>,
+}
+
+impl Options {
+    /// What it takes to connect, by this time at the latest. Files are read and checked here.
+    pub fn settings(&self, deadline: BootTime) -> Result<Settings> {
+        Ok(Settings {
+            hosts: self.ensemble.zookeeper.clone(),
+            session_timeout: self.lock.session_timeout,
+            deadline: Some(deadline),
+            security: self.ensemble.security.resolve(&self.ensemble.auth)?,
+        })
+    }
 }
 
 const EXIT_CODES: &str = "\

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::security::SecurityOptions;
 use super::values;
 use crate::zk::Hosts;
 
@@ -22,6 +23,14 @@ pub struct Ensemble {
     /// Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml
     #[arg(long, global = true, value_name = "FILE", env = "ZKLOCK_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a comment here would become the whole program's help")]
+    pub security: SecurityOptions,
+
+    /// Auth lines of the configuration. None is ever taken from the arguments.
+    #[arg(skip)]
+    pub auth: Vec<String>,
 
     /// Say each step; twice or more for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet")]

@@ -2,7 +2,9 @@
 
 mod definition;
 mod ensemble;
+mod files;
 mod lock;
+mod security;
 mod settings;
 mod values;
 mod verbs;
@@ -13,7 +15,9 @@ use thiserror::Error;
 
 pub use self::definition::Options;
 pub use self::ensemble::Ensemble;
+pub(crate) use self::files::refuse_if_others_can_read;
 pub use self::lock::{LockOptions, Naming, OnLost};
+pub use self::security::{AclChoice, SecurityOptions};
 pub use self::settings::{Setting, Source};
 pub use self::verbs::{KnownShell, RevokeOptions, StatusOptions, Verb};
 pub use self::words::{BadWords, Words};
@@ -38,7 +42,8 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Re
     // What a file says stands in the place of the defaults: whatever else is said goes before it.
     let matches =
         if config.is_empty() { matches } else { with_defaults(&config).try_get_matches_from(words)? };
-    let options = Options::from_arg_matches(&matches)?;
+    let mut options = Options::from_arg_matches(&matches)?;
+    options.ensemble.auth = config.auth().to_vec();
     definition::check_goes_with_verb(&matches)?;
     Ok((options, settings::in_effect(&matches, &config)))
 }

@@ -1,10 +1,12 @@
 //! The settings in effect and where each comes from, for `status --show-config`.
 
+use std::env;
 use std::fmt;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
+use super::security::AUTH;
 use crate::config::{self, Config};
 
 /// One setting in effect.
@@ -43,7 +45,19 @@ impl fmt::Display for Source {
 
 /// Every setting that a configuration file can make, as it is now.
 pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
-    config::KEYS.iter().map(|key| setting(key, matches, config)).collect()
+    let options = config::KEYS.iter().map(|key| setting(key, matches, config));
+    options.chain([auth(config)]).collect()
+}
+
+/// Credentials are only said to be there.
+fn auth(config: &Config) -> Setting {
+    let source = match config.auth_source() {
+        _ if env::var_os(AUTH).is_some() => Source::Environment(AUTH.to_owned()),
+        Some(file) => Source::File(file.to_owned()),
+        None => Source::Default,
+    };
+    let value = (source != Source::Default).then(|| "(hidden)".to_owned());
+    Setting { key: config::AUTH, value, source }
 }
 
 fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting {

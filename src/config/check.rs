@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ArgAction, CommandFactory};
 use toml::Value;
 
-use super::{BadConfig, KEYS, id};
+use super::{AUTH, BadConfig, KEYS, id};
 use crate::cli::Options;
 
 /// The value as the command line would have it; `None` is a switch that is off.
@@ -21,6 +21,17 @@ pub(super) fn text(file: &str, key: &'static str, value: &Value) -> Result<Optio
         Value::Float(number) => Ok(Some(number.to_string())),
         _ => Err(bad("must be a string or a number")),
     }
+}
+
+/// Auth lines, each checked where all credentials are.
+pub(super) fn lines(file: &str, value: &Value) -> Result<Vec<String>, BadConfig> {
+    let line = |value: &Value| value.as_str().map(str::to_owned);
+    let lines = value.as_array().and_then(|all| all.iter().map(line).collect::<Option<Vec<_>>>());
+    lines.ok_or_else(|| BadConfig::BadValue {
+        file: file.to_owned(),
+        key: AUTH.to_owned(),
+        why: "must be a list of strings, such as [\"digest:USER:PASSWORD\"]".to_owned(),
+    })
 }
 
 /// Whether the definition of the command line takes the value.

@@ -1,12 +1,14 @@
 //! One file: TOML with a flat table of keys.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use toml::Table;
 
 use super::check;
-use super::{BadConfig, KEYS, id};
+use super::{AUTH, BadConfig, KEYS, id};
+use crate::cli::refuse_if_others_can_read;
 
 /// A setting as a file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,28 +40,49 @@ impl Value {
     }
 }
 
-pub(super) fn read_file(path: &Path) -> Result<Vec<Value>, BadConfig> {
+/// What a file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) values: Vec<Value>,
+    pub(super) auth: Vec<String>,
+    pub(super) file: String,
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Content, BadConfig> {
     let file = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|why| BadConfig::Unreadable { file: file.clone(), why })?;
-    understand(&file, &text)
+    let unreadable = |why| BadConfig::Unreadable { file: file.clone(), why };
+    let mut open = File::open(path).map_err(unreadable)?;
+    let metadata = open.metadata().map_err(unreadable)?;
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(unreadable)?;
+    let content = understand(&file, &text)?;
+    if !content.auth.is_empty() {
+        refuse_if_others_can_read(path, &metadata)
+            .map_err(|why| BadConfig::Exposed { file: file.clone(), why: why.to_string() })?;
+    }
+    Ok(content)
 }
 
 /// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
 /// that shows only now and then is found too late.
-pub(super) fn understand(file: &str, text: &str) -> Result<Vec<Value>, BadConfig> {
+pub(super) fn understand(file: &str, text: &str) -> Result<Content, BadConfig> {
     let table: Table = text.parse().map_err(|why: toml::de::Error| BadConfig::NotToml {
         file: file.to_owned(),
         why: one_line(&why, text),
     })?;
-    let mut values = vec![];
+    let mut content = Content { file: file.to_owned(), ..Content::default() };
     for (said, value) in &table {
+        if said == AUTH {
+            content.auth = check::lines(file, value)?;
+            continue;
+        }
         let key = known(file, said)?;
         if let Some(text) = check::text(file, key, value)? {
             check::as_option(file, key, &text)?;
-            values.push(Value { key, text, file: file.to_owned() });
+            content.values.push(Value { key, text, file: file.to_owned() });
         }
     }
-    Ok(values)
+    Ok(content)
 }
 
 /// The key that is meant: dashes or underscores are the same.
@@ -84,8 +107,8 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Result<Vec<(&'static str, String)>, String> {
-        let values = understand("f.toml", text).map_err(|error| error.to_string())?;
-        Ok(values.into_iter().map(|value| (value.key, value.text)).collect())
+        let content = understand("f.toml", text).map_err(|error| error.to_string())?;
+        Ok(content.values.into_iter().map(|value| (value.key, value.text)).collect())
     }
 
     #[test]
@@ -120,6 +143,7 @@ mod tests {
             ("quiet = 'yes'", "f.toml: quiet: must be true or false"),
             ("zookeeper = ['a', 'b']", "f.toml: zookeeper: must be a string or a number"),
             ("[zookeeper]\nhosts = 'a'", "f.toml: zookeeper: must be a string or a number"),
+            ("auth = 'x'", "f.toml: auth: must be a list of strings"),
             ("\nzookeeper = ", "f.toml: line 2: "),
         ] {
             let error = said(text).unwrap_err();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub use self::file::Value;
-use self::file::read_file;
+use self::file::{Content, read_file};
 
 /// What a file can set: options that belong to a host or a user. Whatever belongs to one job stays on its
 /// command line.
@@ -27,9 +27,14 @@ pub const KEYS: &[&str] = &[
     "on-lost",
     "naming",
     "label",
+    "auth-file",
+    "acl",
     "verbose",
     "quiet",
 ];
+
+/// The one key that is no option: credentials never stand on a command line.
+pub(crate) const AUTH: &str = "auth";
 
 const SYSTEM: &str = "/etc/zklock.toml";
 const USER: &str = ".config/zklock/config.toml";
@@ -63,6 +68,14 @@ pub enum BadConfig {
         /// What was meant, perhaps.
         remedy: String,
     },
+    /// It holds a secret that isn't one.
+    #[error("{file}: {why}")]
+    Exposed {
+        /// The file.
+        file: String,
+        /// Who could read it, and the remedy.
+        why: String,
+    },
     /// The value isn't one.
     #[error("{file}: {key}: {why}")]
     BadValue {
@@ -79,12 +92,14 @@ pub enum BadConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     values: Vec<Value>,
+    auth: Vec<String>,
+    auth_file: Option<String>,
 }
 
 impl Config {
     /// Whether no file says anything.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.auth.is_empty()
     }
 
     /// What they say, each key once.
@@ -97,11 +112,24 @@ impl Config {
         self.values.iter().find(|value| value.key() == key).map(Value::file)
     }
 
+    /// Auth lines, of the last file that has some.
+    pub fn auth(&self) -> &[String] {
+        &self.auth
+    }
+
+    /// The file that has them.
+    pub fn auth_source(&self) -> Option<&str> {
+        self.auth_file.as_deref()
+    }
+
     /// The user's word goes before the system's.
-    fn overlay(&mut self, values: Vec<Value>) {
-        for value in values {
+    fn overlay(&mut self, content: Content) {
+        for value in content.values {
             self.values.retain(|older| older.key() != value.key());
             self.values.push(value);
+        }
+        if !content.auth.is_empty() {
+            (self.auth, self.auth_file) = (content.auth, Some(content.file));
         }
     }
 }
@@ -121,7 +149,7 @@ pub fn read(named: Option<&Path>) -> Result<Config, BadConfig> {
     let user = env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(USER));
     for path in [Some(PathBuf::from(SYSTEM)), user].into_iter().flatten() {
         match read_file(&path) {
-            Ok(values) => config.overlay(values),
+            Ok(content) => config.overlay(content),
             Err(BadConfig::Unreadable { why, .. }) if is_absent(&why) => {}
             Err(error) => return Err(error),
         }

@@ -7,17 +7,17 @@ use std::time::Duration;
 use super::order::GuardedNode;
 use crate::clock::BootTime;
 use crate::event::{self, Event, Events};
-use crate::zk::{Failure, Hosts, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Failure, Hosts, Reply, Request, Security, Session, SessionChange, SessionKey, Settings};
 
 /// Deletes what is still ours among the nodes, and gives up when the session that owns them must be over.
-pub(super) fn clean((hosts, session_timeout, nodes): (&str, u64, &[GuardedNode])) {
+pub(super) fn clean(security: &Security, (hosts, session_timeout, nodes): (&str, u64, &[GuardedNode])) {
     let Ok(hosts) = Hosts::parse(hosts) else { return };
     let session_timeout = Duration::from_millis(session_timeout);
     let deadline = BootTime::now() + session_timeout;
     let Ok((emitter, events)) = event::channel() else {
         return;
     };
-    let settings = Settings { hosts, session_timeout, deadline: Some(deadline) };
+    let settings = Settings { hosts, session_timeout, deadline: Some(deadline), security: security.clone() };
     let Ok(session) = Session::open(SessionKey(0), settings, emitter) else {
         return;
     };

@@ -2,11 +2,13 @@
 
 use crate::clock::BootTime;
 use crate::guard::order::{GuardedLease, GuardedNode, Order};
+use crate::zk::Security;
 
 /// What the guard knows.
 #[derive(Debug, Default)]
 pub(super) struct Duty {
     nodes: Vec<GuardedNode>,
+    security: Security,
     hosts: String,
     session_timeout: u64,
     /// The job's process group, from before its exec until it is reaped.
@@ -33,6 +35,7 @@ impl Duty {
     /// Takes in an order.
     pub(super) fn obey(&mut self, order: Order) {
         match order {
+            Order::Security(security) => self.security = security,
             Order::Nodes { hosts, session_timeout, nodes } => {
                 (self.hosts, self.session_timeout, self.nodes) = (hosts, session_timeout, nodes);
             }
@@ -57,6 +60,11 @@ impl Duty {
             self.group = Some(group);
         }
         admitted
+    }
+
+    /// How to connect.
+    pub(super) fn security(&self) -> &Security {
+        &self.security
     }
 
     /// The group was killed and nobody is left.

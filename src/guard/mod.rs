@@ -23,6 +23,7 @@ pub use self::gate::{Gate, is_refusal};
 pub use self::order::{GuardedLease, GuardedNode, Order};
 pub use self::watch::stand_guard;
 use crate::sys;
+use crate::zk::Security;
 
 /// The name that the guard goes by, and by which the binary knows that it is one.
 pub const NAME: &str = "zklock-guard";
@@ -37,8 +38,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard. It has no orders yet.
-    pub fn start() -> io::Result<Self> {
+    /// Starts the guard. It knows how to connect, and has no other orders yet.
+    pub fn start(security: &Security) -> io::Result<Self> {
         let (control, guards_control) = pair()?;
         let (gate, guards_gate) = pair()?;
         let mut command = Command::new("/proc/self/exe");
@@ -58,7 +59,9 @@ impl Guard {
             Ok(())
         });
         let process = command.spawn()?;
-        Ok(Self { control, gate, process })
+        let mut guard = Self { control, gate, process };
+        guard.tell(&Order::Security(security.clone()));
+        Ok(guard)
     }
 
     /// Tells the guard something. That it isn't there any more is noticed as the death of a child; one that
@@ -96,10 +99,10 @@ impl Guard {
     }
 
     /// Ends a guard that doesn't do its work. Its orders die with it.
-    pub fn replace(&mut self) -> io::Result<()> {
+    pub fn replace(&mut self, security: &Security) -> io::Result<()> {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        *self = Self::start()?;
+        *self = Self::start(security)?;
         Ok(())
     }
 }

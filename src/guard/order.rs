@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::zk::Security;
+
 /// One message from zklock to its guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
+    /// This is how to connect in our place. Credentials travel in no other way.
+    Security(Security),
     /// These are ours, and this is how to delete them.
     Nodes {
         /// The connect string.

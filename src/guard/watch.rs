@@ -12,9 +12,11 @@ use nix::unistd::Pid;
 use super::clean::clean;
 use super::duty::{Duty, Task};
 use super::gate::{GO, STAY};
+use super::order::Order;
 use crate::alarm::Alarm;
 use crate::clock::BootTime;
 use crate::job::descendants;
+use crate::memory;
 
 /// Far more than an order with a hundred nodes.
 const LONGEST_ORDER: usize = 256 * 1024;
@@ -32,7 +34,7 @@ pub fn stand_guard() -> io::Result<()> {
             Task::Kill(group) if kill_all(Pid::from_raw(group)) => duty.group_is_gone(),
             Task::Kill(_) => duty.give_up(),
             Task::Clean => {
-                clean(duty.nodes());
+                clean(duty.security(), duty.nodes());
                 return Ok(());
             }
             Task::End => return Ok(()),
@@ -64,6 +66,9 @@ fn obey_all(duty: &mut Duty, control: &OwnedFd) -> io::Result<()> {
             Ok(length) => {
                 // What isn't understood doesn't come from a zklock of this version, which can't be.
                 if let Ok(order) = serde_json::from_slice(message.get(..length).unwrap_or_default()) {
+                    if matches!(&order, Order::Security(security) if security.has_secrets()) {
+                        memory::hide();
+                    }
                     duty.obey(order);
                 }
             }

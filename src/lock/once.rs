@@ -135,14 +135,11 @@ impl Once {
             Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),
             Reply::Read(_, Err(Failure::NoNode)) => self.last = Some(Last::Never),
             Reply::Written(Ok(now)) => self.now = Some(now),
-            Reply::Read(_, Err(failure)) => {
-                return Err(Trouble::of(
-                    failure,
-                    "read when the command last succeeded (READ on its record)",
-                ));
+            Reply::Read(path, Err(failure)) => {
+                return Err(Trouble::of(failure, "read when the command last succeeded", "READ", &path));
             }
             Reply::Written(Err(failure)) => {
-                return Err(Trouble::of(failure, "write to our own node, as --once-per has to (WRITE)"));
+                return Err(Trouble::of(failure, "ask the server for its time", "WRITE", &own));
             }
             _ => {}
         }

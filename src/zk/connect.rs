@@ -52,15 +52,14 @@ async fn negotiate(settings: &Settings) -> Result<Granted, Error> {
 
 async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> {
     let began = BootTime::now();
-    let client = Client::connector()
+    let connector = Client::connector()
         .with_session_timeout(timeout)
         // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to
         // 5.8 s when a follower freezes, T/8 of 2.4 s. A lease has only T/3 to ride out.
         .with_connection_timeout(timeout / 8)
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
-        .with_fail_eagerly()
-        .connect(&settings.hosts.to_string())
-        .await?;
+        .with_fail_eagerly();
+    let client = settings.security.connect(connector, &settings.hosts.to_string()).await?;
     Ok(Granted { client, began })
 }
 

@@ -6,6 +6,7 @@ mod connect;
 mod diagnose;
 mod hosts;
 mod perform;
+mod security;
 mod session;
 mod watches;
 
@@ -17,6 +18,7 @@ use thiserror::Error;
 
 pub use self::diagnose::Diagnosis;
 pub use self::hosts::{BadHosts, Hosts, Server};
+pub use self::security::{Acl, BadAcl, BadCredential, Credential, Credentials, Security};
 pub use self::session::Session;
 use crate::clock::BootTime;
 
@@ -33,6 +35,8 @@ pub struct Settings {
     pub session_timeout: Duration,
     /// When to give up connecting; `None` is never.
     pub deadline: Option<BootTime>,
+    /// Who we are, and what others may do to our nodes.
+    pub security: Security,
 }
 
 /// What became of the session.
@@ -196,6 +200,18 @@ pub struct Node {
     pub modified: ServerTime,
 }
 
+impl Node {
+    /// A node that is there, and that its ACL keeps from us.
+    pub const HIDDEN: Self = Self {
+        data: Vec::new(),
+        owner: 0,
+        czxid: 0,
+        version: 0,
+        created: ServerTime(0),
+        modified: ServerTime(0),
+    };
+}
+
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum Failure {
@@ -208,6 +224,18 @@ pub enum Failure {
     /// The ACL doesn't allow it.
     #[error("permission denied")]
     NoAuth,
+    /// The ACL of this node, where the first of several missing ones would be made, doesn't allow it.
+    #[error("permission denied: {0} lets us create nothing")]
+    NoCreate(String),
+    /// Our own node was made, and its ACL keeps it from ourselves.
+    #[error("permission denied: our own node can't be read")]
+    Hidden,
+    /// The server can't make sense of the ACL that we want for our nodes.
+    #[error(
+        "the server doesn't accept the ACL of --acl: it doesn't know an id or scheme in it, or 'creator' means \
+         nobody because no credentials of ours count there"
+    )]
+    InvalidAcl,
     /// The parent is ephemeral.
     #[error("an ephemeral node can't have children")]
     EphemeralParent,

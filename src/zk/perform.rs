@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::FutureExt;
-use zookeeper_client::{Acls, AddWatchMode, Client, CreateMode, Error, MultiWriteError, Stat};
+use zookeeper_client::{Acl, Acls, AddWatchMode, Client, CreateMode, Error, MultiWriteError, Stat};
 
 use super::watches::Watcher;
 use super::{Created, Failure, Node, Reply, Request, ServerTime};
@@ -30,13 +30,13 @@ impl From<Reply> for Answer {
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Puts `request` on the wire, now and in order, and returns the future of its answer.
-pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
+pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> Task<'a, Answer> {
     // A call sends its request when it is made, not when its future is polled. So the calls stand outside of
     // the async blocks: two requests made one after the other are carried out in that order.
     match request {
-        Request::Create { parent, prefix, data } => create(client, &parent, prefix, data),
+        Request::Create { parent, prefix, data } => create(client, acl, &parent, prefix, data),
         Request::MakeParents(path) => {
-            Box::pin(async move { Reply::ParentsMade(make_parents(client, &path).await).into() })
+            Box::pin(async move { Reply::ParentsMade(make_parents(client, acl, &path).await).into() })
         }
         Request::List(path) => {
             let list = list(client, &path);
@@ -65,7 +65,9 @@ pub(super) fn perform(client: &Client, request: Request) -> Task<'_, Answer> {
             Box::pin(async move { Reply::Deleted(delete.await.map_err(Failure::from)).into() })
         }
         Request::Conclude { record, data, node } => {
-            Box::pin(async move { Reply::Concluded(conclude(client, &record, &data, &node).await).into() })
+            Box::pin(
+                async move { Reply::Concluded(conclude(client, acl, &record, &data, &node).await).into() },
+            )
         }
         Request::Write(path, data, version) => {
             let write = client.set_data(&path, &data, Some(version));
@@ -84,21 +86,29 @@ pub(super) fn delete(client: &Client, path: &str) -> Task<'static, Result<(), Fa
     delete.map(|result| result.map_err(Failure::from)).boxed_local()
 }
 
-fn create<'a>(client: &'a Client, parent: &str, prefix: String, data: Vec<u8>) -> Task<'a, Answer> {
+fn create<'a>(
+    client: &'a Client,
+    acl: &'a [Acl],
+    parent: &str,
+    prefix: String,
+    data: Vec<u8>,
+) -> Task<'a, Answer> {
     let path = format!("{parent}/{prefix}");
     // The path is borrowed by the future of the call, so that both live in one block; it is polled once at
     // the end of this function, which makes the call.
     let mut future = async move {
         loop {
-            let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+            let options = CreateMode::EphemeralSequential.with_acls(Acls::new(acl));
             match client.create(&path, &data, &options).await {
                 Ok((stat, sequence)) => {
-                    break Reply::Created(Ok(Created {
+                    let created = Created {
                         name: format!("{prefix}{sequence}"),
                         czxid: stat.czxid,
                         created: ServerTime(stat.ctime),
-                    }))
-                    .into();
+                    };
+                    let seen =
+                        if may_hide(acl) { see(client, &format!("{path}{sequence}")).await } else { Ok(()) };
+                    break Reply::Created(seen.map(|()| created)).into();
                 }
                 Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
                 Err(error) => break Reply::Created(Err(error.into())).into(),
@@ -109,6 +119,20 @@ fn create<'a>(client: &'a Client, parent: &str, prefix: String, data: Vec<u8>) -
     match (&mut future).now_or_never() {
         Some(answer) => Box::pin(std::future::ready(answer)),
         None => future,
+    }
+}
+
+/// Whether nodes with this ACL may be hidden from ourselves: only the server knows who in a list we are.
+fn may_hide(acl: &[Acl]) -> bool {
+    ![Acls::anyone_all(), Acls::creator_all()].iter().any(|known| **known == *acl)
+}
+
+/// Whether our own node can be read. If not, we could hold it and never confirm that we do.
+async fn see(client: &Client, path: &str) -> Result<(), Failure> {
+    match client.get_data(path).await {
+        Err(Error::NoAuth) => Err(Failure::Hidden),
+        Err(Error::ConnectionLoss | Error::Custom(_)) => Err(Failure::ConnectionLost),
+        _ => Ok(()),
     }
 }
 
@@ -150,10 +174,7 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     match client.list_and_watch_children(parent).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
-            let never = ServerTime(0);
-            let node =
-                Node { data: Vec::new(), owner: 0, czxid: 0, version: 0, created: never, modified: never };
-            (Ok(node), Some((path.to_owned(), watcher.into())))
+            (Ok(Node::HIDDEN), Some((path.to_owned(), watcher.into())))
         }
         Ok(_) => (Err(Failure::NoNode), None),
         Err(error) => (Err(error.into()), None),
@@ -201,31 +222,38 @@ fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
 }
 
 /// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
-async fn make_parents(client: &Client, path: &str) -> Result<(), Failure> {
+async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     loop {
-        let container = CreateMode::Container.with_acls(Acls::anyone_all());
+        let container = CreateMode::Container.with_acls(Acls::new(acl));
         let made = match client.mkdir(path, &container).await {
             Err(Error::Unimplemented) => {
-                client.mkdir(path, &CreateMode::Persistent.with_acls(Acls::anyone_all())).await
+                client.mkdir(path, &CreateMode::Persistent.with_acls(Acls::new(acl))).await
             }
             made => made,
         };
         match made {
             Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
+            Err(Error::NoAuth) => return Err(Failure::NoCreate(lowest_existing(client, path).await?)),
             made => return Ok(made?),
         };
     }
 }
 
 /// The record is there as a rule; the first time it has to be made, and somebody else may make it meanwhile.
-async fn conclude(client: &Client, record: &str, data: &[u8], node: &str) -> Result<(), Failure> {
+async fn conclude(
+    client: &Client,
+    acl: &[Acl],
+    record: &str,
+    data: &[u8],
+    node: &str,
+) -> Result<(), Failure> {
     let mut exists = true;
     loop {
         let mut multi = client.new_multi_writer();
         if exists {
             multi.add_set_data(record, data, None)?;
         } else {
-            multi.add_create(record, data, &CreateMode::Persistent.with_acls(Acls::anyone_all()))?;
+            multi.add_create(record, data, &CreateMode::Persistent.with_acls(Acls::new(acl)))?;
         }
         multi.add_delete(node, None)?;
         match multi.commit().await {
@@ -240,6 +268,18 @@ async fn conclude(client: &Client, record: &str, data: &[u8], node: &str) -> Res
             Ok(_) => return Ok(()),
         }
     }
+}
+
+/// The lowest node on the way to `path` that is there. To see whether a node is there needs no permission.
+async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
+    let mut above = path;
+    while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
+        if client.check_stat(parent).await?.is_some() {
+            return Ok(parent.to_owned());
+        }
+        above = parent;
+    }
+    Ok("/".to_owned())
 }
 
 /// A `multi` of nothing but checks: committed by the quorum like any write, it wakes nobody. Reads and pings
@@ -272,6 +312,7 @@ impl From<Error> for Failure {
             Error::NoAuth => Self::NoAuth,
             Error::BadVersion => Self::Changed,
             Error::Unimplemented => Self::Unsupported,
+            Error::InvalidAcl => Self::InvalidAcl,
             Error::NoChildrenForEphemerals => Self::EphemeralParent,
             Error::QuotaExceeded => Self::Quota,
             Error::NotReadOnly => Self::ReadOnly,

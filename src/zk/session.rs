@@ -12,7 +12,7 @@ use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{Either, select};
 use futures::stream::FuturesUnordered;
 use futures::{StreamExt, select_biased};
-use zookeeper_client::{Client, Error, SessionState};
+use zookeeper_client::{Acl, Client, Error, SessionState};
 
 use super::connect::{Granted, connect};
 use super::perform::{self, Answer, Task, perform};
@@ -119,7 +119,8 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
         began: granted.began,
     });
     let mut watches = Watches::default();
-    let Some(nodes) = serve(&granted.client, &mut inbox, &mut watches, outlet).await else {
+    let acl = settings.security.acl.to_library();
+    let Some(nodes) = serve(&granted.client, &acl, &mut inbox, &mut watches, outlet).await else {
         return;
     };
     // The watches are kept to the end: dropping one that is set would cost a request.
@@ -165,6 +166,7 @@ async fn connect_until_told_otherwise(
 /// Carries out requests until told to release (`Some`) or until the session is over (`None`).
 async fn serve(
     client: &Client,
+    acl: &[Acl],
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
     outlet: &Outlet,
@@ -191,7 +193,7 @@ async fn serve(
             }
             command = inbox.next() => match command {
                 Some(Command::Ask(lock, request)) => {
-                    let answer = perform(client, request);
+                    let answer = perform(client, acl, request);
                     requests.push(Box::pin(async move { (lock, answer.await) }));
                 }
                 Some(Command::Release(nodes)) => return Some(nodes),

@@ -50,6 +50,14 @@ impl Case {
         self
     }
 
+    /// The same case, but its observer is known to the servers as `user:password`.
+    pub(crate) fn known_as(mut self, digest: &str) -> Self {
+        self.observer = Arc::new(Observer::with_digest(&self.hosts, digest));
+        // Or the first case would have it to itself.
+        self.observer.mkdirs("/t");
+        self
+    }
+
     fn with(name: &str, hosts: &str, observer: Arc<Observer>) -> Self {
         let marker = new_marker();
         Self {

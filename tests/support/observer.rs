@@ -7,12 +7,14 @@ use super::wait::SOON;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use zookeeper::{Acl, CreateMode, Stat, WatchedEvent, ZkError, ZkResult, ZooKeeper};
+use zookeeper::{Acl, CreateMode, Permission, Stat, WatchedEvent, ZkError, ZkResult, ZooKeeper};
 
 /// An independent client.
 pub(crate) struct Observer {
     hosts: String,
     session: Duration,
+    /// `user:password`, where nodes are not for everybody.
+    digest: Option<String>,
     client: Mutex<Option<Arc<ZooKeeper>>>,
 }
 
@@ -24,7 +26,36 @@ impl Observer {
 
     /// An observer whose session times out, for ephemeral nodes that are to vanish.
     pub(crate) fn with_session(hosts: &str, session: Duration) -> Self {
-        Self { hosts: hosts.to_owned(), session, client: Mutex::new(None) }
+        Self { hosts: hosts.to_owned(), session, digest: None, client: Mutex::default() }
+    }
+
+    /// An observer that the servers know as `user:password`.
+    pub(crate) fn with_digest(hosts: &str, digest: &str) -> Self {
+        let (hosts, digest) = (hosts.to_owned(), Some(digest.to_owned()));
+        Self { hosts, session: Duration::from_secs(30), digest, client: Mutex::default() }
+    }
+
+    /// Who may do what with a node, as `scheme:id:permissions`, sorted.
+    pub(crate) fn acl(&self, path: &str) -> Vec<String> {
+        let node = path.to_owned();
+        let (acl, _) = self
+            .call("acl", move |client| client.get_acl(&node))
+            .unwrap_or_else(|error| panic!("observer could not read the ACL of {path}: {error}"));
+        let letters = [
+            ('c', Permission::CREATE),
+            ('d', Permission::DELETE),
+            ('r', Permission::READ),
+            ('w', Permission::WRITE),
+            ('a', Permission::ADMIN),
+        ];
+        let described = acl.iter().map(|acl| {
+            let granted = letters.iter().filter(|(_, permission)| acl.perms.can(*permission));
+            let granted: String = granted.map(|(letter, _)| letter).collect();
+            format!("{}:{}:{granted}", acl.scheme, acl.id)
+        });
+        let mut described: Vec<_> = described.collect();
+        described.sort();
+        described
     }
 
     /// The children, in the order of the sequence numbers at the end of their names; none without the node.
@@ -134,7 +165,12 @@ impl Observer {
         let mut client = self.lock();
         let connected = client.get_or_insert_with(|| {
             let connection = ZooKeeper::connect(&self.hosts, self.session, |_: WatchedEvent| {});
-            Arc::new(connection.expect("a connect string"))
+            let connection = connection.expect("a connect string");
+            if let Some(digest) = &self.digest {
+                // A connection that is lost again at once is noticed by the call.
+                connection.add_auth("digest", digest.clone().into_bytes()).ok();
+            }
+            Arc::new(connection)
         });
         Arc::clone(connected)
     }

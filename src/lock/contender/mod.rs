@@ -177,7 +177,7 @@ impl Contender {
             Ok(()) => self.enter(),
             Err(Failure::ConnectionLost) => self.make_parents(),
             Err(Failure::NoNode) => self.fail(Trouble::NoChroot),
-            Err(failure) => self.fail(trouble(failure, "create the lock path (CREATE on the node above it)")),
+            Err(failure) => self.fail(trouble(failure, "make the lock path", "CREATE", &self.entry.path)),
         }
     }
 
@@ -217,7 +217,7 @@ impl Contender {
                 self.ask(self.catch_up())
             }
             (Phase::Looking | Phase::Searching | Phase::Listing, Err(failure)) => {
-                self.fail(cannot_list(failure))
+                self.fail(cannot_list(failure, &self.entry.path))
             }
             _ => Step::default(),
         }
@@ -229,13 +229,13 @@ impl Contender {
             Ok(created) => created,
             Err(Failure::NoNode) => return self.make_parents(),
             Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
-            Err(failure) => return self.fail(trouble(failure, "queue (CREATE on the lock path)")),
+            Err(failure) => return self.fail(trouble(failure, "queue", "CREATE", &self.entry.path)),
         };
         let mut step = self.queued(&created.name, created.czxid, created.created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
             Err(Failure::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
-            Err(failure) => self.fail(cannot_list(failure)),
+            Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
         });
         step
     }
@@ -307,9 +307,12 @@ impl Contender {
                 let revoked = record::revocation(&node.data).map(News::Revoked);
                 Step { requests: vec![], news: revoked.into_iter().collect() }
             }
+            Ok(node) if *node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
             Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
             Err(Failure::ConnectionLost) => self.watch_own(),
-            Err(failure) => self.fail(trouble(failure.clone(), "read our own node")),
+            Err(failure) => {
+                self.fail(trouble(failure.clone(), "read our own node", "READ", &self.entry.path))
+            }
         }
     }
 
@@ -328,10 +331,12 @@ impl Contender {
                     step.append(self.list_again());
                     step
                 }
+                // Whether it is ours can't be seen, and a second one would wait for it.
+                Ok(node) if node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
                 // The node of an earlier session, about to vanish. Ours it never becomes.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
-                Err(failure) => self.fail(trouble(failure, "read our own node")),
+                Err(failure) => self.fail(trouble(failure, "read our own node", "READ", &self.entry.path)),
             },
             Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
                 self.approached(path, result)
@@ -355,7 +360,14 @@ impl Contender {
             Ok(node) => node,
             Err(Failure::NoNode) => return self.list_again(),
             Err(Failure::ConnectionLost) => return self.ask(Request::Watch(path.to_owned())),
-            Err(failure) => return self.fail(trouble(failure, "watch the contender ahead of us")),
+            Err(failure) => {
+                return self.fail(trouble(
+                    failure,
+                    "watch the contender ahead of us",
+                    "READ",
+                    &self.entry.path,
+                ));
+            }
         };
         let parent = self.entry.path.clone();
         let Phase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {

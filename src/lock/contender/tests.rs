@@ -294,7 +294,10 @@ fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
 #[test]
 fn what_the_server_refuses_is_said_plainly() {
     for (failure, trouble) in [
-        (Failure::NoAuth, Trouble::Permission("queue (CREATE on the lock path)")),
+        (
+            Failure::NoAuth,
+            Trouble::Permission { action: "queue", permission: "CREATE", node: "/locks/job".to_owned() },
+        ),
         (Failure::EphemeralParent, Trouble::EphemeralParent),
         (Failure::Quota, Trouble::Server(Failure::Quota)),
         (Failure::ReadOnly, Trouble::Server(Failure::ReadOnly)),

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::lock::path::LockPath;
 use crate::lock::queue::Refusal;
 use crate::zk::Failure;
 
@@ -15,8 +16,21 @@ pub enum Trouble {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// An ACL is in the way.
-    #[error("no permission to {0}: ask for it, or use other credentials")]
-    Permission(&'static str),
+    #[error("no permission to {action}: needs {permission} on {node}; ask for it, or use other credentials")]
+    Permission {
+        /// What we wanted to do.
+        action: &'static str,
+        /// What the ACL doesn't give us.
+        permission: &'static str,
+        /// The node whose ACL it is.
+        node: String,
+    },
+    /// The ACL that we gave our own node keeps it from ourselves.
+    #[error(
+        "our own node can't be read, so that we would never know whether we still hold the lock: \
+         the list of --acl must give READ to ourselves"
+    )]
+    OwnNodeHidden,
     /// A node above can't have children.
     #[error("the path lies below an ephemeral node, which can't have children: use another path")]
     EphemeralParent,
@@ -32,23 +46,30 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What the failure of `action` means; `action` names the permission that it needs.
-    pub fn of(failure: Failure, action: &'static str) -> Self {
-        trouble(failure, action)
+    /// What `failure` means for somebody who wanted to do `action`, which needs `permission` on `node`.
+    pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
+        match failure {
+            Failure::NoAuth => Self::Permission { action, permission, node: node.to_owned() },
+            Failure::NoCreate(node) => Self::Permission { action, permission, node },
+            Failure::Hidden => Self::OwnNodeHidden,
+            Failure::EphemeralParent => Self::EphemeralParent,
+            other => Self::Server(other),
+        }
     }
 }
 
-pub(super) fn trouble(failure: Failure, action: &'static str) -> Trouble {
-    match failure {
-        Failure::NoAuth => Trouble::Permission(action),
-        Failure::EphemeralParent => Trouble::EphemeralParent,
-        other => Trouble::Server(other),
-    }
+pub(super) fn trouble(
+    failure: Failure,
+    action: &'static str,
+    permission: &'static str,
+    node: &LockPath,
+) -> Trouble {
+    Trouble::of(failure, action, permission, node.as_str())
 }
 
-pub(super) fn cannot_list(failure: Failure) -> Trouble {
+pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> Trouble {
     match failure {
         Failure::NoNode => Trouble::Deleted,
-        other => trouble(other, "see the queue (READ on the lock path)"),
+        other => trouble(other, "see the queue", "READ", lock),
     }
 }

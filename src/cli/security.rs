@@ -1,0 +1,101 @@
+//! The options about who we are, who may do what, and who can listen; and what they come to.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+
+use super::files;
+use crate::memory;
+use crate::zk::{Acl, BadAcl, BadCredential, Security};
+
+/// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
+/// everybody on the machine to see.
+pub(super) const AUTH: &str = "ZKLOCK_AUTH";
+
+/// What the user says about security.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SecurityOptions {
+    /// File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub auth_file: Option<PathBuf>,
+
+    /// Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...
+    #[arg(long, global = true, value_name = "ACL", value_parser = AclChoice::parse)]
+    pub acl: Option<AclChoice>,
+}
+
+/// What `--acl` takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AclChoice {
+    /// Everybody may do everything.
+    Open,
+    /// Whoever has our credentials may do everything, and nobody else anything.
+    Creator,
+    /// As it is written there.
+    List(Acl),
+}
+
+impl AclChoice {
+    fn parse(text: &str) -> Result<Self, BadAcl> {
+        match text {
+            "open" => Ok(Self::Open),
+            "creator" => Ok(Self::Creator),
+            list => Acl::parse(list).map(Self::List),
+        }
+    }
+}
+
+impl SecurityOptions {
+    /// Reads the files and the environment, and checks all of it; `extra` are auth lines of a configuration file.
+    ///
+    /// From the first secret on, this process leaves no core dump and shows its memory to nobody.
+    pub fn resolve(&self, extra: &[String]) -> Result<Security> {
+        let mut security = Security::default();
+        let mut add = |place: &str, text: &str| -> Result<()> {
+            let added = security.credentials.add_lines(text);
+            added.map_err(|(line, bad)| explain(place, line, &bad))
+        };
+        let variable = env::var_os(AUTH);
+        if self.auth_file.is_some() || variable.is_some() || !extra.is_empty() {
+            memory::hide();
+        }
+        for (index, line) in extra.iter().enumerate() {
+            add(&format!("auth entry {} of the configuration", index + 1), line)?;
+        }
+        if let Some(text) = variable {
+            let text = text.into_string().map_err(|_| anyhow!("{AUTH} isn't text"))?;
+            add(AUTH, &text)?;
+        }
+        if let Some(path) = &self.auth_file {
+            let place = path.display().to_string();
+            add(&place, &files::read_secret(path).context("--auth-file")?)?;
+            if security.credentials.is_empty() {
+                bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
+            }
+        }
+        security.acl = self.acl(!security.credentials.is_empty())?;
+        Ok(security)
+    }
+
+    fn acl(&self, known: bool) -> Result<Acl> {
+        let acl = match &self.acl {
+            None if known => Acl::creator(),
+            None | Some(AclChoice::Open) => Acl::open(),
+            Some(AclChoice::Creator) => Acl::creator(),
+            Some(AclChoice::List(list)) => list.clone(),
+        };
+        if acl.needs_credentials() && !known {
+            bail!(
+                "--acl {acl} gives the nodes to whoever made them, and nothing says who we are: \
+                 add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open"
+            );
+        }
+        Ok(acl)
+    }
+}
+
+fn explain(place: &str, line: usize, bad: &BadCredential) -> anyhow::Error {
+    anyhow!("{place}: line {line}: {bad}")
+}

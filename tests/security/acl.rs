@@ -1,0 +1,147 @@
+//! Who may do what with the nodes that zklock makes.
+
+use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
+use crate::support::{Case, SOON, Zklock};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+use zookeeper::{Acl, CreateMode, Permission};
+
+const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+
+/// Two who can't read each other's nodes, one after the other on `path`.
+#[track_caller]
+fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
+    let first = zklock_as(case, ALICE, options).args([path, "--"]).args(HOLD).spawn();
+    first.wait_for_stdout(path, SOON);
+    let busy = zklock_as(case, BOB, &[options, &["-n"]].concat()).args([path, "echo", "ran"]).run();
+    busy.assert_code(124).assert_stderr("busy: held by");
+    let second = zklock_as(case, BOB, &[options, &["-v"]].concat()).args([path, "--"]).args(HOLD).spawn();
+    second.wait_for_line("1 ahead", SOON);
+    let third = zklock_as(case, ALICE, &[options, &["-v"]].concat()).args([path, "echo", "ran"]).spawn();
+    third.wait_for_line("2 ahead", SOON);
+    first.signal(Signal::SIGTERM);
+    first.wait(SOON).assert_signal(Signal::SIGTERM);
+    second.wait_for_stdout(path, SOON);
+    second.signal(Signal::SIGTERM);
+    second.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    assert_eq!(third.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn two_users_queue_on_one_path_although_neither_may_read_the_other_s_node() {
+    let case = Case::new("two-users");
+    case.observer().mkdirs(case.path());
+    queue_behind_each_other(&case, case.path(), &["--acl", "creator"]);
+}
+
+#[test]
+fn a_list_lets_two_users_share_a_path_that_zklock_makes() {
+    let case = Case::new("list").known_as(ALICE);
+    let list = format!("{ALICE_ID}:cdrwa,{BOB_ID}:cdrw,world:anyone:r");
+    let path = format!("{}/deep", case.path());
+    queue_behind_each_other(&case, &path, &["--acl", &list]);
+    let holder = zklock_as(&case, ALICE, &["--acl", &list]).args([&path, "--"]).args(HOLD).spawn();
+    let node = holder.wait_for_stdout(&path, SOON);
+    let expected = [format!("{ALICE_ID}:cdrwa"), format!("{BOB_ID}:cdrw"), "world:anyone:r".to_owned()];
+    for node in [&node, &path, case.path()] {
+        assert_eq!(case.observer().acl(node), expected, "{node}");
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    case.observer().delete(&path);
+}
+
+#[test]
+fn without_credentials_and_with_open_everybody_may_do_everything() {
+    let case = Case::new("open");
+    for zklock in [case.zklock(), zklock_as(&case, ALICE, &["--acl", "open"])] {
+        let holder = zklock.args([case.path(), "--"]).args(HOLD).spawn();
+        let node = holder.wait_for_stdout(case.path(), SOON);
+        assert_eq!(case.observer().acl(&node), ["world:anyone:cdrwa"]);
+        assert_eq!(case.observer().acl(case.path()), ["world:anyone:cdrwa"]);
+        holder.signal(Signal::SIGTERM);
+        holder.wait(SOON);
+    }
+}
+
+#[track_caller]
+fn is_refused(zklock: Zklock, reason: &str) {
+    let output = zklock.run();
+    output.assert_code(125).assert_stderr(reason);
+    assert_eq!(output.stdout, "");
+    assert!(output.elapsed < Duration::from_secs(5), "{output}");
+}
+
+#[test]
+fn what_somebody_else_made_for_himself_is_said_to_be_closed() {
+    let case = Case::new("closed").known_as(ALICE);
+    let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
+    holder.wait_for_stdout(case.path(), SOON);
+    let queue = format!("needs CREATE on {};", case.path());
+    is_refused(zklock_as(&case, BOB, &[]).args([case.path(), "echo", "ran"]), &queue);
+    is_refused(case.zklock().args([case.path(), "echo", "ran"]), &queue);
+    let look = format!("needs READ on {};", case.path());
+    is_refused(zklock_as(&case, BOB, &["-n", "-E", "0"]).args([case.path(), "echo", "ran"]), &look);
+    // The lowest of the nodes above that is there.
+    let below = format!("{}/x/y/z", case.path());
+    is_refused(zklock_as(&case, BOB, &[]).args([&below, "echo", "ran"]), &queue);
+    assert_eq!(case.contenders().len(), 1);
+    assert!(!case.observer().exists(&format!("{}/x", case.path())));
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+#[test]
+fn the_missing_permission_is_named_for_the_lock_that_it_is_about() {
+    let case = Case::new("of-two").known_as(ALICE);
+    case.observer().mkdirs(case.path());
+    let closed = format!("{}/b", case.path());
+    let mine = vec![Acl::new(Permission::ALL, "auth", "")];
+    case.observer().create_with_acl(&closed, "", CreateMode::Persistent, mine).unwrap();
+    let free = format!("{}/a", case.path());
+    let both = [free.as_str(), closed.as_str(), "--", "echo", "ran"];
+    is_refused(zklock_as(&case, BOB, &[]).args(both), &format!("needs CREATE on {closed};"));
+    assert_eq!(case.observer().stat(&free).expect("made by zklock").num_children, 0);
+    case.observer().delete(&closed);
+    case.observer().delete(&free);
+}
+
+#[test]
+fn a_list_that_leaves_us_out_is_found_out_and_leaves_no_node() {
+    let case = Case::new("left-out").known_as(BOB);
+    let list = format!("{BOB_ID}:cdrwa");
+    let options = ["--acl", list.as_str()];
+    case.observer().mkdirs(case.path());
+    is_refused(zklock_as(&case, ALICE, &options).args([case.path(), "echo", "ran"]), "READ to ourselves");
+    assert_eq!(case.contenders(), Vec::<String>::new());
+    let made = format!("{}/made", case.path());
+    let reason = format!("needs CREATE on {made};");
+    is_refused(zklock_as(&case, ALICE, &options).args([&made, "echo", "ran"]), &reason);
+    case.observer().delete(&made);
+}
+
+#[test]
+fn an_acl_that_means_nothing_to_the_server_is_said_to_be_at_fault() {
+    let case = Case::new("invalid");
+    let options = ["--acl", "nosuch:id:cdrwa"];
+    is_refused(case.lock(&options, ["echo", "ran"]), "doesn't accept the ACL");
+    case.observer().mkdirs(case.path());
+    is_refused(case.lock(&options, ["echo", "ran"]), "doesn't accept the ACL");
+}
+
+#[test]
+fn an_acl_that_can_t_work_is_refused_before_connecting() {
+    let case = Case::new("bad-acl");
+    for (acl, reason) in [
+        ("creator", "--auth-file"),
+        ("auth::cdrwa,world:anyone:r", "--auth-file"),
+        ("everybody", "SCHEME:ID:PERMISSIONS"),
+        ("world:anyone:all", "no permissions"),
+        ("digest:alice:wonder:cdrwa", "USER:HASH"),
+        ("world:anyone:cd", "nobody READ"),
+        ("world:anyone:rw", "nobody CREATE"),
+    ] {
+        let zklock = Zklock::at("127.0.0.1:1", case.marker());
+        is_refused(zklock.args(["--acl", acl, "/locks/a", "echo", "ran"]), reason);
+    }
+}

@@ -1,0 +1,107 @@
+//! Who we are to the ensemble.
+
+use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
+use crate::support::{Case, Ensemble, SOON, Server, wait_until};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+
+#[test]
+fn with_credentials_every_node_is_ours_alone_parents_included() {
+    let case = Case::new("creator").known_as(ALICE);
+    let path = format!("{}/a/b", case.path());
+    let holder = zklock_as(&case, ALICE, &[]).args([&path, "--"]).args(HOLD).spawn();
+    let node = holder.wait_for_stdout(&path, SOON);
+    for node in [&node, &path, &format!("{}/a", case.path()), case.path()] {
+        assert_eq!(case.observer().acl(node), [format!("{ALICE_ID}:cdrwa")], "{node}");
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert!(!case.observer().exists(&node));
+    for path in [&path, &format!("{}/a", case.path())] {
+        case.observer().delete(path);
+    }
+}
+
+#[test]
+fn the_environment_holds_credentials_too_and_all_of_them_count() {
+    let case = Case::new("environment-auth").known_as(ALICE);
+    let lines = format!("digest:{BOB}\n\n# and\ndigest:{ALICE}\n");
+    let holder = case.lock(&[], HOLD).env("ZKLOCK_AUTH", lines).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    let expected = [format!("{ALICE_ID}:cdrwa"), format!("{BOB_ID}:cdrwa")];
+    assert_eq!(case.observer().acl(&node), expected);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+}
+
+#[test]
+fn credentials_that_the_server_can_t_judge_are_refused_by_it() {
+    let case = Case::new("no-provider");
+    for options in [&[][..], &["-n"], &["-w", "5", "-E", "0"], &["-q"]] {
+        let output = case.lock(options, ["echo", "ran"]).env("ZKLOCK_AUTH", "nosuch:s3cret").run();
+        output.assert_code(125).assert_stderr("refused the credentials").assert_stderr("ZKLOCK_AUTH");
+        assert_eq!(output.stdout, "");
+        assert!(output.elapsed < Duration::from_secs(5), "{output}");
+        assert!(!output.stderr.contains("s3cret"), "{output}");
+    }
+    assert!(!case.observer().exists(case.path()));
+}
+
+#[test]
+fn a_server_that_demands_credentials_gets_them_or_says_so() {
+    let server = Server::builder()
+        .java_option("-Dzookeeper.enforce.auth.enabled=true")
+        .java_option("-Dzookeeper.enforce.auth.schemes=digest")
+        .start();
+    let case = Case::on(&server, "enforced").known_as(ALICE);
+    let output = case.lock(&[], ["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr("demands credentials").assert_stderr("--auth-file");
+    assert!(output.elapsed < Duration::from_secs(5), "{output}");
+    let output = zklock_as(&case, ALICE, &[]).args([case.path(), "echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+/// Authentication belongs to a connection: on another server we are nobody until it is sent again.
+#[test]
+fn on_another_server_we_are_still_who_we_were() {
+    let ensemble = Ensemble::start();
+    let case = Case::at(&ensemble.connect_string(), "failover-auth").known_as(ALICE);
+    let options = ["-v", "--session-timeout", "30"];
+    let holder = zklock_as(&case, ALICE, &options).args([case.path(), "--"]).args(HOLD).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    let owner = case.observer().stat(&node).expect("our node").ephemeral_owner;
+    let is_on = |server: &&Server| server.four_letter("cons").contains(&format!("sid=0x{owner:x}"));
+    let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
+    server.kill();
+    holder.wait_for_line("connected again", SOON);
+    let waiter = zklock_as(&case, ALICE, &["-v"]).args([case.path(), "echo", "ran"]).spawn();
+    waiter.wait_for_line("1 ahead", SOON);
+    holder.signal(Signal::SIGTERM);
+    let output = holder.wait(SOON);
+    output.assert_signal(Signal::SIGTERM).assert_stderr("released");
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn the_guard_is_who_we_were() {
+    let case = Case::new("guard-auth").known_as(ALICE);
+    let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    holder.signal(Signal::SIGKILL);
+    // Long before the end of the session, which takes 30 s.
+    wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
+    holder.wait(SOON).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn a_zklock_inside_knows_the_lock_around_it_also_without_the_credentials() {
+    let case = Case::new("nested-auth").known_as(ALICE);
+    case.observer().mkdirs(case.path());
+    let inner =
+        [env!("CARGO_BIN_EXE_zklock"), "-v", "-w", "10", "-z", case.hosts(), case.path(), "echo", "ran"];
+    let output = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(inner).run();
+    output.assert_code(0).assert_stderr("held already");
+    assert_eq!(output.stdout, "ran\n");
+}
