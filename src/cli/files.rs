@@ -7,14 +7,24 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// No credentials and no key are longer. The guard gets them over a socket, whose messages have an end.
+/// No credentials, no certificate and no key are longer. The guard gets them over a socket, whose messages have an end.
 const LONGEST: u64 = 32 * 1024;
 
 /// What is in a file that is to hold a secret. Refused if others could have read it too.
 pub(super) fn read_secret(path: &Path) -> Result<String> {
     let (file, metadata) = open(path)?;
     refuse_if_others_can_read(path, &metadata)?;
-    read(path, file)
+    read(path, file, LONGEST)
+}
+
+/// What is in a file that anybody may read, and that is as short as a secret.
+pub(super) fn read_short(path: &Path) -> Result<String> {
+    read(path, open(path)?.0, LONGEST)
+}
+
+/// What is in a file that anybody may read. A system's list of authorities is as long as that.
+pub(super) fn read_public(path: &Path) -> Result<String> {
+    read(path, open(path)?.0, 1024 * 1024)
 }
 
 /// Refuses a file that its group or others can read. `metadata` is that of the open file: what is looked at is
@@ -37,12 +47,13 @@ fn open(path: &Path) -> Result<(File, Metadata)> {
     opened().with_context(|| format!("can't read {}", path.display()))
 }
 
-fn read(path: &Path, file: File) -> Result<String> {
-    let mut text = String::new();
-    let read = file.take(LONGEST + 1).read_to_string(&mut text);
+fn read(path: &Path, file: File, longest: u64) -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = file.take(longest + 1).read_to_end(&mut bytes);
     read.with_context(|| format!("can't read {}", path.display()))?;
-    if text.len() as u64 > LONGEST {
-        bail!("{} is longer than {} KiB: is it the right file?", path.display(), LONGEST / 1024);
+    if bytes.len() as u64 > longest {
+        bail!("{} is longer than {} KiB: is it the right file?", path.display(), longest / 1024);
     }
-    Ok(text)
+    // Certificates come with comments in old encodings. What has to be text is refused by whoever reads it.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,14 +1,14 @@
 //! The options about who we are, who may do what, and who can listen; and what they come to.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use super::files;
 use crate::memory;
-use crate::zk::{Acl, BadAcl, BadCredential, Security};
+use crate::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Tls};
 
 /// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
 /// everybody on the machine to see.
@@ -24,6 +24,22 @@ pub struct SecurityOptions {
     /// Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...
     #[arg(long, global = true, value_name = "ACL", value_parser = AclChoice::parse)]
     pub acl: Option<AclChoice>,
+
+    /// Connect with TLS; the port of a server is 2181 unless you say otherwise
+    #[arg(long)]
+    pub tls: bool,
+
+    /// Believe servers whose certificate one of these signed, instead of those that this system trusts
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+
+    /// Our own certificate, where servers ask for one; needs --tls-key
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// The private key of --tls-cert
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// What `--acl` takes.
@@ -75,8 +91,28 @@ impl SecurityOptions {
                 bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
             }
         }
-        security.acl = self.acl(!security.credentials.is_empty())?;
+        security.tls = self.tls()?;
+        let known = !security.credentials.is_empty() || security.tls.as_ref().is_some_and(Tls::has_identity);
+        security.acl = self.acl(known)?;
         Ok(security)
+    }
+
+    fn tls(&self) -> Result<Option<Tls>> {
+        let identity = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(identity(certificate, key)?),
+            (Some(_), None) => bail!("--tls-cert needs --tls-key FILE, the key that belongs to it"),
+            (None, Some(_)) => bail!("--tls-key needs --tls-cert FILE, the certificate that belongs to it"),
+            (None, None) => None,
+        };
+        let ca = match &self.tls_ca {
+            Some(file) => {
+                let text = files::read_public(file).context("--tls-ca")?;
+                Ca::new(file, text).with_context(|| format!("--tls-ca: {}", file.display()))?
+            }
+            None if self.tls || identity.is_some() => Ca::system().context("--tls")?,
+            None => return Ok(None),
+        };
+        Ok(Some(Tls::new(ca, identity)))
     }
 
     fn acl(&self, known: bool) -> Result<Acl> {
@@ -94,6 +130,18 @@ impl SecurityOptions {
         }
         Ok(acl)
     }
+}
+
+fn identity(certificate: &Path, key: &Path) -> Result<Identity> {
+    memory::hide();
+    let (chain, secret) = (
+        files::read_short(certificate).context("--tls-cert")?,
+        files::read_secret(key).context("--tls-key")?,
+    );
+    Identity::new(chain, secret).map_err(|bad| match bad {
+        BadTls::NoCertificate => anyhow!("--tls-cert: {}: {bad}", certificate.display()),
+        bad => anyhow!("--tls-key: {}: {bad}", key.display()),
+    })
 }
 
 fn explain(place: &str, line: usize, bad: &BadCredential) -> anyhow::Error {

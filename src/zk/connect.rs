@@ -59,7 +59,7 @@ async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> 
         .with_connection_timeout(timeout / 8)
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
         .with_fail_eagerly();
-    let client = settings.security.connect(connector, &settings.hosts.to_string()).await?;
+    let client = settings.security.connect(connector, &settings.hosts).await?;
     Ok(Granted { client, began })
 }
 

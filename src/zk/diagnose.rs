@@ -6,12 +6,18 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::hosts::{Hosts, Server};
+use super::Settings;
+use super::handshake::{self, Handshake};
+use super::hosts::Server;
+use super::security::{Tls, server_name};
 use crate::clock::BootTime;
 use crate::lock::record::printable;
 
 /// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A handshake takes more round trips, and a server that hasn't made one yet may need a second for its first.
+const PATIENCE_WITH_TLS: Duration = Duration::from_secs(2);
 
 /// Less than this is no time to find out anything.
 const LEAST: Duration = Duration::from_millis(50);
@@ -30,6 +36,12 @@ enum Finding {
     TimedOut,
     Silent,
     ClosedWithoutAnswer,
+    /// It speaks TLS, and we didn't.
+    SpeaksTls,
+    /// We speak TLS, and it doesn't.
+    SpeaksNoTls,
+    NoName,
+    Tls(String),
     NotZooKeeper(String),
     NotServing,
     Serving,
@@ -45,8 +57,14 @@ impl fmt::Display for Diagnosis {
             Finding::TimedOut => f.write_str("timed out; no answer from that address"),
             Finding::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or overloaded"),
             Finding::ClosedWithoutAnswer => {
-                f.write_str("closed the connection without an answer; not a ZooKeeper, a TLS port, or too many connections from this host")
+                f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections from this host")
             }
+            Finding::SpeaksTls => {
+                f.write_str("speaks TLS: use --tls, and --tls-ca FILE if its authority is one of your own")
+            }
+            Finding::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
+            Finding::NoName => f.write_str("no certificate can bear that name: name the server otherwise"),
+            Finding::Tls(said) => f.write_str(said),
             Finding::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
             Finding::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
             Finding::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
@@ -56,19 +74,26 @@ impl fmt::Display for Diagnosis {
 }
 
 /// The moment to stop connecting so that a diagnosis still fits before `deadline`.
-pub(super) fn leave_time_before(deadline: BootTime) -> BootTime {
-    deadline.before(PATIENCE.min(BootTime::now().until(deadline) / 4))
+pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> BootTime {
+    deadline.before(longest(settings).min(BootTime::now().until(deadline) / 4))
+}
+
+fn longest(settings: &Settings) -> Duration {
+    if settings.security.tls.is_some() { PATIENCE_WITH_TLS } else { PATIENCE }
 }
 
 /// Asks all servers at once. Takes no longer than there is time before `until`, and never longer than it must.
-pub(super) fn all(hosts: &Hosts, until: Option<BootTime>) -> Vec<Diagnosis> {
-    let patience = until.map_or(PATIENCE, |until| BootTime::now().until(until)).clamp(LEAST, PATIENCE);
+pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
+    let (hosts, longest) = (&settings.hosts, longest(settings));
+    let left = settings.deadline.map_or(longest, |deadline| BootTime::now().until(deadline));
+    let patience = left.clamp(LEAST, longest);
     let deadline = Instant::now() + patience * 4 / 5;
     let (findings, inbox) = std::sync::mpsc::channel();
     for (index, server) in hosts.servers.iter().cloned().enumerate() {
-        let findings = findings.clone();
+        let (findings, tls) = (findings.clone(), settings.security.tls.clone());
         // Not joined: looking up a name can hang for longer than anybody wants to wait.
-        let _ = thread::Builder::new().spawn(move || findings.send((index, ask(&server, deadline))));
+        let _ = thread::Builder::new()
+            .spawn(move || findings.send((index, ask(&server, tls.as_ref(), deadline))));
     }
     drop(findings);
     let mut all: Vec<_> = hosts
@@ -86,15 +111,25 @@ pub(super) fn all(hosts: &Hosts, until: Option<BootTime>) -> Vec<Diagnosis> {
     all
 }
 
-fn ask(server: &Server, deadline: Instant) -> Finding {
+fn ask(server: &Server, tls: Option<&Tls>, deadline: Instant) -> Finding {
+    if tls.is_some() && server_name(server).is_none() {
+        return Finding::NoName;
+    }
     let Ok(addresses) = (server.host.as_str(), server.port).to_socket_addrs() else {
         return Finding::UnknownHost;
     };
     let mut last = Finding::UnknownHost;
     for address in addresses {
-        match converse(&address, deadline) {
-            Ok(said) => return judge(&said),
-            Err(error) => last = explain(&error),
+        let found = match tls {
+            Some(tls) => converse_with_tls(server, &address, tls, deadline),
+            None => converse(&address, deadline).map(|said| judge(&said)),
+        };
+        match found.unwrap_or_else(|error| explain(&error)) {
+            Finding::ClosedWithoutAnswer if tls.is_none() && speaks_tls(server, &address, deadline) => {
+                return Finding::SpeaksTls;
+            }
+            found @ (Finding::Refused | Finding::TimedOut | Finding::Other(_)) => last = found,
+            found => return found,
         }
     }
     last
@@ -103,7 +138,7 @@ fn ask(server: &Server, deadline: Instant) -> Finding {
 /// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other
 /// kinds of servers may wait for the end of a line, or of a request: they get it if nothing comes by half-time.
 fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
-    let left = || deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    let left = || left(deadline);
     let mut stream = TcpStream::connect_timeout(address, left())?;
     stream.write_all(b"srvr")?;
     let mut said = [0; 256];
@@ -115,6 +150,39 @@ fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
         heard => heard?,
     };
     Ok(said.get(..length).unwrap_or_default().to_vec())
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+}
+
+fn converse_with_tls(
+    server: &Server,
+    address: &SocketAddr,
+    tls: &Tls,
+    deadline: Instant,
+) -> io::Result<Finding> {
+    let Some(name) = server_name(server) else { return Ok(Finding::NoName) };
+    let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
+    stream.set_read_timeout(Some(left(deadline)))?;
+    Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
+        Handshake::Said(said) => judge(&said),
+        Handshake::Failed(why) => Finding::Tls(why),
+        Handshake::Io(error) => explain(&error),
+        Handshake::NoTls => match converse(address, deadline).map(|said| judge(&said)) {
+            Ok(Finding::Serving | Finding::NotServing) => Finding::SpeaksNoTls,
+            Ok(finding) => finding,
+            Err(error) => explain(&error),
+        },
+    })
+}
+
+/// A server that says nothing to a plain question may have waited for a handshake.
+fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool {
+    let Ok(mut stream) = TcpStream::connect_timeout(address, left(deadline)) else {
+        return false;
+    };
+    server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
 }
 
 fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {
@@ -130,9 +198,13 @@ fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Re
     Ok(length)
 }
 
+/// How a record with a TLS alert begins.
+const ALERT: [u8; 2] = [21, 3];
+
 fn judge(said: &[u8]) -> Finding {
     let text = String::from_utf8_lossy(said);
-    if said.is_empty() {
+    // Servers differ in whether they answer with an alert to what is no handshake.
+    if said.is_empty() || said.starts_with(&ALERT) {
         Finding::ClosedWithoutAnswer
     } else if text.starts_with("Zookeeper version") || text.contains("not in the whitelist") {
         Finding::Serving

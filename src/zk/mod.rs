@@ -4,6 +4,7 @@
 
 mod connect;
 mod diagnose;
+mod handshake;
 mod hosts;
 mod perform;
 mod security;
@@ -18,7 +19,9 @@ use thiserror::Error;
 
 pub use self::diagnose::Diagnosis;
 pub use self::hosts::{BadHosts, Hosts, Server};
-pub use self::security::{Acl, BadAcl, BadCredential, Credential, Credentials, Security};
+pub use self::security::{
+    Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Tls,
+};
 pub use self::session::Session;
 use crate::clock::BootTime;
 

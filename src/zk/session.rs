@@ -132,7 +132,7 @@ async fn connect_until_told_otherwise(
     inbox: &mut UnboundedReceiver<Command>,
     outlet: &Outlet,
 ) -> Option<Granted> {
-    let deadline = settings.deadline.map(diagnose::leave_time_before);
+    let deadline = settings.deadline.map(|deadline| diagnose::leave_time_before(deadline, settings));
     let attempt = async {
         let timer = async {
             match deadline {
@@ -153,7 +153,7 @@ async fn connect_until_told_otherwise(
             None
         }
         Either::Left((Some(Err(_)) | None, _)) => {
-            outlet.session(SessionChange::Unreachable(diagnose::all(&settings.hosts, settings.deadline)));
+            outlet.session(SessionChange::Unreachable(diagnose::all(settings)));
             None
         }
         Either::Right(_) => {

@@ -3,6 +3,7 @@
 mod acl;
 mod auth;
 mod auth_files;
+mod tls;
 
 use crate::support::{Case, Zklock};
 use std::fs;

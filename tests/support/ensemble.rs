@@ -1,5 +1,6 @@
 //! Three servers that elect a leader.
 
+use super::keys::Keys;
 use super::ports;
 use super::server::Server;
 use super::server_builder::ServerBuilder;
@@ -40,6 +41,12 @@ impl EnsembleBuilder {
     /// One more option of every JVM.
     pub(crate) fn java_option(mut self, option: &str) -> Self {
         self.member = self.member.java_option(option);
+        self
+    }
+
+    /// A second port for each member, on which TLS is spoken with these keys.
+    pub(crate) fn tls(mut self, keys: &Keys) -> Self {
+        self.member = self.member.tls(keys);
         self
     }
 
@@ -84,6 +91,12 @@ impl Ensemble {
     /// What `-z` takes to know all members.
     pub(crate) fn connect_string(&self) -> String {
         let hosts: Vec<_> = self.members.iter().map(Server::connect_string).collect();
+        hosts.join(",")
+    }
+
+    /// What `-z` takes with `--tls` to know all members.
+    pub(crate) fn secure_connect_string(&self) -> String {
+        let hosts: Vec<_> = self.members.iter().map(Server::secure_connect_string).collect();
         hosts.join(",")
     }
 

@@ -124,6 +124,9 @@ pub(super) fn java() -> PathBuf {
 pub(super) fn class_path() -> String {
     match env::var("ZOOKEEPER_HOME") {
         Ok(home) => format!("{home}/lib/*:{home}/conf"),
-        Err(_) => "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar".to_owned(),
+        // What Netty needs beside what the jar itself names.
+        Err(_) => ["zookeeper", "slf4j-simple", "netty-codec", "netty-resolver"]
+            .map(|jar| format!("/usr/share/java/{jar}.jar"))
+            .join(":"),
     }
 }

@@ -14,6 +14,7 @@ mod helper;
 mod history;
 mod inspect;
 mod jvm;
+mod keys;
 mod lines;
 mod metrics;
 mod neighbour;
@@ -42,6 +43,7 @@ pub(crate) use {
     helper::signal_printer,
     history::{History, Section},
     inspect::{children_of, freeze, guard_of, is_alive, is_stopped, status_of, thaw},
+    keys::{Authority, Identity, Keys},
     lines::Lines,
     neighbour::{Theirs, curator, kazoo},
     observer::Observer,

@@ -21,6 +21,7 @@ pub(crate) struct Server {
     jvm: Mutex<Option<Jvm>>,
     dir: TempDir,
     port: u16,
+    secure_port: Option<u16>,
     java_options: Vec<String>,
 }
 
@@ -31,9 +32,14 @@ impl Server {
     }
 
     /// A server whose configuration is in `dir`; it is not ready yet.
-    pub(super) fn launched(dir: TempDir, port: u16, java_options: Vec<String>) -> Self {
+    pub(super) fn launched(
+        dir: TempDir,
+        port: u16,
+        secure_port: Option<u16>,
+        java_options: Vec<String>,
+    ) -> Self {
         let jvm = Jvm::start(dir.path(), &java_options);
-        Self { jvm: Mutex::new(Some(jvm)), dir, port, java_options }
+        Self { jvm: Mutex::new(Some(jvm)), dir, port, secure_port, java_options }
     }
 
     /// A server with other settings.
@@ -49,6 +55,12 @@ impl Server {
     /// What `-z` takes.
     pub(crate) fn connect_string(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// What `-z` takes with `--tls`, if the server speaks it.
+    #[track_caller]
+    pub(crate) fn secure_connect_string(&self) -> String {
+        format!("127.0.0.1:{}", self.secure_port.expect("a server with TLS"))
     }
 
     /// The process id of the Java process, if it was not killed.

@@ -1,5 +1,6 @@
 //! The settings of a server.
 
+use super::keys::Keys;
 use super::ports;
 use super::server::Server;
 use std::fs;
@@ -12,11 +13,19 @@ pub(crate) struct ServerBuilder {
     lines: Vec<String>,
     java_options: Vec<String>,
     id: Option<usize>,
+    secure: bool,
 }
 
 impl ServerBuilder {
     pub(super) fn new() -> Self {
-        Self { tick_ms: 200, port: None, lines: Vec::new(), java_options: Vec::new(), id: None }
+        Self {
+            tick_ms: 200,
+            port: None,
+            lines: Vec::new(),
+            java_options: Vec::new(),
+            id: None,
+            secure: false,
+        }
     }
 
     /// The unit of the server's time: it grants sessions of 2 ticks at least. Default 200 ms.
@@ -41,6 +50,13 @@ impl ServerBuilder {
     pub(crate) fn java_option(mut self, option: &str) -> Self {
         self.java_options.push(option.to_owned());
         self
+    }
+
+    /// A second port, on which TLS is spoken with these keys.
+    pub(crate) fn tls(mut self, keys: &Keys) -> Self {
+        self.secure = true;
+        let netty = "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory";
+        keys.server_config().into_iter().chain([netty.to_owned()]).fold(self, |this, line| this.config(&line))
     }
 
     /// The member's number in an ensemble.
@@ -82,7 +98,10 @@ impl ServerBuilder {
             data.display(),
             self.lines.join("\n"),
         );
-        fs::write(dir.path().join("zoo.cfg"), config).expect("zoo.cfg");
-        Server::launched(dir, port, self.java_options)
+        let secure_port = self.secure.then(ports::free);
+        let secure = secure_port
+            .map(|port| format!("{config}secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n"));
+        fs::write(dir.path().join("zoo.cfg"), secure.unwrap_or(config)).expect("zoo.cfg");
+        Server::launched(dir, port, secure_port, self.java_options)
     }
 }

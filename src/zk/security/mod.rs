@@ -4,12 +4,16 @@
 
 mod acl;
 mod credential;
+mod tls;
 
+use super::Hosts;
 use serde::{Deserialize, Serialize};
 use zookeeper_client::{Client, Connector, Error};
 
 pub use self::acl::{Acl, BadAcl};
 pub use self::credential::{BadCredential, Credential, Credentials};
+pub(super) use self::tls::server_name;
+pub use self::tls::{BadTls, Ca, Identity, Tls};
 
 /// How to connect, and what to make of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,16 +22,26 @@ pub struct Security {
     pub credentials: Credentials,
     /// Who may do what with the nodes that we make.
     pub acl: Acl,
+    /// Whether to connect with TLS, and whom to believe then.
+    pub tls: Option<Tls>,
 }
 
 impl Security {
     /// Whether something in it must not be seen by others.
     pub fn has_secrets(&self) -> bool {
-        self.credentials.has_secrets()
+        self.credentials.has_secrets() || self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
     /// Connects with all of this.
-    pub(super) async fn connect(&self, connector: Connector, hosts: &str) -> Result<Client, Error> {
-        self.credentials.apply(connector).connect(hosts).await
+    pub(super) async fn connect(&self, connector: Connector, hosts: &Hosts) -> Result<Client, Error> {
+        let connector = self.credentials.apply(connector);
+        let Some(tls) = &self.tls else {
+            return connector.connect(&hosts.to_string()).await;
+        };
+        // The library takes it for granted.
+        if hosts.servers.iter().any(|server| server_name(server).is_none()) {
+            return Err(Error::BadArguments(&"a server has a name that no certificate can bear"));
+        }
+        connector.with_tls(tls.options()?).secure_connect(&hosts.to_string()).await
     }
 }

@@ -1,0 +1,234 @@
+//! Encrypted connections: what works, and why it doesn't.
+
+use crate::support::{Authority, Case, Ensemble, Identity, Keys, Running, SOON, Server, Zklock, wait_until};
+use nix::sys::signal::Signal;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A server that demands certificates of its clients.
+struct Secure {
+    authority: Authority,
+    keys: Keys,
+    server: Server,
+}
+
+static SECURE: LazyLock<Secure> = LazyLock::new(|| {
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign("server", &["127.0.0.1"]), &authority, "need");
+    let server = Server::builder().tls(&keys).start();
+    Secure { authority, keys, server }
+});
+
+impl Secure {
+    /// A case whose zklock is to speak TLS, and whose observer doesn't.
+    fn case(&self, name: &str) -> Case {
+        let case = Case::on(&self.server, name).through(&self.server.secure_connect_string());
+        // Or the first of all cases would have it to itself.
+        case.observer().mkdirs("/t");
+        case
+    }
+}
+
+/// The options that name these files.
+fn options(ca: Option<PathBuf>, keys: &Keys, identity: Option<&Identity>) -> Vec<String> {
+    let mut options = vec![];
+    let mut add = |name: &str, file: PathBuf| options.extend([name.to_owned(), file.display().to_string()]);
+    if let Some(ca) = ca {
+        add("--tls-ca", ca);
+    }
+    if let Some(Identity { certificate, key }) = identity {
+        let unique = uuid::Uuid::new_v4();
+        add("--tls-cert", keys.file(&format!("{unique}.pem"), certificate));
+        add("--tls-key", keys.file(&format!("{unique}.key"), key));
+    }
+    options
+}
+
+/// What can't connect, and why.
+struct Attempt {
+    hosts: String,
+    options: Vec<String>,
+    reason: &'static str,
+}
+
+/// Each of them fails for its reason, within the time for connecting. All at once, since each takes all of it.
+#[track_caller]
+fn fail(case: &Case, attempts: &[Attempt]) {
+    let start = |attempt: &Attempt| {
+        let zklock = Zklock::at(&attempt.hosts, case.marker()).args(&attempt.options);
+        zklock.args(["--connect-timeout", "4", case.path(), "echo", "ran"]).spawn()
+    };
+    let running: Vec<_> = attempts.iter().map(start).collect();
+    for (running, Attempt { hosts, reason, .. }) in running.into_iter().zip(attempts) {
+        let output = running.wait(SOON);
+        output.assert_code(125).assert_stderr(reason).assert_stderr(hosts);
+        assert_eq!(output.stdout, "");
+        assert!(output.elapsed < Duration::from_secs(6), "{output}");
+    }
+}
+
+/// zklock believes what this file says that the system trusts.
+fn with_system_file(case: &Case, file: &Path, options: &[String]) -> Running {
+    let zklock = case.zklock().env("SSL_CERT_FILE", file).args(options).args(["--tls", "--acl", "open"]);
+    zklock.args(["--connect-timeout", "4", case.path(), "true"]).spawn()
+}
+
+#[test]
+fn with_certificates_on_both_sides_the_one_of_ours_owns_the_nodes() {
+    let secure = &*SECURE;
+    let case = secure.case("mutual");
+    case.observer().mkdirs(case.path());
+    let ours = secure.authority.sign("ours", &[]);
+    let options = options(Some(secure.keys.authority()), &secure.keys, Some(&ours));
+    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+    let holder = case.zklock().args(&options).args([case.path(), "--"]).args(hold).spawn();
+    holder.wait_for_stdout(case.path(), SOON);
+    let theirs = secure.authority.sign("theirs", &[]);
+    let theirs = self::options(Some(secure.keys.authority()), &secure.keys, Some(&theirs));
+    let waiter = case.zklock().args(&theirs).args(["-v", case.path(), "echo", "ran"]).spawn();
+    // Who it is can't be seen, since nobody but the owner may read it.
+    waiter.wait_for_line("waiting for node _c_", SOON);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn each_failure_has_its_own_reason() {
+    let Secure { authority, keys, server } = &*SECURE;
+    let case = SECURE.case("failures");
+    let ours = authority.sign("ours", &[]);
+    let expired = authority.sign_expired("ours", &[]);
+    let stranger = Authority::new("stranger").sign("ours", &[]);
+    let other = keys.file("other.pem", &Authority::new("other").certificate());
+    let by_system = with_system_file(&case, &other, &options(None, keys, Some(&ours)));
+    let with = |ca: &Path, identity| options(Some(ca.to_owned()), keys, identity);
+    let known = keys.authority();
+    let (hosts, plain) = (server.secure_connect_string(), server.connect_string());
+    let attempt = |hosts: &str, options, reason| Attempt { hosts: hosts.to_owned(), options, reason };
+    let other_name = hosts.replace("127.0.0.1", "localhost");
+    let bears = "is for another name: connect to it by one of those that it bears (127.0.0.1)";
+    let demands = "it demands a client certificate: give one with --tls-cert";
+    fail(
+        &case,
+        &[
+            attempt(
+                &hosts,
+                with(&other, Some(&ours)),
+                "isn't signed by an authority in the file of --tls-ca",
+            ),
+            attempt(&other_name, with(&known, Some(&ours)), bears),
+            attempt("no_such..name:1", with(&known, Some(&ours)), "no certificate can bear that name"),
+            attempt(&hosts, with(&known, None), demands),
+            attempt(&hosts, with(&known, Some(&stranger)), "refuses our certificate"),
+            attempt(&hosts, with(&known, Some(&expired)), "refuses our certificate"),
+            attempt(&hosts, vec![], "speaks TLS: use --tls"),
+            attempt(&plain, with(&known, None), "speaks no TLS: name its TLS port"),
+        ],
+    );
+    by_system.wait(SOON).assert_code(125).assert_stderr("authority that this system trusts");
+}
+
+#[test]
+fn without_a_file_whom_the_system_trusts_is_believed() {
+    let secure = &*SECURE;
+    let case = secure.case("system-ca");
+    let ours = secure.authority.sign("ours", &[]);
+    let options = options(None, &secure.keys, Some(&ours));
+    with_system_file(&case, &secure.keys.authority(), &options).wait(SOON).assert_code(0);
+    let none = secure.keys.file("none.pem", "# nobody\n");
+    let output = with_system_file(&case, &none, &options).wait(SOON);
+    output.assert_code(125).assert_stderr("name a file with --tls-ca");
+}
+
+/// Such as a whole system's: too long for the guard's socket.
+#[test]
+fn a_long_list_of_authorities_reaches_the_guard_too() {
+    let secure = &*SECURE;
+    let case = secure.case("long-ca");
+    let ours = secure.authority.sign("ours", &[]);
+    let filler = "# one more authority, with a name in Latin-1\n".repeat(6_000);
+    let long = secure.keys.file("long.pem", &(filler + &secure.authority.certificate()));
+    let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&ours));
+    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+    let zklock = case.zklock().dir(long.parent().expect("its directory")).args(&options);
+    let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(hold).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    holder.signal(Signal::SIGKILL);
+    wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
+    holder.wait(SOON).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn an_expired_certificate_is_not_believed() {
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign_expired("server", &["127.0.0.1"]), &authority, "none");
+    let server = Server::builder().tls(&keys).start();
+    let case = Case::on(&server, "expired");
+    let options = options(Some(keys.authority()), &keys, None);
+    let hosts = server.secure_connect_string();
+    fail(&case, &[Attempt { hosts, options, reason: "its certificate expired" }]);
+}
+
+#[test]
+fn an_ensemble_with_tls_is_like_one_without() {
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign("server", &["127.0.0.1"]), &authority, "none");
+    let ensemble = Ensemble::builder().tls(&keys).start();
+    let case =
+        Case::at(&ensemble.connect_string(), "ensemble-tls").through(&ensemble.secure_connect_string());
+    let tls = options(Some(keys.authority()), &keys, None);
+    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+    let holder = || {
+        let options = ["-vv", "--session-timeout", "30", case.path(), "--"];
+        case.zklock().args(&tls).args(options).args(hold).spawn()
+    };
+    let first = holder();
+    first.wait_for_stdout(case.path(), SOON);
+    let second = holder();
+    second.wait_for_line("1 ahead", SOON);
+    // The servers don't list such connections; the client library says where it is.
+    let said = first.wait_for_line("succeeds to establish session to tcp+tls://", SOON);
+    let is_on = |server: &&Server| said.contains(&server.secure_connect_string());
+    let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
+    server.kill();
+    first.wait_for_line("connected again", SOON);
+    first.signal(Signal::SIGTERM);
+    first.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    let node = second.wait_for_stdout(case.path(), SOON);
+    // The guard connects as we did.
+    second.signal(Signal::SIGKILL);
+    wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
+    second.wait(SOON).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn files_that_can_t_be_used_are_refused_before_connecting() {
+    let case = Case::new("bad-files").through("127.0.0.1:1");
+    let authority = Authority::new("authority");
+    let (one, other) = (authority.sign("one", &[]), authority.sign("other", &[]));
+    let keys = Keys::new(&one, &authority, "need");
+    let file = |name: &str, text: &str| keys.file(name, text).display().to_string();
+    let (ca, cert) = (file("ca", &authority.certificate()), file("cert", &one.certificate));
+    let (key, wrong) = (file("key", &one.key), file("wrong", &other.key));
+    let (empty, encrypted) = (file("empty", ""), file("enc", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"));
+    let open = file("open", &one.key);
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    for (options, reason) in [
+        (&["--tls-cert", &cert][..], "needs --tls-key"),
+        (&["--tls-key", &key], "needs --tls-cert"),
+        (&["--tls-ca", &empty], "no certificate in PEM form"),
+        (&["--tls-ca", "/no/such/file"], "can't read /no/such/file"),
+        (&["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &wrong], "can't be used"),
+        (&["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &empty], "no private key in PEM form"),
+        (&["--tls-ca", &ca, "--tls-cert", &empty, "--tls-key", &key], "no certificate in PEM form"),
+        (&["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &encrypted], "encrypted"),
+        (&["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &open], "chmod 600"),
+    ] {
+        let output = case.lock(options, ["echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(reason);
+        assert_eq!(output.stdout, "");
+        assert!(output.elapsed < Duration::from_secs(2), "{output}");
+    }
+}

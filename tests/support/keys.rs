@@ -1,0 +1,100 @@
+//! Certificates and keys, in files as servers and clients take them.
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Whoever signs certificates.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// A certificate and its key, in PEM.
+pub(crate) struct Identity {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+}
+
+impl Authority {
+    /// One that nobody knows yet.
+    pub(crate) fn new(name: &str) -> Self {
+        let mut params = params(&[], name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
+    }
+
+    /// Its certificate, in PEM.
+    pub(crate) fn certificate(&self) -> String {
+        self.0.pem()
+    }
+
+    /// A certificate for whoever is called `name` and has these addresses.
+    pub(crate) fn sign(&self, name: &str, hosts: &[&str]) -> Identity {
+        self.signed(&params(hosts, name))
+    }
+
+    /// The same, but its time was over long ago.
+    pub(crate) fn sign_expired(&self, name: &str, hosts: &[&str]) -> Identity {
+        let mut params = params(hosts, name);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2020, 2, 1);
+        self.signed(&params)
+    }
+
+    fn signed(&self, params: &CertificateParams) -> Identity {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate").pem();
+        Identity { certificate, key: key.serialize_pem() }
+    }
+}
+
+fn params(hosts: &[&str], name: &str) -> CertificateParams {
+    let hosts: Vec<_> = hosts.iter().map(|&host| host.to_owned()).collect();
+    let mut params = CertificateParams::new(hosts).expect("names of hosts");
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+/// The files of a server, and what it wants of its clients.
+pub(crate) struct Keys {
+    dir: TempDir,
+    client_auth: &'static str,
+}
+
+impl Keys {
+    /// A server that shows `identity`, and whose clients' certificates are signed by `authority`. They may, must or
+    /// need not show one: `want`, `need`, `none`.
+    pub(crate) fn new(identity: &Identity, authority: &Authority, client_auth: &'static str) -> Self {
+        let dir = tempfile::tempdir().expect("a directory for keys");
+        let both = format!("{}{}", identity.key, identity.certificate);
+        fs::write(dir.path().join("server.pem"), both).expect("the server's key");
+        fs::write(dir.path().join("authority.pem"), authority.certificate()).expect("an authority");
+        Self { dir, client_auth }
+    }
+
+    /// A file in its directory, which only we can read.
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
+        path
+    }
+
+    /// The certificate of the authority that signs for this server's clients.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.dir.path().join("authority.pem")
+    }
+
+    /// The lines of `zoo.cfg`.
+    pub(super) fn server_config(&self) -> Vec<String> {
+        let store = |kind: &str, path: &Path| {
+            [format!("ssl.{kind}.location={}", path.display()), format!("ssl.{kind}.type=PEM")]
+        };
+        let mut lines = store("keyStore", &self.dir.path().join("server.pem")).to_vec();
+        lines.extend(store("trustStore", &self.authority()));
+        lines.push(format!("ssl.clientAuth={}", self.client_auth));
+        lines
+    }
+}
