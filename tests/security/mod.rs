@@ -3,6 +3,7 @@
 mod acl;
 mod auth;
 mod auth_files;
+mod sasl;
 mod tls;
 
 use crate::support::{Case, Zklock};

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zookeeper_client::Connector;
 
+use super::sasl::Sasl;
+
 /// One proof of who we are. A server takes several, and each adds to what we may do.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credential {
@@ -18,6 +20,7 @@ pub struct Credential {
 pub struct Credentials {
     /// Sent with every connection, before anything else is asked.
     list: Vec<Credential>,
+    sasl: Option<Sasl>,
 }
 
 /// What is wrong with a line. It never shows the line: there may be a secret in it.
@@ -32,6 +35,17 @@ pub enum BadCredential {
     /// The form that a digest has.
     #[error("it must be digest:USER:PASSWORD, with a user and a password")]
     Digest,
+    /// The form that SASL's digest has.
+    #[error("it must be sasl-digest-md5:USER:PASSWORD, without quotes and backslashes in the user")]
+    DigestMd5,
+    /// Kerberos was left out.
+    #[error(
+        "this zklock was built without Kerberos: build it with 'cargo build --release --features gssapi'"
+    )]
+    NoGssapi,
+    /// More than one conversation.
+    #[error("there is another line of SASL before it, and a session has one")]
+    SecondSasl,
     /// A scheme that authenticates in another way.
     #[error("'{0}' takes no credentials: {1}")]
     NotSent(String, &'static str),
@@ -79,14 +93,23 @@ impl Credentials {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            self.list.push(Credential::parse(line).map_err(|bad| (number + 1, bad))?);
+            self.add(line).map_err(|bad| (number + 1, bad))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), BadCredential> {
+        match line.split_once(':').and_then(|(scheme, rest)| Sasl::parse(scheme, rest)) {
+            Some(_) if self.sasl.is_some() => return Err(BadCredential::SecondSasl),
+            Some(sasl) => self.sasl = Some(sasl?),
+            None => self.list.push(Credential::parse(line)?),
         }
         Ok(())
     }
 
     /// Whether we are anybody.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list.is_empty() && self.sasl.is_none()
     }
 
     /// Whether something in it must not be seen by others.
@@ -95,6 +118,10 @@ impl Credentials {
     }
 
     pub(super) fn apply(&self, connector: Connector) -> Connector {
+        let connector = match &self.sasl {
+            Some(sasl) => sasl.apply(connector),
+            None => connector,
+        };
         self.list.iter().fold(connector, |connector, Credential { scheme, secret }| {
             connector.with_auth(scheme, secret.as_bytes())
         })
@@ -131,6 +158,8 @@ mod tests {
             ("digest::s3cret", BadCredential::Digest),
             ("digest:", BadCredential::Digest),
             ("token:", BadCredential::Empty("token".to_owned())),
+            ("sasl-digest-md5:s3cret", BadCredential::DigestMd5),
+            ("sasl-digest-md5:my\"s3cret:x", BadCredential::DigestMd5),
         ] {
             let text = format!("# first\n{line}\n");
             let error = Credentials::default().add_lines(&text);
@@ -143,10 +172,18 @@ mod tests {
         }
     }
 
+    #[cfg(not(feature = "gssapi"))]
+    #[test]
+    fn kerberos_is_said_to_be_left_out() {
+        let error = Credentials::default().add_lines("sasl-gssapi:");
+        assert_eq!(error, Err((1, BadCredential::NoGssapi)));
+    }
+
     #[test]
     fn nothing_shows_the_secret() {
         let mut credentials = Credentials::default();
-        assert_eq!(credentials.add_lines("digest:user:s3cret"), Ok(()));
+        assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
+        assert_eq!(credentials.add_lines("sasl-digest-md5:a:b"), Err((1, BadCredential::SecondSasl)));
         assert!(!format!("{credentials:?} {credentials:#?}").contains("s3cret"));
     }
 }

@@ -4,6 +4,7 @@
 
 mod acl;
 mod credential;
+mod sasl;
 mod tls;
 
 use super::Hosts;

@@ -1,0 +1,85 @@
+//! SASL: a conversation in which we prove who we are, before anything else is asked.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use zookeeper_client::{Connector, SaslOptions};
+
+use super::BadCredential;
+
+/// How to prove who we are. A session has one way.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Sasl {
+    /// With a password that both sides know.
+    DigestMd5 { user: String, password: String },
+    /// With a Kerberos ticket that is there already; these name the servers' principal.
+    #[cfg(feature = "gssapi")]
+    Gssapi { service: Option<String>, host: Option<String> },
+}
+
+/// The schemes of auth lines that mean SASL.
+const DIGEST_MD5: &str = "sasl-digest-md5";
+const GSSAPI: &str = "sasl-gssapi";
+
+impl Sasl {
+    /// Understands what stands behind `scheme:`, if the scheme is one of SASL's.
+    pub(super) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, BadCredential>> {
+        match scheme {
+            DIGEST_MD5 => Some(digest_md5(rest)),
+            GSSAPI => Some(gssapi(rest)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn apply(&self, connector: Connector) -> Connector {
+        match self {
+            Self::DigestMd5 { user, password } => {
+                connector.with_sasl(SaslOptions::digest_md5(user.clone(), password.clone()))
+            }
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi { service, host } => {
+                let options = SaslOptions::gssapi();
+                let options = match service {
+                    Some(service) => options.with_username(service.clone()),
+                    None => options,
+                };
+                connector.with_sasl(match host {
+                    Some(host) => options.with_hostname(host.clone()),
+                    None => options,
+                })
+            }
+        }
+    }
+}
+
+fn digest_md5(rest: &str) -> Result<Sasl, BadCredential> {
+    let (user, password) = rest.split_once(':').ok_or(BadCredential::DigestMd5)?;
+    // The library puts the user between quotes as it is.
+    if user.is_empty() || password.is_empty() || user.contains(['"', '\\']) {
+        return Err(BadCredential::DigestMd5);
+    }
+    Ok(Sasl::DigestMd5 { user: user.to_owned(), password: password.to_owned() })
+}
+
+#[cfg(feature = "gssapi")]
+#[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+fn gssapi(rest: &str) -> Result<Sasl, BadCredential> {
+    let (service, host) = rest.split_once('/').unwrap_or((rest, ""));
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Ok(Sasl::Gssapi { service: named(service), host: named(host) })
+}
+
+#[cfg(not(feature = "gssapi"))]
+fn gssapi(_: &str) -> Result<Sasl, BadCredential> {
+    Err(BadCredential::NoGssapi)
+}
+
+impl fmt::Debug for Sasl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DigestMd5 { .. } => write!(f, "{DIGEST_MD5}:(not shown)"),
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi { service, host } => write!(f, "{GSSAPI}:{service:?}/{host:?}"),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! SASL with a password that both sides know.
+
+use super::file;
+use crate::support::{Case, SOON, Server, wait_until};
+use nix::sys::signal::Signal;
+use std::sync::LazyLock;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A server that knows two users.
+struct Sasl {
+    server: Server,
+    _dir: TempDir,
+}
+
+static SASL: LazyLock<Sasl> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jaas = dir.path().join("jaas.conf");
+    let users = "user_ci=\"s3cret\" user_other=\"0ther\"";
+    let login = "org.apache.zookeeper.server.auth.DigestLoginModule";
+    std::fs::write(&jaas, format!("Server {{ {login} required {users}; }};\n")).expect("a JAAS file");
+    let server = Server::builder()
+        .java_option(&format!("-Djava.security.auth.login.config={}", jaas.display()))
+        .java_option("-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider")
+        .start();
+    Sasl { server, _dir: dir }
+});
+
+fn case(name: &str) -> Case {
+    let case = Case::on(&SASL.server, name);
+    case.observer().mkdirs(case.path());
+    case
+}
+
+const CI: &str = "sasl-digest-md5:ci:s3cret";
+const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+
+#[test]
+fn whom_sasl_knows_owns_the_nodes() {
+    let case = case("sasl");
+    let auth = file(&case, "auth", CI, 0o600);
+    let auth = auth.to_str().unwrap();
+    let list = "sasl:ci:cdrwa,world:anyone:r";
+    let holder = case.lock(&["--auth-file", auth, "--acl", list], HOLD).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("1 ahead", SOON);
+    assert_eq!(case.observer().acl(&node), ["sasl:ci:cdrwa", "world:anyone:r"]);
+    // The guard proves who it is as we did.
+    holder.signal(Signal::SIGKILL);
+    wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(SOON).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn a_node_of_one_user_is_hidden_from_another() {
+    let case = case("sasl-users");
+    let holder = case.lock(&[], HOLD).env("ZKLOCK_AUTH", CI).spawn();
+    holder.wait_for_stdout(case.path(), SOON);
+    let waiter =
+        case.lock(&["-v"], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-digest-md5:other:0ther").spawn();
+    waiter.wait_for_line("waiting for node _c_", SOON);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_wrong_password_is_said_to_be_wrong() {
+    let case = case("sasl-wrong");
+    for auth in ["sasl-digest-md5:ci:wr0ng", "sasl-digest-md5:nobody:wr0ng"] {
+        let output = case.lock(&["-v", "--connect-timeout", "10"], ["echo", "ran"]).env("ZKLOCK_AUTH", auth);
+        let output = output.run();
+        output.assert_code(125).assert_stderr("refused the credentials");
+        assert!(!output.stderr.contains("wr0ng"), "{output}");
+        assert!(output.elapsed < Duration::from_secs(5), "{output}");
+    }
+}
+
+/// Such a server answers as if all were well, and knows nobody.
+#[test]
+fn nothing_is_left_open_on_a_server_that_knows_no_sasl() {
+    let case = Case::new("no-sasl");
+    case.observer().mkdirs(case.path());
+    let output = case.lock(&[], ["echo", "ran"]).env("ZKLOCK_AUTH", CI).run();
+    output.assert_code(125).assert_stderr("no credentials of ours count there");
+    assert_eq!(output.stdout, "");
+    assert_eq!(case.contenders(), Vec::<String>::new());
+}
+
+#[cfg(not(feature = "gssapi"))]
+#[test]
+fn kerberos_is_in_a_build_of_its_own() {
+    let case = Case::new("no-kerberos");
+    let output = case.lock(&[], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-gssapi:").run();
+    output.assert_code(125).assert_stderr("--features gssapi");
+}
