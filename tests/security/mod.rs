@@ -4,6 +4,7 @@ mod acl;
 mod auth;
 mod auth_files;
 mod sasl;
+mod secrets;
 mod tls;
 
 use crate::support::{Case, Zklock};
