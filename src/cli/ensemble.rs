@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::security::SecurityOptions;
+use super::security::{AuthLines, SecurityOptions};
 use super::values;
 use crate::zk::Hosts;
 
@@ -28,9 +28,9 @@ pub struct Ensemble {
     #[allow(missing_docs, reason = "a comment here would become the whole program's help")]
     pub security: SecurityOptions,
 
-    /// Auth lines of the configuration. None is ever taken from the arguments.
+    /// Credentials of the environment or the configuration. None are ever taken from the arguments.
     #[arg(skip)]
-    pub auth: Vec<String>,
+    pub auth: Vec<AuthLines>,
 
     /// Say each step; twice or more for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet")]

@@ -10,14 +10,18 @@ mod values;
 mod verbs;
 mod words;
 
-use clap::{CommandFactory, FromArgMatches};
+use std::env;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
 pub use self::definition::Options;
 pub use self::ensemble::Ensemble;
 pub(crate) use self::files::refuse_if_others_can_read;
 pub use self::lock::{LockOptions, Naming, OnLost};
-pub use self::security::{AclChoice, SecurityOptions};
+use self::security::AUTH;
+pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
 pub use self::verbs::{KnownShell, RevokeOptions, StatusOptions, Verb};
 pub use self::words::{BadWords, Words};
@@ -43,9 +47,28 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Re
     let matches =
         if config.is_empty() { matches } else { with_defaults(&config).try_get_matches_from(words)? };
     let mut options = Options::from_arg_matches(&matches)?;
-    options.ensemble.auth = config.auth().to_vec();
+    credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
     Ok((options, settings::in_effect(&matches, &config)))
+}
+
+/// Whose credentials count: the file that the command line names, or else the variable, or else those of the
+/// configuration.
+fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
+    if matches.value_source("auth_file") == Some(ValueSource::CommandLine) {
+        return;
+    }
+    if let Some(text) = env::var_os(AUTH).filter(|text| !text.is_empty()) {
+        ensemble.security.auth_file = None;
+        ensemble.auth = vec![AuthLines { place: AUTH.to_owned(), text }];
+        return;
+    }
+    let file = config.auth_source().unwrap_or_default();
+    let entry = |(index, line): (usize, &String)| AuthLines {
+        place: format!("{file}: auth entry {}", index + 1),
+        text: line.into(),
+    };
+    ensemble.auth = config.auth().iter().enumerate().map(entry).collect();
 }
 
 /// The definition, with the values of the configuration as defaults.

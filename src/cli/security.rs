@@ -1,6 +1,7 @@
 //! The options about who we are, who may do what, and who can listen; and what they come to.
 
-use std::env;
+use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -14,6 +15,22 @@ use crate::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Tls}
 /// everybody on the machine to see.
 pub(super) const AUTH: &str = "ZKLOCK_AUTH";
 
+/// Credentials that stand in no file of their own: a variable, or an entry of the configuration.
+#[derive(Clone)]
+pub struct AuthLines {
+    /// Where they stand, for whoever made a mistake there.
+    pub place: String,
+    /// Lines as in `--auth-file`.
+    pub text: OsString,
+}
+
+impl fmt::Debug for AuthLines {
+    /// Not what they say.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthLines").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
 /// What the user says about security.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SecurityOptions {
@@ -26,19 +43,19 @@ pub struct SecurityOptions {
     pub acl: Option<AclChoice>,
 
     /// Connect with TLS; the port of a server is 2181 unless you say otherwise
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub tls: bool,
 
     /// Believe servers whose certificate one of these signed, instead of those that this system trusts
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
 
     /// Our own certificate, where servers ask for one; needs --tls-key
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
 
     /// The private key of --tls-cert
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
 }
 
@@ -64,25 +81,21 @@ impl AclChoice {
 }
 
 impl SecurityOptions {
-    /// Reads the files and the environment, and checks all of it; `extra` are auth lines of a configuration file.
+    /// Reads the files and checks all of it; `lines` are auth lines from elsewhere, each with its place.
     ///
     /// From the first secret on, this process leaves no core dump and shows its memory to nobody.
-    pub fn resolve(&self, extra: &[String]) -> Result<Security> {
+    pub fn resolve(&self, lines: &[AuthLines]) -> Result<Security> {
         let mut security = Security::default();
         let mut add = |place: &str, text: &str| -> Result<()> {
             let added = security.credentials.add_lines(text);
             added.map_err(|(line, bad)| explain(place, line, &bad))
         };
-        let variable = env::var_os(AUTH);
-        if self.auth_file.is_some() || variable.is_some() || !extra.is_empty() {
+        if self.auth_file.is_some() || !lines.is_empty() {
             memory::hide();
         }
-        for (index, line) in extra.iter().enumerate() {
-            add(&format!("auth entry {} of the configuration", index + 1), line)?;
-        }
-        if let Some(text) = variable {
-            let text = text.into_string().map_err(|_| anyhow!("{AUTH} isn't text"))?;
-            add(AUTH, &text)?;
+        for lines in lines {
+            let text = lines.text.to_str().ok_or_else(|| anyhow!("{} isn't text", lines.place))?;
+            add(&lines.place, text)?;
         }
         if let Some(path) = &self.auth_file {
             let place = path.display().to_string();

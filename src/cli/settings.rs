@@ -46,13 +46,14 @@ impl fmt::Display for Source {
 /// Every setting that a configuration file can make, as it is now.
 pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
     let options = config::KEYS.iter().map(|key| setting(key, matches, config));
-    options.chain([auth(config)]).collect()
+    options.chain([auth(matches, config)]).collect()
 }
 
 /// Credentials are only said to be there.
-fn auth(config: &Config) -> Setting {
+fn auth(matches: &ArgMatches, config: &Config) -> Setting {
     let source = match config.auth_source() {
-        _ if env::var_os(AUTH).is_some() => Source::Environment(AUTH.to_owned()),
+        _ if matches.value_source("auth_file") == Some(ValueSource::CommandLine) => Source::Default,
+        _ if env::var_os(AUTH).is_some_and(|text| !text.is_empty()) => Source::Environment(AUTH.to_owned()),
         Some(file) => Source::File(file.to_owned()),
         None => Source::Default,
     };

@@ -29,9 +29,15 @@ pub const KEYS: &[&str] = &[
     "label",
     "auth-file",
     "acl",
+    "tls",
+    "tls-ca",
+    "tls-cert",
+    "tls-key",
     "verbose",
     "quiet",
 ];
+
+const AUTH_FILE: &str = "auth-file";
 
 /// The one key that is no option: credentials never stand on a command line.
 pub(crate) const AUTH: &str = "auth";
@@ -124,6 +130,11 @@ impl Config {
 
     /// The user's word goes before the system's.
     fn overlay(&mut self, content: Content) {
+        // Who we are is one thing, whichever way it is said.
+        if content.values.iter().any(|value| value.key() == AUTH_FILE) || !content.auth.is_empty() {
+            self.values.retain(|older| older.key() != AUTH_FILE);
+            (self.auth, self.auth_file) = (vec![], None);
+        }
         for value in content.values {
             self.values.retain(|older| older.key() != value.key());
             self.values.push(value);
