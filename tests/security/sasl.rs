@@ -40,12 +40,16 @@ fn whom_sasl_knows_owns_the_nodes() {
     let case = case("sasl");
     let auth = file(&case, "auth", CI, 0o600);
     let auth = auth.to_str().unwrap();
-    let list = "sasl:ci:cdrwa,world:anyone:r";
-    let holder = case.lock(&["--auth-file", auth, "--acl", list], HOLD).spawn();
+    let list = ["--auth-file", auth, "--acl", "sasl:ci:cdrwa,world:anyone:r"];
+    let holder = case.lock(&list, HOLD).spawn();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    assert_eq!(case.observer().acl(&node), ["sasl:ci:cdrwa", "world:anyone:r"]);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    let holder = case.lock(&["--auth-file", auth], HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), SOON);
     let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
     waiter.wait_for_line("1 ahead", SOON);
-    assert_eq!(case.observer().acl(&node), ["sasl:ci:cdrwa", "world:anyone:r"]);
     // The guard proves who it is as we did.
     holder.signal(Signal::SIGKILL);
     wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));

@@ -138,9 +138,13 @@ impl Observer {
         let work = Arc::new(work);
         loop {
             let (sender, receiver) = mpsc::channel();
-            let (client, work) = (self.client(), Arc::clone(&work));
+            let (client, work, digest) = (self.client(), Arc::clone(&work), self.digest.clone());
             // A thread that hangs in the library is left behind: there is no other way out of it.
-            thread::spawn(move || sender.send(work(&client)));
+            thread::spawn(move || {
+                // Each time, since the library doesn't repeat it when it connects to another server.
+                let known = digest.map_or(Ok(()), |digest| client.add_auth("digest", digest.into_bytes()));
+                sender.send(known.and_then(|()| work(&client)))
+            });
             match receiver.recv_timeout(Duration::from_secs(3)) {
                 Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => {}
                 Ok(answer) => return answer,
@@ -165,12 +169,7 @@ impl Observer {
         let mut client = self.lock();
         let connected = client.get_or_insert_with(|| {
             let connection = ZooKeeper::connect(&self.hosts, self.session, |_: WatchedEvent| {});
-            let connection = connection.expect("a connect string");
-            if let Some(digest) = &self.digest {
-                // A connection that is lost again at once is noticed by the call.
-                connection.add_auth("digest", digest.clone().into_bytes()).ok();
-            }
-            Arc::new(connection)
+            Arc::new(connection.expect("a connect string"))
         });
         Arc::clone(connected)
     }
