@@ -35,7 +35,12 @@ impl fmt::Debug for AuthLines {
 #[derive(Debug, Clone, Default, Args)]
 pub struct SecurityOptions {
     /// File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help = "File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH"
+    )]
     pub auth_file: Option<PathBuf>,
 
     /// Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...
