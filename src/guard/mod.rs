@@ -10,10 +10,11 @@ mod gate;
 mod order;
 mod watch;
 
-use std::io;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::{env, io};
 
 use nix::sys::signal::SigSet;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
@@ -46,6 +47,7 @@ impl Guard {
         command
             .arg0(NAME)
             .env_clear()
+            .envs(kerberos())
             .current_dir("/")
             .stdin(Stdio::from(guards_control))
             .stdout(Stdio::from(guards_gate))
@@ -105,6 +107,12 @@ impl Guard {
         *self = Self::start(security)?;
         Ok(())
     }
+}
+
+/// Where Kerberos finds its tickets. These name files; what a guard keeps secret it gets over its socket.
+fn kerberos() -> impl Iterator<Item = (&'static str, OsString)> {
+    let names: &[_] = if cfg!(feature = "gssapi") { &["KRB5CCNAME", "KRB5_CONFIG"] } else { &[] };
+    names.iter().filter_map(|name| Some((*name, env::var_os(name)?)))
 }
 
 /// Messages keep their bounds, and the end of one side is told to the other.

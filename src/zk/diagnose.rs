@@ -45,6 +45,8 @@ enum Finding {
     NotZooKeeper(String),
     NotServing,
     Serving,
+    /// The same, and SASL may be why.
+    SaslWithoutEnd,
     Other(String),
 }
 
@@ -68,6 +70,10 @@ impl fmt::Display for Diagnosis {
             Finding::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
             Finding::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
             Finding::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
+            Finding::SaslWithoutEnd => f.write_str(
+                "a ZooKeeper that answers, but SASL came to no end; with Kerberos: is there a ticket (klist), \
+                 and does the server's principal bear this host name?",
+            ),
             Finding::Other(error) => f.write_str(error),
         }
     }
@@ -105,7 +111,10 @@ pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
     let end = deadline + patience / 5;
     while let Ok((index, finding)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if let Some(diagnosis) = all.get_mut(index) {
-            diagnosis.finding = finding;
+            diagnosis.finding = match finding {
+                Finding::Serving if settings.security.credentials.use_sasl() => Finding::SaslWithoutEnd,
+                finding => finding,
+            };
         }
     }
     all

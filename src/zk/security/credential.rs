@@ -112,6 +112,11 @@ impl Credentials {
         self.list.is_empty() && self.sasl.is_none()
     }
 
+    /// Whether there is a conversation to be had before anything is asked.
+    pub(in crate::zk) fn use_sasl(&self) -> bool {
+        self.sasl.is_some()
+    }
+
     /// Whether something in it must not be seen by others.
     pub(super) fn has_secrets(&self) -> bool {
         !self.is_empty()
