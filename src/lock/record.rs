@@ -121,10 +121,13 @@ pub fn without_controls(text: &str) -> String {
     text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
 }
 
-/// Control characters move the cursor; bidirectional overrides make a name read as another.
+/// Control characters move the cursor; what orders text from right to left, or has no width, makes a name read
+/// as another; and a line must not end in the middle.
 fn is_shown(c: char) -> bool {
     !c.is_control()
-        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        && !matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        && !matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -159,6 +162,7 @@ mod tests {
     #[test]
     fn another_contenders_bytes_never_steer_our_terminal() {
         assert_eq!(record(Some("a\x1b[2Jb\u{202e}c")).to_string(), "host-a:42 (a?[2Jb?c)");
+        assert_eq!(record(Some("a\u{61c}b\u{2028}c\u{e0041}")).to_string(), "host-a:42 (a?b?c?)");
         assert_eq!(printable(&"x".repeat(200)).chars().count(), 81);
     }
 
