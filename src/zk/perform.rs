@@ -11,6 +11,7 @@ use zookeeper_client::{Acl, Acls, AddWatchMode, Client, CreateMode, Error, Multi
 use super::watches::Watcher;
 use super::{Created, Failure, Node, Reply, Request, ServerTime};
 use crate::clock::BootTime;
+use crate::lock::record::printable;
 
 /// A future that belongs to the one thread of a session.
 pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -318,7 +319,8 @@ impl From<Error> for Failure {
             Error::NotReadOnly => Self::ReadOnly,
             Error::SessionExpired | Error::SessionMoved => Self::Expired,
             Error::AuthFailed => Self::AuthFailed,
-            other => Self::Other(other.to_string()),
+            // It may repeat what the server said.
+            other => Self::Other(printable(&other.to_string())),
         }
     }
 }
