@@ -4,6 +4,8 @@
 //! notification reaches the main loop with one hop between threads.
 
 use std::io;
+use std::panic;
+use std::sync::Once;
 use std::thread::{self, JoinHandle};
 
 use async_executor::LocalExecutor;
@@ -21,6 +23,9 @@ use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagno
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
 
+/// The name of the thread that a session lives on.
+const THREAD: &str = "session";
+
 /// A session with the ensemble, or the attempt to get one.
 #[derive(Debug)]
 pub struct Session {
@@ -36,6 +41,22 @@ enum Command {
     Release(Vec<String>),
 }
 
+/// The client library panics at some answers that no ZooKeeper gives. That ends the session, and is told as
+/// such; where in whose code it happened is for the log.
+fn report_panics_once() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() == Some(THREAD) {
+                log::debug!("the client failed: {:?}", panic.to_string());
+            } else {
+                usual(panic);
+            }
+        }));
+    });
+}
+
 /// Where the events of one session go.
 struct Outlet {
     key: SessionKey,
@@ -45,11 +66,11 @@ struct Outlet {
 impl Session {
     /// Begins to connect. How it went comes as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
     pub fn open(key: SessionKey, settings: Settings, events: Emitter) -> io::Result<Self> {
+        report_panics_once();
         let (commands, inbox) = unbounded();
         let outlet = Outlet { key, events };
-        let thread = thread::Builder::new()
-            .name("session".to_owned())
-            .spawn(move || carry(&settings, inbox, &outlet))?;
+        let thread =
+            thread::Builder::new().name(THREAD.to_owned()).spawn(move || carry(&settings, inbox, &outlet))?;
         Ok(Self { key, commands, _thread: thread })
     }
 
@@ -88,7 +109,8 @@ impl Drop for Outlet {
     /// Nobody waits for a thread that died of a bug.
     fn drop(&mut self) {
         if thread::panicking() {
-            self.session(SessionChange::Lost(Failure::Other("the ZooKeeper client failed".to_owned())));
+            let why = "the ZooKeeper client failed at what the server said";
+            self.session(SessionChange::Lost(Failure::Other(why.to_owned())));
         }
     }
 }
