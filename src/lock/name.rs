@@ -121,7 +121,9 @@ fn split_sequence(text: &str) -> Option<(&str, i32)> {
     if whole != 10 || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    Some((stem, digits.parse().ok()?))
+    let number: i32 = digits.parse().ok()?;
+    // Java prints no negative zero, and no eleventh place that isn't needed.
+    (format!("{number:010}") == digits).then_some((stem, number))
 }
 
 /// `lock-`, `read-lock-` or `slots<N>-lock-`, with or without Curator's protection `_c_<id>-` in front.
@@ -222,6 +224,8 @@ mod tests {
             "lock-00000000007",
             "lock-2147483648",
             "lock-+000000007",
+            "lock--000000000",
+            "lock--0000000052",
             "config-0000000001",
             "unlock-0000000001",
             "_c_zz-lock-0000000001",
