@@ -14,6 +14,7 @@ mod bad_paths;
 mod busy;
 mod command_line;
 mod connecting;
+mod corpus;
 mod counter_end;
 mod exit_codes;
 mod failures;
