@@ -43,17 +43,7 @@ pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) 
             let list = list(client, &path);
             Box::pin(async move { Reply::Listed(list.await).into() })
         }
-        Request::CatchUpAndList(path) => {
-            let (sync, list) = (sync(client, &path), list(client, &path));
-            Box::pin(async move {
-                Reply::Listed(match sync.await {
-                    // Without the lock path there is nothing to catch up with; the list says the same.
-                    Ok(()) | Err(Failure::NoNode) => list.await,
-                    Err(failure) => Err(failure),
-                })
-                .into()
-            })
-        }
+        Request::CatchUpAndList(path) => catch_up_and_list(client, path),
         Request::Watch(path) => watch(client, path),
         Request::WatchBelow(path) => watch_below(client, path),
         Request::Get(path) => get(client, path),
@@ -71,9 +61,14 @@ pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) 
             )
         }
         Request::Write(path, data, version) => {
-            let write = client.set_data(&path, &data, Some(version));
+            let first = client.set_data(&path, &data, Some(version));
             Box::pin(async move {
-                let written = write.await.map(|stat| ServerTime(stat.mtime));
+                let mut result = first.await;
+                while matches!(result, Err(Error::Throttled)) {
+                    Timer::after(THROTTLED_PAUSE).await;
+                    result = client.set_data(&path, &data, Some(version)).await;
+                }
+                let written = result.map(|stat| ServerTime(stat.mtime));
                 Reply::Written(written.map_err(Failure::from)).into()
             })
         }
@@ -149,9 +144,25 @@ fn list<'a>(client: &'a Client, path: &str) -> Task<'a, Result<Vec<String>, Fail
     })
 }
 
-fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Failure>> {
-    let sync = client.sync(path);
-    Box::pin(async move { Ok(sync.await?) })
+/// A list that is older than the sync proves nothing: if that is throttled, both are sent again.
+fn catch_up_and_list(client: &Client, path: String) -> Task<'_, Answer> {
+    let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
+    Box::pin(async move {
+        let result = loop {
+            match sync.await {
+                // Without the lock path there is nothing to catch up with; the list says the same.
+                Ok(()) | Err(Error::NoNode) => break listed.await,
+                Err(Error::Throttled) => Timer::after(THROTTLED_PAUSE).await,
+                Err(error) => break Err(error.into()),
+            };
+            (sync, listed) = (self::sync(client, &path), list(client, &path));
+        };
+        Reply::Listed(result).into()
+    })
+}
+
+fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Error>> {
+    Box::pin(client.sync(path))
 }
 
 /// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees.
@@ -160,9 +171,14 @@ fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Failure>> {
 /// CVE-2024-23944). Then the children of the lock path are watched instead. That wakes us more often than
 /// needed, but it wakes us.
 fn watch(client: &Client, path: String) -> Task<'_, Answer> {
-    let read = client.get_and_watch_data(&path);
+    let first = client.get_and_watch_data(&path);
     Box::pin(async move {
-        let (node, watch) = match read.await {
+        let mut read = first.await;
+        while matches!(read, Err(Error::Throttled)) {
+            Timer::after(THROTTLED_PAUSE).await;
+            read = client.get_and_watch_data(&path).await;
+        }
+        let (node, watch) = match read {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
             Err(Error::NoAuth) => watch_from_above(client, &path).await,
             Err(error) => (Err(error.into()), None),
@@ -289,7 +305,7 @@ fn confirm<'a>(client: &'a Client, paths: &[String]) -> Task<'a, Answer> {
     let sent = BootTime::now();
     if let (true, Some(path)) = (cfg!(feature = "broken-lease-sync"), paths.first()) {
         let sync = sync(client, path);
-        return Box::pin(async move { Reply::Confirmed(sent, sync.await).into() });
+        return Box::pin(async move { Reply::Confirmed(sent, sync.await.map_err(Failure::from)).into() });
     }
     let mut multi = client.new_multi_writer();
     for path in paths {
