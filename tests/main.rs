@@ -22,6 +22,7 @@ mod fairness;
 mod faults;
 mod guard;
 mod herd;
+mod hostile;
 mod kinds;
 mod lock_nodes;
 mod neighbours;

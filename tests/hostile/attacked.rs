@@ -1,0 +1,61 @@
+//! A zklock at the mercy of somebody's server.
+
+use super::memory::Memory;
+use crate::support::{Output, Running, Zklock, assert_no_processes, new_marker};
+use std::time::Duration;
+
+/// How long zklock is given with `-w`.
+const DEADLINE: &str = "1.2";
+
+/// What it takes at most, on a busy machine. Whatever needs this long hangs.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// More memory than this is an attack that succeeds.
+const MOST_KIB: u64 = 200 << 10;
+
+/// Codes of a zklock that saw through it: before the command ran, or while it did.
+pub(super) const FAILED: i32 = 125;
+pub(super) const LOST: i32 = 123;
+
+/// One that is being attacked.
+pub(super) struct Attacked {
+    running: Running,
+    memory: Memory,
+    marker: String,
+}
+
+impl Attacked {
+    /// Starts zklock against this server; it has little more than a second.
+    pub(super) fn by(hosts: &str) -> Self {
+        Self::with(hosts, &["-w", DEADLINE])
+    }
+
+    /// Starts zklock against this server with these options.
+    pub(super) fn with(hosts: &str, options: &[&str]) -> Self {
+        let marker = new_marker();
+        let zklock = Zklock::at(hosts, &marker).args(["--session-timeout", "2"]).args(options);
+        let running = zklock.args(["/t/hostile", "--", "sh", "-c", "echo ran; exec sleep 60"]).spawn();
+        Self { memory: Memory::watch(running.pid()), running, marker }
+    }
+
+    /// It ends in time with 125 and a reason, and has not run its command.
+    #[track_caller]
+    pub(super) fn fails(self) -> Output {
+        let output = self.ends();
+        output.assert_code(FAILED).assert_stderr("/t/hostile: ");
+        assert_eq!(output.stdout, "", "{output}");
+        output
+    }
+
+    /// It ends in time, however: without a panic, and without having eaten the memory.
+    #[track_caller]
+    pub(super) fn ends(self) -> Output {
+        let output = self.running.wait(LONGEST);
+        assert!(!output.stderr.contains("panicked"), "{output}");
+        assert!(!output.stderr.contains(|c: char| c.is_control() && c != '\n'), "{output}");
+        let peak = self.memory.peak_kib();
+        assert!(peak < MOST_KIB, "{peak} KiB: {output}");
+        assert_no_processes(&self.marker, LONGEST);
+        output
+    }
+}

@@ -1,0 +1,43 @@
+//! A server that takes no more connections from this host.
+
+use super::crowd::Crowd;
+use crate::support::{Case, SOON, Server};
+
+/// The server counts connections by address, and all tests come from the same.
+const MOST: usize = 3;
+
+/// A server of which every connection is taken. Waiting for it to be ready takes one for a moment.
+fn full() -> (Server, Vec<Crowd>) {
+    let server = Server::builder().config(&format!("maxClientCnxns={MOST}")).start();
+    let crowd = (0..MOST).map(|_| Crowd::of(&server)).collect();
+    (server, crowd)
+}
+
+#[test]
+fn a_server_without_a_free_connection_is_named_and_never_busy() {
+    let (server, crowd) = full();
+    let case = Case::on(&server, "connections");
+    for options in
+        [&["--connect-timeout", "1"][..], &["-n", "--connect-timeout", "1", "-E", "0"], &["-w", "1"]]
+    {
+        let output = case.lock(options, ["echo", "ran"]).run();
+        output
+            .assert_code(125)
+            .assert_stderr(case.hosts())
+            .assert_stderr("too many connections from this host");
+        assert_eq!(output.stdout, "");
+    }
+    crowd.into_iter().for_each(Crowd::leave);
+}
+
+#[test]
+fn a_connection_that_gets_free_in_time_is_taken() {
+    let (server, mut crowd) = full();
+    let case = Case::on(&server, "free-again");
+    let running = case.lock(&["-vv", "--connect-timeout", "30"], ["echo", "ran"]).spawn();
+    running.wait_for_line("no session with", SOON);
+    crowd.remove(0).leave();
+    let output = running.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    crowd.into_iter().for_each(Crowd::leave);
+}
