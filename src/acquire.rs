@@ -213,6 +213,8 @@ impl Acquisition<'_> {
             Notice::Connected => self.connected = true,
             Notice::Unreachable(diagnoses) => bail!("{}", self.unreachable(&diagnoses)),
             Notice::Lost(Failure::AuthFailed) => bail!("{}", self.refused(claim)),
+            // Not the end of a session, but of the client: it would happen again.
+            Notice::Lost(failure @ Failure::Other(_)) => bail!(failure),
             Notice::Lost(failure) => self.begin_again(claim, &failure)?,
             Notice::NodeGone => bail!(Trouble::Deleted),
             // The session lives, so that it can't have taken the node along. Another has its name now.
