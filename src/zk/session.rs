@@ -239,6 +239,15 @@ async fn release(client: Client, nodes: &[String], outlet: &Outlet) {
     for delete in deletes {
         outlet.reply(0, Reply::Deleted(delete.await));
     }
-    while !state.changed().await.is_terminated() {}
-    outlet.session(SessionChange::Closed);
+    let end = loop {
+        let state = state.changed().await;
+        if state.is_terminated() {
+            break state;
+        }
+    };
+    // Where no server answers any more, it is the client that gives the session up: nothing was confirmed.
+    outlet.session(match end {
+        SessionState::Closed => SessionChange::Closed,
+        _ => SessionChange::Lost(Failure::Expired),
+    });
 }

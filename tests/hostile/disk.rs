@@ -23,6 +23,7 @@ fn with_a_full_disk_a_holder_is_stopped_and_nobody_runs_until_there_is_room() {
 
     let output = holder.wait(SOON);
     output.assert_code(123).assert_stderr("the lock was lost");
+    assert!(!output.stderr.contains("released"), "nobody said so: {output}");
     let late = case.lock(&["-w", "1", "-E", "0"], ["echo", "ran"]).run();
     late.assert_code(125).assert_stderr("no ZooKeeper server could be reached");
     assert_eq!(late.stdout, "", "and not that it is busy");
