@@ -11,6 +11,9 @@ use crate::clock::BootTime;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// Nothing can be stopped in less. A server grants two of its ticks at least, which are seconds as a rule.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
+
 /// A session as it was granted.
 pub(super) struct Granted {
     pub(super) client: Client,
@@ -60,6 +63,12 @@ async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> 
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
         .with_fail_eagerly();
     let client = settings.security.connect(connector, &settings.hosts).await?;
+    let granted = client.session_timeout();
+    if granted < LEAST_TIMEOUT {
+        return Err(Error::UnexpectedError(format!(
+            "a session timeout of {granted:?} is too short to be true"
+        )));
+    }
     Ok(Granted { client, began })
 }
 

@@ -48,11 +48,19 @@ impl Attacker {
     pub(super) fn lying(
         lie: impl Fn(&mut Victim, &Asked) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
+        Self::granting(TIMEOUT_MS, lie)
+    }
+
+    /// The same with a session timeout that may be a lie itself.
+    pub(super) fn granting(
+        timeout_ms: i32,
+        lie: impl Fn(&mut Victim, &Asked) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
         let lied = Arc::<AtomicBool>::default();
         let told = Arc::clone(&lied);
         let mut attacker = Self::new(move |mut victim| {
             let mut node = String::new();
-            victim.grant(TIMEOUT_MS, SESSION);
+            victim.grant(timeout_ms, SESSION);
             while let Some(asked) = victim.asked() {
                 if op::CREATE.contains(&asked.op) {
                     node = format!("{}0000000000", asked.path);
