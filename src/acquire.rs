@@ -34,6 +34,16 @@ pub struct Limits {
     pub kill_after: Duration,
 }
 
+impl Limits {
+    /// When to give up connecting for the first time.
+    pub fn connect_by(&self) -> BootTime {
+        self.deadline.unwrap_or(self.began + self.connect_timeout)
+    }
+}
+
+/// After its deadline the client may take this long to say why there is no session.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// How it went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -61,6 +71,7 @@ pub fn acquire(
         once,
         line: WaitingLine::new(limits.began, limits.deadline),
         connected: false,
+        connect_by: Some(limits.connect_by()),
         waiting_for: None,
         awaits_lease: false,
         node_gone: false,
@@ -101,6 +112,8 @@ struct Acquisition<'a> {
     /// What a terminal shows meanwhile.
     line: WaitingLine,
     connected: bool,
+    /// When the client is to give up connecting.
+    connect_by: Option<BootTime>,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
     /// First in line, and no fresh lease yet. That has been said.
@@ -150,9 +163,13 @@ impl Acquisition<'_> {
         }
     }
 
-    /// Connecting is the client's affair up to its own deadline; only then there is something to give up here.
+    /// Connecting is the client's affair up to its own deadline, when it says what is wrong. It is trusted for a
+    /// moment more and no longer: servers have been seen to keep it too busy to notice the time.
     fn give_up_at(&self) -> Option<BootTime> {
-        if self.connected { self.try_until() } else { None }
+        if self.connected {
+            return self.try_until();
+        }
+        self.connect_by.map(|deadline| deadline + LAST_WORDS)
     }
 
     /// Whoever waits without limit waits for servers as well; whoever doesn't wait has only so long for them.
@@ -175,6 +192,10 @@ impl Acquisition<'_> {
                 }
                 Ok(Outcome::Busy)
             }
+            _ if !self.connected => bail!(
+                "{} kept the client busy for {waited} without giving it a session; is it a ZooKeeper?",
+                self.hosts
+            ),
             _ => bail!(
                 "connected to {}, but got no answer about the lock within {waited}; is it overloaded?",
                 self.hosts
@@ -284,7 +305,7 @@ impl Acquisition<'_> {
                 format_args!("the session was lost while waiting ({failure}); queueing again at the end"),
             );
         }
-        self.connected = false;
+        (self.connected, self.connect_by) = (false, self.try_until());
         self.awaits_lease = false;
         self.node_gone = false;
         self.line.end();

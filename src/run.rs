@@ -104,7 +104,7 @@ fn limits(options: &Options) -> Limits {
 }
 
 fn settings(options: &Options, limits: Limits) -> Result<Settings> {
-    options.settings(limits.deadline.unwrap_or_else(|| BootTime::now() + limits.connect_timeout))
+    options.settings(limits.connect_by())
 }
 
 fn entries(options: &LockOptions, record: &Record, locks: &[LockPath]) -> Vec<Entry> {

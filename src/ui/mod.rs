@@ -14,6 +14,7 @@ pub use self::line::{Seen, WaitingLine};
 use crate::cli::Refused;
 use crate::exit::{self, Exit};
 use crate::lock::path::LockPath;
+use crate::lock::record::without_controls;
 use crate::zk::Diagnosis;
 
 /// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
@@ -36,6 +37,8 @@ pub fn init(verbose: u8, quiet: bool) {
             if level <= Level::Info && target.starts_with("zklock") {
                 writeln!(out, "zklock: {text}")
             } else {
+                // The client library repeats what servers say.
+                let text = without_controls(&text.to_string());
                 writeln!(out, "zklock: {} {target}: {text}", level.as_str().to_lowercase())
             }
         })

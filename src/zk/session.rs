@@ -17,9 +17,9 @@ use futures::{StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionState};
 
 use super::connect::{Granted, connect};
-use super::perform::{self, Answer, Task, perform};
+use super::perform::{Answer, Task, perform};
 use super::watches::Watches;
-use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose};
+use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
 
@@ -233,7 +233,7 @@ fn lost(outlet: &Outlet, why: Failure) -> Option<Vec<String>> {
 /// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
 /// server hears of first.
 async fn release(client: Client, nodes: &[String], outlet: &Outlet) {
-    let deletes: Vec<_> = nodes.iter().map(|node| perform::delete(&client, node)).collect();
+    let deletes: Vec<_> = nodes.iter().map(|node| write::delete(&client, node, None)).collect();
     let mut state = client.state_watcher();
     drop(client);
     for delete in deletes {

@@ -1,0 +1,101 @@
+//! What changes nothing: lists, reads and watches.
+
+use zookeeper_client::{AddWatchMode, Client, Error, Stat};
+
+use super::perform::{Answer, Task, patiently, pause};
+use super::watches::Watcher;
+use super::{Failure, Node, Reply, ServerTime};
+
+pub(super) fn list<'a>(client: &'a Client, path: &str) -> Task<'a, Result<Vec<String>, Failure>> {
+    let path = path.to_owned();
+    let list = patiently(move || client.list_children(&path));
+    Box::pin(async move { Ok(list.await?) })
+}
+
+/// A list that is older than the sync proves nothing: if that is throttled, both are sent again.
+pub(super) fn catch_up_and_list(client: &Client, path: String) -> Task<'_, Result<Vec<String>, Failure>> {
+    let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
+    Box::pin(async move {
+        loop {
+            match sync.await {
+                // Without the lock path there is nothing to catch up with; the list says the same.
+                Ok(()) | Err(Error::NoNode) => break listed.await,
+                Err(Error::Throttled) => pause().await,
+                Err(error) => break Err(error.into()),
+            }
+            (sync, listed) = (self::sync(client, &path), list(client, &path));
+        }
+    })
+}
+
+pub(super) fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Error>> {
+    Box::pin(client.sync(path))
+}
+
+/// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees.
+///
+/// Of a node that we may not read a server tells us nothing, not even to a watch set by `exists` (since
+/// CVE-2024-23944). Then the children of the lock path are watched instead. That wakes us more often than
+/// needed, but it wakes us.
+pub(super) fn watch(client: &Client, path: String) -> Task<'_, Answer> {
+    let watched = path.clone();
+    let read = patiently(move || client.get_and_watch_data(&watched));
+    Box::pin(async move {
+        let (node, watch) = match read.await {
+            Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
+            Err(Error::NoAuth) => watch_from_above(client, &path).await,
+            Err(error) => (Err(error.into()), None),
+        };
+        Answer { reply: Reply::Read(path, node), watch }
+    })
+}
+
+async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>, Option<(String, Watcher)>) {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match client.list_and_watch_children(parent).await {
+        Ok((children, watcher)) if children.iter().any(|child| child == name) => {
+            (Ok(Node::HIDDEN), Some((path.to_owned(), watcher.into())))
+        }
+        Ok(_) => (Err(Failure::NoNode), None),
+        Err(error) => (Err(error.into()), None),
+    }
+}
+
+/// What a node says; of one that we may not read, at least what everybody may know.
+pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failure>> {
+    let wanted = path.clone();
+    let read = patiently(move || client.get_data(&wanted));
+    Box::pin(async move {
+        match read.await {
+            Ok((data, stat)) => Ok(node(data, &stat)),
+            Err(Error::NoAuth) => match client.check_stat(&path).await? {
+                Some(stat) => Ok(node(vec![], &stat)),
+                None => Err(Failure::NoNode),
+            },
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+/// One watch for a whole subtree, which the server keeps after it has fired.
+pub(super) fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
+    Box::pin(async move {
+        match client.watch(&path, AddWatchMode::PersistentRecursive).await {
+            Ok(watcher) => {
+                Answer { reply: Reply::Watching(Ok(())), watch: Some((path, Watcher::Lasting(watcher))) }
+            }
+            Err(error) => Reply::Watching(Err(error.into())).into(),
+        }
+    })
+}
+
+fn node(data: Vec<u8>, stat: &Stat) -> Node {
+    Node {
+        data,
+        owner: stat.ephemeral_owner,
+        czxid: stat.czxid,
+        version: stat.version,
+        created: ServerTime(stat.ctime),
+        modified: ServerTime(stat.mtime),
+    }
+}
