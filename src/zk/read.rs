@@ -38,8 +38,8 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Er
 /// CVE-2024-23944). Then the children of the lock path are watched instead. That wakes us more often than
 /// needed, but it wakes us.
 pub(super) fn watch(client: &Client, path: String) -> Task<'_, Answer> {
-    let watched = path.clone();
-    let read = patiently(move || client.get_and_watch_data(&watched));
+    let wanted = path.clone();
+    let read = patiently(move || client.get_and_watch_data(&wanted));
     Box::pin(async move {
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
