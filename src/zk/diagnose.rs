@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Settings;
+use super::finding::Finding;
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
 use crate::clock::BootTime;
-use crate::lock::record::printable;
 
 /// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,53 +29,9 @@ pub struct Diagnosis {
     finding: Finding,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Finding {
-    UnknownHost,
-    Refused,
-    TimedOut,
-    Silent,
-    ClosedWithoutAnswer,
-    /// It speaks TLS, and we didn't.
-    SpeaksTls,
-    /// We speak TLS, and it doesn't.
-    SpeaksNoTls,
-    NoName,
-    Tls(String),
-    NotZooKeeper(String),
-    NotServing,
-    Serving,
-    /// The same, and SASL may be why.
-    SaslWithoutEnd,
-    Other(String),
-}
-
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.server)?;
-        match &self.finding {
-            Finding::UnknownHost => f.write_str("unknown host"),
-            Finding::Refused => f.write_str("connection refused; nothing listens there"),
-            Finding::TimedOut => f.write_str("timed out; no answer from that address"),
-            Finding::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or overloaded"),
-            Finding::ClosedWithoutAnswer => {
-                f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections from this host")
-            }
-            Finding::SpeaksTls => {
-                f.write_str("speaks TLS: use --tls, and --tls-ca FILE if its authority is one of your own")
-            }
-            Finding::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
-            Finding::NoName => f.write_str("no certificate can bear that name: name the server otherwise"),
-            Finding::Tls(said) => f.write_str(said),
-            Finding::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
-            Finding::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
-            Finding::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
-            Finding::SaslWithoutEnd => f.write_str(
-                "a ZooKeeper that answers, but SASL came to no end; with Kerberos: is there a ticket (klist), \
-                 and does the server's principal bear this host name?",
-            ),
-            Finding::Other(error) => f.write_str(error),
-        }
+        write!(f, "{}: {}", self.server, self.finding)
     }
 }
 
@@ -131,9 +87,9 @@ fn ask(server: &Server, tls: Option<&Tls>, deadline: Instant) -> Finding {
     for address in addresses {
         let found = match tls {
             Some(tls) => converse_with_tls(server, &address, tls, deadline),
-            None => converse(&address, deadline).map(|said| judge(&said)),
+            None => converse(&address, deadline).map(|said| Finding::of_answer(&said)),
         };
-        match found.unwrap_or_else(|error| explain(&error)) {
+        match found.unwrap_or_else(|error| Finding::of_error(&error)) {
             Finding::ClosedWithoutAnswer if tls.is_none() && speaks_tls(server, &address, deadline) => {
                 return Finding::SpeaksTls;
             }
@@ -175,13 +131,13 @@ fn converse_with_tls(
     let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
     stream.set_read_timeout(Some(left(deadline)))?;
     Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
-        Handshake::Said(said) => judge(&said),
+        Handshake::Said(said) => Finding::of_answer(&said),
         Handshake::Failed(why) => Finding::Tls(why),
-        Handshake::Io(error) => explain(&error),
-        Handshake::NoTls => match converse(address, deadline).map(|said| judge(&said)) {
+        Handshake::Io(error) => Finding::of_error(&error),
+        Handshake::NoTls => match converse(address, deadline).map(|said| Finding::of_answer(&said)) {
             Ok(Finding::Serving | Finding::NotServing) => Finding::SpeaksNoTls,
             Ok(finding) => finding,
-            Err(error) => explain(&error),
+            Err(error) => Finding::of_error(&error),
         },
     })
 }
@@ -205,51 +161,4 @@ fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Re
         }
     }
     Ok(length)
-}
-
-/// How a record with a TLS alert begins.
-const ALERT: [u8; 2] = [21, 3];
-
-fn judge(said: &[u8]) -> Finding {
-    let text = String::from_utf8_lossy(said);
-    // Servers differ in whether they answer with an alert to what is no handshake.
-    if said.is_empty() || said.starts_with(&ALERT) {
-        Finding::ClosedWithoutAnswer
-    } else if text.starts_with("Zookeeper version") || text.contains("not in the whitelist") {
-        Finding::Serving
-    } else if text.contains("not currently serving requests") {
-        Finding::NotServing
-    } else {
-        Finding::NotZooKeeper(printable(text.lines().next().unwrap_or_default()))
-    }
-}
-
-fn explain(error: &io::Error) -> Finding {
-    match error.kind() {
-        ErrorKind::ConnectionRefused => Finding::Refused,
-        ErrorKind::TimedOut => Finding::TimedOut,
-        ErrorKind::WouldBlock => Finding::Silent,
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Finding::ClosedWithoutAnswer,
-        _ => Finding::Other(error.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_told_apart() {
-        assert_eq!(judge(b""), Finding::ClosedWithoutAnswer);
-        assert_eq!(judge(b"Zookeeper version: 3.8.0"), Finding::Serving);
-        assert_eq!(judge(b"srvr is not executed because it is not in the whitelist.\n"), Finding::Serving);
-        assert_eq!(
-            judge(b"This ZooKeeper instance is not currently serving requests\n"),
-            Finding::NotServing
-        );
-        assert_eq!(
-            judge(b"HTTP/1.1 400 Bad Request\r\n\r\n\x1b[2J"),
-            Finding::NotZooKeeper("HTTP/1.1 400 Bad Request".to_owned())
-        );
-    }
 }

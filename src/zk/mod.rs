@@ -5,6 +5,7 @@
 mod connect;
 mod diagnose;
 mod failure;
+mod finding;
 mod handshake;
 mod hosts;
 mod message;
