@@ -34,6 +34,34 @@ fn two_users_queue_on_one_path_although_neither_may_read_the_other_s_node() {
     queue_behind_each_other(&case, case.path(), &["--acl", "creator"]);
 }
 
+/// Who can't read another's node doesn't read either that it has got a slot.
+#[test]
+fn slots_are_handed_on_between_users_who_can_t_read_each_other_s_nodes() {
+    let case = Case::new("two-users-slots");
+    case.observer().mkdirs(case.path());
+    let start = |user, ahead: usize| {
+        let options = ["-v", "--slots", "2", "--acl", "creator", case.path(), "--"];
+        let running = zklock_as(&case, user, &options).args(HOLD).spawn();
+        case.wait_for_contenders(ahead + 1);
+        running
+    };
+    let [one, two, three, four] =
+        [(ALICE, 0), (BOB, 1), (ALICE, 2), (BOB, 3)].map(|(user, ahead)| start(user, ahead));
+    for running in [&one, &two] {
+        running.wait_for_stdout(case.path(), SOON);
+    }
+    for (leaves, comes) in [(one, &three), (two, &four)] {
+        assert_eq!(comes.stdout().text(), "");
+        leaves.signal(Signal::SIGTERM);
+        leaves.wait(SOON).assert_signal(Signal::SIGTERM);
+        comes.wait_for_stdout(case.path(), SOON);
+    }
+    for running in [three, four] {
+        running.signal(Signal::SIGTERM);
+        running.wait(SOON).assert_signal(Signal::SIGTERM);
+    }
+}
+
 #[test]
 fn a_list_lets_two_users_share_a_path_that_zklock_makes() {
     let case = Case::new("list").known_as(ALICE);
