@@ -22,8 +22,11 @@ pub(super) struct Conversation {
     session: Session,
     events: Events,
     patience: Duration,
+    has_chroot: bool,
     /// Something that is watched may have changed since it was last asked.
     changed: bool,
+    /// The connection is another. The client library sets watches that last only once.
+    unwatched: bool,
 }
 
 impl Conversation {
@@ -43,7 +46,18 @@ impl Conversation {
                 _ => {}
             }
         }
-        Ok(Self { session, events, patience, changed: false })
+        let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();
+        Ok(Self { session, events, patience, has_chroot, changed: false, unwatched: true })
+    }
+
+    /// Whether all that is seen is below a chroot.
+    pub(super) fn has_chroot(&self) -> bool {
+        self.has_chroot
+    }
+
+    /// Whether watches have to be set, for the first time or again. Whoever asks sets them.
+    pub(super) fn must_watch(&mut self) -> bool {
+        std::mem::take(&mut self.unwatched)
     }
 
     /// Asks one thing.
@@ -116,7 +130,7 @@ impl Conversation {
             SessionChange::Lost(failure) => bail!(failure),
             SessionChange::Closed => bail!(Failure::Expired),
             // What happened in between, no watch tells.
-            SessionChange::Reconnected => self.changed = true,
+            SessionChange::Reconnected => (self.changed, self.unwatched) = (true, true),
             _ => {}
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::conversation::Conversation;
 use super::owner::Owner;
@@ -11,6 +11,9 @@ use crate::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::lock::path::LockPath;
 use crate::lock::queue::{Standing, standings};
 use crate::zk::{Failure, Node, Reply, Request, ServerTime};
+
+/// Nodes of the servers' own, no locks; below a chroot there are none.
+const ZOOKEEPERS_OWN: &str = "/zookeeper";
 
 /// A lock as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,23 +55,36 @@ impl Lock {
 /// The locks with these paths, also those that nobody holds.
 pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Vec<Lock>> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    let listed = list(conversation, &paths)?;
+    let listed = list(conversation, &paths, Closed::Refused)?;
     describe(conversation, paths.into_iter().zip(listed).collect())
 }
 
+/// What becomes of a path whose children we may not see. It is never called free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// Without it there is no answer.
+    Refused,
+    /// It is said, and the rest is shown.
+    LeftOut,
+}
+
 /// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
-pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Vec<Lock>> {
+pub(super) fn locks_below(
+    conversation: &mut Conversation,
+    roots: &[String],
+    closed: Closed,
+) -> Result<Vec<Lock>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut level: Vec<String> = roots.to_vec();
     while !level.is_empty() {
-        let listed = list(conversation, &level)?;
+        let listed = list(conversation, &level, closed)?;
         let mut next = vec![];
         for (path, children) in level.into_iter().zip(listed) {
             let base = path.trim_end_matches('/');
             for child in &children {
                 if let Some(lock) = recorded_lock(child) {
                     found.entry(format!("{base}/{lock}")).or_default();
-                } else if Name::parse(child).is_none() && !(base.is_empty() && child == "zookeeper") {
+                } else if Name::parse(child).is_none() {
                     next.push(format!("{base}/{child}"));
                 }
             }
@@ -76,20 +92,25 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
                 found.insert(path, children);
             }
         }
+        if !conversation.has_chroot() {
+            next.retain(|path| path != ZOOKEEPERS_OWN);
+        }
         level = next;
     }
     describe(conversation, found)
 }
 
 /// The children of each path; of one that isn't there, none.
-fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Vec<String>>> {
+fn list(conversation: &mut Conversation, paths: &[String], closed: Closed) -> Result<Vec<Vec<String>>> {
     let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
     let replies = conversation.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
         Reply::Listed(Ok(children)) => Ok(children),
         Reply::Listed(Err(Failure::NoNode)) => Ok(vec![]),
         Reply::Listed(Err(Failure::NoAuth)) => {
-            log::warn!("{path}: no permission to look there (READ): ask for it, or use other credentials");
+            let why = "no permission to look there (READ): ask for it, or use other credentials";
+            ensure!(closed == Closed::LeftOut, "{path}: {why}");
+            log::warn!("{path}: {why}");
             Ok(vec![])
         }
         Reply::Listed(Err(failure)) => bail!("{path}: {failure}"),

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use super::conversation::Conversation;
 use super::print;
-use super::survey::{Lock, locks, locks_below};
+use super::survey::{Closed, Lock, locks, locks_below};
 use crate::cli::{Options, StatusOptions};
 use crate::exit::Exit;
 use crate::lock::once::record_path;
@@ -38,7 +38,9 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
 
 fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Vec<Lock>> {
     if status.recursive || status.paths.is_empty() {
-        locks_below(conversation, &roots(status))
+        // Where a script asks, an answer that leaves something out is none.
+        let closed = if status.exit_code { Closed::Refused } else { Closed::LeftOut };
+        locks_below(conversation, &roots(status), closed)
     } else {
         locks(conversation, &status.paths)
     }
@@ -54,28 +56,42 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 
 /// Shows the locks again whenever something below the paths changes. The servers tell: nothing is asked before.
 fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversation) -> Result<Exit> {
-    set_watches(status, &mut conversation)?;
     let mut shown = None;
     loop {
-        let locks = look(status, &mut conversation)?;
-        if shown.as_ref() != Some(&locks) {
-            if stdout().is_terminal() && !status.json {
-                print(CLEAR_SCREEN.as_bytes())?;
+        match look_and_wait(status, &mut conversation, &mut shown) {
+            Ok(None) => {}
+            Ok(Some(exit)) => return Ok(exit),
+            // The session has gone: another is as good.
+            Err(error) if error.downcast_ref() == Some(&Failure::Expired) => {
+                conversation = Conversation::open(options)?;
             }
-            if show(status, &locks)? == Exit::Signal(Signal::SIGPIPE as i32) {
-                return Ok(Exit::Signal(Signal::SIGPIPE as i32));
-            }
-            shown = Some(locks);
-        }
-        if let Err(error) = conversation.wait_for_change() {
-            // The session went while nobody asked anything: another is as good.
-            if error.downcast_ref() != Some(&Failure::Expired) {
-                return Err(error);
-            }
-            conversation = Conversation::open(options)?;
-            set_watches(status, &mut conversation)?;
+            Err(error) => return Err(error),
         }
     }
+}
+
+/// Shows what there is, unless that is what is shown already, and waits for a change. An exit if nobody reads.
+fn look_and_wait(
+    status: &StatusOptions,
+    conversation: &mut Conversation,
+    shown: &mut Option<Vec<Lock>>,
+) -> Result<Option<Exit>> {
+    if conversation.must_watch() {
+        set_watches(status, conversation)?;
+    }
+    let locks = look(status, conversation)?;
+    if shown.as_ref() != Some(&locks) {
+        if stdout().is_terminal() && !status.json {
+            print(CLEAR_SCREEN.as_bytes())?;
+        }
+        let exit = show(status, &locks)?;
+        if exit == Exit::Signal(Signal::SIGPIPE as i32) {
+            return Ok(Some(exit));
+        }
+        *shown = Some(locks);
+    }
+    conversation.wait_for_change()?;
+    Ok(None)
 }
 
 fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {
