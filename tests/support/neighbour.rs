@@ -34,7 +34,8 @@ pub(crate) struct Theirs {
     id: String,
 }
 
-/// Curator: `mutex`, `read`, `write`, and `stepping`, which is a write lock that can become a read lock.
+/// Curator: `mutex`, `read`, `write`, `stepping`, which is a write lock that can become a read lock, and
+/// `revocable`, a mutex that gives up when it is asked to.
 pub(crate) fn curator() -> &'static Neighbour {
     static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     CURATOR_PROCESS.get_or_init(|| {
@@ -78,6 +79,14 @@ impl Neighbour {
         theirs
     }
 
+    /// Asks whoever has this node to give up, by Curator's `Revoker`; returns when that is done.
+    #[track_caller]
+    pub(crate) fn revoke(&self, node: &str) {
+        let id = new_marker();
+        self.say(&format!("revoke {id} {node}"));
+        self.stdout.wait_for(&format!("revoked {id}"), SOON);
+    }
+
     fn say(&self, line: &str) {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(stdin, "{line}").unwrap_or_else(|error| {
@@ -106,6 +115,18 @@ impl Theirs {
     pub(crate) fn step_down(&self) {
         self.neighbour.say(&format!("step {}", self.id));
         self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), SOON);
+    }
+
+    /// Waits until a `revocable` one was asked to give up.
+    #[track_caller]
+    pub(crate) fn wait_asked(&self) {
+        self.neighbour.stdout.wait_for(&format!("asked {}", self.id), SOON);
+    }
+
+    /// Waits until it is released, as by one that was asked to.
+    #[track_caller]
+    pub(crate) fn wait_released(self) {
+        self.neighbour.stdout.wait_for(&format!("released {}", self.id), SOON);
     }
 
     /// Has it released; returns when it is.

@@ -1,0 +1,103 @@
+//! Asked to stop, a holder stops as it would by TERM, and says who asked.
+
+use super::{end, holder, host, revoke};
+use crate::support::{Case, SOON};
+use std::time::Duration;
+
+#[test]
+fn the_holder_stops_and_says_who_asked() {
+    let case = Case::new("revoke");
+    let holder = holder(&case, &["--label", "nightly"]);
+    let pid = holder.pid();
+    let asking = case.zklock().args(["revoke", case.path()]).spawn();
+    let asker = format!("{}:{}", host(), asking.pid());
+    let output = asking.wait(SOON);
+    let told = format!("{}: {}:{pid} (nightly): asked to stop\n", case.path(), host());
+    assert_eq!(output.assert_code(0).stdout, told);
+    assert_eq!(output.stderr, "");
+    let output = holder.wait(SOON);
+    output.assert_code(123).assert_stderr(&format!("the lock was revoked by {asker}"));
+    output.assert_stderr(case.path());
+}
+
+#[test]
+fn the_command_has_its_grace() {
+    let case = Case::new("revoke-grace");
+    let cleans = "trap 'echo cleaning; sleep 0.3; echo clean; exit 0' TERM; echo running; sleep 60 & wait";
+    let holder = case.lock(&[], ["sh", "-c", cleans]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    revoke(&case, &[]).assert_code(0);
+    let output = holder.wait(SOON);
+    assert_eq!(output.assert_code(123).stdout, "running\ncleaning\nclean\n");
+}
+
+#[test]
+fn a_command_that_does_not_stop_is_killed_after_its_grace() {
+    let case = Case::new("revoke-kill");
+    let deaf = "trap '' TERM; echo running; while :; do sleep 60; done";
+    let holder = case.lock(&["--kill-after", "0.5"], ["sh", "-c", deaf]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    let began = std::time::Instant::now();
+    revoke(&case, &[]).assert_code(0);
+    holder.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_next_one_runs_when_the_holder_has_stopped() {
+    let case = Case::new("revoke-next");
+    let history = case.dir().join("order");
+    let log = history.display();
+    let job =
+        format!("trap 'sleep 0.2; echo first ended >>{log}; exit 0' TERM; echo running; sleep 60 & wait");
+    let holder = case.lock(&[], ["sh", "-c", &job]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    let next = case.lock(&[], ["sh", "-c", &format!("echo next began >>{log}")]).spawn();
+    case.wait_for_contenders(2);
+    revoke(&case, &[]).assert_code(0);
+    holder.wait(SOON).assert_code(123);
+    next.wait(SOON).assert_code(0);
+    assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
+}
+
+/// The mark stays on the node of a holder that was told to go on.
+#[test]
+fn whoever_asks_again_hears_that_it_was_asked_before() {
+    let case = Case::new("revoke-twice");
+    let holder = holder(&case, &["--on-lost", "continue"]);
+    assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));
+    holder.wait_for_line("revoked by", SOON);
+    let data = || case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0]));
+    let first = data();
+    assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": was asked to stop before\n"));
+    assert_eq!(data(), first, "the first who asked is still the one who asked");
+    let table = case.zklock().args(["status", case.path()]).run().stdout;
+    assert!(table.contains("held, asked to stop"), "{table}");
+    end(holder);
+}
+
+#[test]
+fn what_the_record_said_it_still_says() {
+    let case = Case::new("revoke-record");
+    let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
+    let record = || {
+        let node = format!("{}/{}", case.path(), case.contenders()[0]);
+        serde_json::from_str::<serde_json::Value>(&case.observer().data(&node).unwrap()).unwrap()
+    };
+    let before = record();
+    revoke(&case, &["-q"]).assert_code(0);
+    let mut after = record();
+    let by = after.as_object_mut().unwrap().remove("revoked_by").unwrap();
+    assert!(by.as_str().unwrap().starts_with(&host()), "{by}");
+    assert_eq!(after, before);
+    end(holder);
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let case = Case::new("revoke-quiet");
+    let holder = holder(&case, &[]);
+    let output = revoke(&case, &["-q"]);
+    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
+    holder.wait(SOON).assert_code(123);
+}

@@ -1,0 +1,100 @@
+//! `--force`: the node is deleted, if it is still the one that was chosen.
+
+use super::{end, holder, revoke, waiter};
+use crate::support::{At, Case, Proxy, SOON, op, shared};
+use zookeeper::CreateMode;
+
+#[test]
+fn the_holder_s_node_is_deleted_and_the_holder_stops() {
+    let case = Case::new("force");
+    let holder = holder(&case, &[]);
+    let output = revoke(&case, &["--force"]);
+    assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
+    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+    assert!(case.contenders().is_empty());
+}
+
+#[test]
+fn a_waiter_whose_node_is_deleted_never_runs() {
+    let case = Case::new("force-waiter");
+    let holder = holder(&case, &[]);
+    let (waiter, node) = waiter(&case, 2);
+    revoke(&case, &["--force", "--node", &node]).assert_code(0);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(125).stdout, "");
+    assert!(holder.is_running());
+    end(holder);
+}
+
+#[test]
+fn all_go_and_none_of_the_waiters_runs() {
+    let case = Case::new("force-all");
+    let holder = holder(&case, &[]);
+    let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
+    let output = revoke(&case, &["--force", "--all"]);
+    assert_eq!(output.assert_code(0).stdout.matches("its node is deleted").count(), 3);
+    for waiter in waiters {
+        assert_eq!(waiter.wait(SOON).assert_code(125).stdout, "");
+    }
+    holder.wait(SOON).assert_code(123);
+}
+
+/// Somebody writes to the node just before it is deleted: it is still the same node.
+#[test]
+fn new_data_does_not_save_a_node() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("force-data").through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = case.observer().create(&name, "before", CreateMode::EphemeralSequential);
+    proxy.once(op::DELETE, At::Hold);
+    let forced = case.zklock().args(["revoke", "--force", case.path()]).spawn();
+    proxy.wait_fired(1, SOON);
+    case.observer().set_data(&node, "after");
+    proxy.release();
+    let output = forced.wait(SOON);
+    assert!(output.assert_code(0).stdout.contains("its node is deleted"), "{output}");
+    assert_eq!(proxy.count(op::DELETE), 2, "the first time it was refused");
+    assert!(!case.observer().exists(&node));
+}
+
+/// Another contender has got the name meanwhile: it is not the one that was chosen.
+#[test]
+fn a_node_of_the_same_name_that_came_later_is_left_alone() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("force-other").through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+    // The survey reads the contender and the record; then the node is read once more.
+    for words in [&["--force"][..], &[]] {
+        proxy.once_after(2, op::GET_DATA, At::Hold);
+        let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
+        proxy.wait_fired(1 + usize::from(words.is_empty()), SOON);
+        case.observer().delete(&node);
+        case.observer().create(&node, "another", CreateMode::Ephemeral);
+        proxy.release();
+        let output = revoking.wait(SOON);
+        assert!(output.assert_code(0).stdout.ends_with(": gone already\n"), "{output}");
+        assert_eq!(case.observer().data(&node).as_deref(), Some("another"));
+    }
+    case.observer().delete(&node);
+}
+
+#[test]
+fn a_node_that_goes_meanwhile_is_gone_already() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("force-gone").through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    for (words, held, fired) in [(&["--force"][..], op::DELETE, 1), (&[], op::SET_DATA, 2)] {
+        let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+        proxy.once(held, At::Hold);
+        let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
+        proxy.wait_fired(fired, SOON);
+        case.observer().delete(&node);
+        proxy.release();
+        let output = revoking.wait(SOON);
+        assert!(output.assert_code(0).stdout.ends_with(": gone already\n"), "{output}");
+    }
+}

@@ -1,0 +1,51 @@
+//! What can't be done is said, with what it takes.
+
+use super::revoke;
+use crate::support::{Case, Observer, shared};
+use std::time::Duration;
+use zookeeper::{Acl, CreateMode, Permission};
+
+fn anyone(permissions: Permission) -> Vec<Acl> {
+    vec![Acl::new(permissions, "world", "anyone")]
+}
+
+#[test]
+fn without_permission_it_says_which_is_missing() {
+    let case = Case::new("revoke-acl");
+    // Its node goes with the test.
+    let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
+    let path = format!("{}-guarded", case.path());
+    owner.mkdirs(&path);
+    let name = format!("{path}/_c_{}-lock-", case.marker());
+    let mode = CreateMode::EphemeralSequential;
+    let node = owner.create_with_acl(&name, "10.0.0.7", mode, anyone(Permission::READ)).unwrap();
+    let guarded = path.clone();
+    owner.call("set_acl", move |client| client.set_acl(&guarded, anyone(Permission::READ), None)).unwrap();
+    for (words, permission) in [(&[][..], "WRITE on its node"), (&["--force"], "DELETE on the lock path")] {
+        let output = case.zklock().args(["revoke", &path]).args(words).run();
+        output.assert_code(125).assert_stderr("no permission").assert_stderr(permission).assert_stderr(&node);
+        assert_eq!(output.stdout, "", "nothing was done");
+    }
+    assert_eq!(owner.data(&node).as_deref(), Some("10.0.0.7"));
+}
+
+#[test]
+fn a_wrong_call_touches_nothing() {
+    let case = Case::new("revoke-usage");
+    let holder = case.holder();
+    let revoke_bare = |words: &[&str]| case.zklock().arg("revoke").args(words).run();
+    for (words, reason) in [
+        (&[][..], "PATH"),
+        (&["locks"], "begins with '/'"),
+        (&[case.path(), "--all", "--node", "x"], "--all"),
+        (&[case.path(), case.path()], "unexpected"),
+        (&[case.path(), "--node", "/"], "not the name of a node"),
+    ] {
+        let output = revoke_bare(words);
+        output.assert_code(125).assert_stderr(reason);
+    }
+    case.zklock().args(["-n", "revoke", case.path()]).run().assert_code(125).assert_stderr("--nonblock");
+    assert!(holder.is_running());
+    revoke(&case, &[]).assert_code(0);
+    holder.wait(crate::support::SOON).assert_code(123);
+}

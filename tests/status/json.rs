@@ -1,0 +1,106 @@
+//! `--json`: a promise to scripts, field by field.
+
+use super::{end_all, holder, host, json, status, waiter};
+use crate::support::{Case, Running};
+use serde_json::{Value, json};
+
+/// The contender at this place, as the promise has it: what is particular in `own`, the rest from the servers.
+fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Value {
+    let node = format!("{}/{}", case.path(), case.contenders()[place - 1]);
+    let stat = case.observer().stat(&node).unwrap();
+    let mut fields = json!({
+        "position": place,
+        "state": "held",
+        "mode": "exclusive",
+        "slots": 1,
+        "host": host(),
+        "pid": contender.pid().as_raw(),
+        "user": record(case, &node)["user"],
+        "program": "sh",
+        "label": null,
+        "since": super::rfc3339(stat.ctime),
+        "fencing_token": stat.czxid,
+        "session": format!("{:#x}", stat.ephemeral_owner),
+        "node": node,
+        "naming": "curator",
+        "revoked_by": null,
+    });
+    for (name, value) in own.as_object().unwrap() {
+        fields[name] = value.clone();
+    }
+    fields
+}
+
+fn record(case: &Case, node: &str) -> Value {
+    super::parsed(&case.observer().data(node).unwrap())
+}
+
+fn lock(case: &Case, contenders: &[Value]) -> Value {
+    json!({"path": case.path(), "contenders": contenders, "last_success": null})
+}
+
+#[test]
+fn it_has_the_promised_fields_and_no_others() {
+    let case = Case::new("json");
+    let contenders =
+        vec![holder(&case, &["--label", "first"]), waiter(&case, &[], 2), waiter(&case, &["-s"], 3)];
+    let seen = json(&case, &[case.path()]);
+    let waits = |mode: &str| json!({"state": "waiting", "mode": mode, "program": "echo"});
+    let expected = [
+        expected(&case, 1, &contenders[0], &json!({"label": "first"})),
+        expected(&case, 2, &contenders[1], &waits("exclusive")),
+        expected(&case, 3, &contenders[2], &waits("shared")),
+    ];
+    assert_eq!(seen, json!({"version": 1, "locks": [lock(&case, &expected)]}));
+    end_all(contenders);
+}
+
+#[test]
+fn it_tells_slots_and_naming() {
+    let slots = Case::new("json-slots");
+    let kazoo = Case::new("json-kazoo");
+    let rw = Case::new("json-rw");
+    let contenders = vec![
+        holder(&slots, &["--slots", "3"]),
+        holder(&kazoo, &["--naming", "kazoo", "-s"]),
+        holder(&rw, &["--naming", "curator-rw"]),
+    ];
+    for (index, (case, own)) in [
+        (&slots, json!({"mode": "slots", "slots": 3})),
+        (&kazoo, json!({"mode": "shared", "naming": "kazoo"})),
+        (&rw, json!({"naming": "curator-rw"})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let expected = expected(case, 1, &contenders[index], &own);
+        assert_eq!(json(case, &[case.path()])["locks"], json!([lock(case, &[expected])]));
+    }
+    end_all(contenders);
+}
+
+#[test]
+fn times_are_such_as_every_program_reads() {
+    let case = Case::new("json-time");
+    let contenders = vec![holder(&case, &[])];
+    let seen = json(&case, &[case.path()]);
+    let since = seen["locks"][0]["contenders"][0]["since"].as_str().unwrap().to_owned();
+    assert!(since.ends_with('Z') && since.contains('T'), "{since}");
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let since: jiff::Timestamp = since.parse().unwrap();
+    assert_eq!(since.as_millisecond(), case.observer().stat(&node).unwrap().ctime);
+    end_all(contenders);
+}
+
+#[test]
+fn a_free_lock_has_no_contenders() {
+    let case = Case::new("json-free");
+    assert_eq!(json(&case, &[case.path()]), json!({"version": 1, "locks": [lock(&case, &[])]}));
+}
+
+#[test]
+fn only_json_is_on_stdout_whatever_else_is_said() {
+    let case = Case::new("json-pure");
+    let output = status(&case, &["-vv", "--json", case.path()]);
+    super::parsed(&output.assert_code(0).stdout);
+}

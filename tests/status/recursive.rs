@@ -1,0 +1,124 @@
+//! Every lock at or below a path, and with no path at all every one there is.
+
+use super::{end, end_all, holder, json, status};
+use crate::support::{Case, Observer, SOON, Server, Zklock};
+use serde_json::Value;
+use zookeeper::CreateMode;
+
+/// The paths of the locks that were found, in their order.
+fn paths(found: &Value) -> Vec<String> {
+    let locks = found["locks"].as_array().unwrap();
+    locks.iter().map(|lock| lock["path"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A contender's node, as far as names go.
+fn contender(observer: &Observer, lock: &str) -> String {
+    observer.mkdirs(lock);
+    let name = format!("{lock}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-");
+    observer.create(&name, "", CreateMode::EphemeralSequential)
+}
+
+#[test]
+fn locks_are_found_at_any_depth_and_what_is_none_is_not_shown() {
+    let case = Case::new("recursive");
+    let observer = case.observer();
+    let base = format!("{}-tree", case.path());
+    let deep = format!("{base}/a/b/c/d/e/f/g/deep");
+    let locks = [base.clone(), format!("{base}/a"), deep, format!("{base}/z")];
+    let nodes: Vec<_> = locks.iter().map(|lock| contender(observer, lock)).collect();
+    for other in ["empty", "config/leases", "a/node-0000000001"] {
+        observer.mkdirs(&format!("{base}/{other}"));
+    }
+    assert_eq!(paths(&json(&case, &["--recursive", &base])), locks);
+    assert_eq!(paths(&json(&case, &["--recursive", &format!("{base}/a")])), locks[1..3]);
+    let several = json(&case, &["--recursive", &format!("{base}/z"), &format!("{base}/a/b")]);
+    assert_eq!(paths(&several), locks[2..]);
+    assert_eq!(status(&case, &["--recursive", &format!("{base}/empty")]).assert_code(0).stdout, "no locks\n");
+    nodes.iter().for_each(|node| observer.delete(node));
+}
+
+/// The lock's node goes when it is empty; that its command succeeded is still known.
+#[test]
+fn a_lock_that_is_gone_is_found_by_its_record() {
+    let case = Case::new("recursive-gone");
+    let lock = format!("{}-gone/job", case.path());
+    case.zklock().args(["--once-per", "60", &lock, "true"]).run().assert_code(0);
+    case.observer().delete(&lock);
+    let found = json(&case, &["--recursive", &format!("{}-gone", case.path())]);
+    assert_eq!(paths(&found), [lock.as_str()]);
+    assert_eq!(found["locks"][0]["contenders"], serde_json::json!([]));
+    assert!(found["locks"][0]["last_success"]["at"].is_string(), "{found}");
+}
+
+/// More than are asked for at once.
+#[test]
+fn a_wide_tree_is_shown_whole() {
+    let case = Case::new("recursive-wide");
+    let base = format!("{}-wide", case.path());
+    case.observer().mkdirs(&base);
+    let made = base.clone();
+    case.observer()
+        .call("create", move |client| {
+            for index in 0..1_200 {
+                let acl = zookeeper::Acl::open_unsafe().clone();
+                let path = format!("{made}/.job{index:04}.zklock-last");
+                match client.create(&path, vec![], acl, CreateMode::Persistent) {
+                    Ok(_) | Err(zookeeper::ZkError::NodeExists) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    let found = paths(&json(&case, &["--recursive", &base]));
+    assert_eq!(found.len(), 1_200);
+    assert_eq!(found.last().unwrap(), &format!("{base}/job1199"));
+}
+
+/// One server of its own: whoever looks at everything must not see other tests.
+#[test]
+fn without_a_path_everything_below_the_connect_string_s_root_is_shown() {
+    let server = Server::start();
+    let case = Case::on(&server, "bare");
+    assert_eq!(status(&case, &[]).assert_code(0).stdout, "no locks\n");
+    status(&case, &["--exit-code"]).assert_code(0);
+    let job = holder(&case, &[]);
+    let others = ["/top", "/app/zookeeper/job", "/app/job", "/zookeeper/job"];
+    let nodes: Vec<_> = others.iter().map(|lock| contender(case.observer(), lock)).collect();
+    // ZooKeeper's own nodes are no locks, whatever is in them.
+    assert_eq!(paths(&json(&case, &[])), ["/app/job", "/app/zookeeper/job", case.path(), "/top"]);
+    status(&case, &["--exit-code"]).assert_code(1);
+
+    let below = |words: &[&str]| {
+        let hosts = format!("{}/app", case.hosts());
+        let output = Zklock::at(&hosts, case.marker()).args(["status", "--json"]).args(words).run();
+        paths(&super::parsed(&output.assert_code(0).stdout))
+    };
+    assert_eq!(below(&[]), ["/job", "/zookeeper/job"], "a chroot has no nodes of ZooKeeper's own");
+    assert_eq!(below(&["/job"]), ["/job"]);
+    assert_eq!(below(&["--recursive", "/job"]), ["/job"]);
+    nodes.iter().for_each(|node| case.observer().delete(node));
+    end(job);
+}
+
+#[test]
+fn a_chroot_that_is_not_there_has_no_locks() {
+    let case = Case::new("chroot-missing");
+    let hosts = format!("{}/t/nosuch-{}", case.hosts(), case.marker());
+    let output = Zklock::at(&hosts, case.marker()).arg("status").run();
+    assert_eq!(output.assert_code(0).stdout, "no locks\n");
+}
+
+#[test]
+fn a_recursive_watch_shows_a_lock_that_comes_to_be() {
+    let case = Case::new("recursive-watch");
+    let base = format!("{}-watched", case.path());
+    case.observer().mkdirs(&base);
+    let watch = case.zklock().args(["status", "--watch", "--json", "--recursive", &base]).spawn();
+    watch.wait_for_stdout("\"locks\":[]", SOON);
+    let node = contender(case.observer(), &format!("{base}/a/b"));
+    watch.wait_for_stdout(&node, SOON);
+    case.observer().delete(&node);
+    super::wait_for_documents(&watch, |documents| paths(documents.last().unwrap()).is_empty());
+    end_all(vec![watch]);
+}

@@ -1,0 +1,145 @@
+//! The table, where it is not a terminal that shows it.
+
+use super::{cells, end_all, holder, host, status, waiter};
+use crate::support::Case;
+use nix::unistd::{Uid, User};
+
+fn user() -> String {
+    User::from_uid(Uid::current()).unwrap().map_or_else(|| Uid::current().to_string(), |user| user.name)
+}
+
+/// The rows of contenders, each in its cells.
+fn rows(stdout: &str) -> Vec<Vec<&str>> {
+    stdout.lines().skip(2).map(cells).collect()
+}
+
+#[test]
+fn it_tells_each_contender_s_place_and_who_it_is() {
+    let case = Case::new("table");
+    let contenders =
+        vec![holder(&case, &["--label", "nightly backup"]), waiter(&case, &["--label", "second"], 2)];
+    let output = status(&case, &[case.path()]);
+    let text = &output.assert_code(0).stdout;
+    assert_eq!(output.stderr, "");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    let titles = ["POS", "STATE", "MODE", "HOST:PID", "USER", "RUNS", "SINCE", "TOKEN", "SESSION", "NODE"];
+    assert_eq!(cells(lines[0]), titles);
+    assert_eq!(lines[1], format!("{}  held by 1, 1 waiting", case.path()));
+    for (index, node) in case.contenders().iter().enumerate() {
+        let stat = case.observer().stat(&format!("{}/{node}", case.path())).unwrap();
+        let since = jiff::Timestamp::from_millisecond(stat.ctime).unwrap();
+        assert_eq!(
+            rows(text)[index],
+            [
+                (index + 1).to_string(),
+                ["held", "waiting"][index].to_owned(),
+                "exclusive".to_owned(),
+                format!("{}:{}", host(), contenders[index].pid()),
+                user(),
+                ["nightly backup", "second"][index].to_owned(),
+                since.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+                stat.czxid.to_string(),
+                format!("{:#x}", stat.ephemeral_owner),
+                node.clone(),
+            ]
+        );
+    }
+    end_all(contenders);
+}
+
+#[test]
+fn the_columns_are_aligned() {
+    let case = Case::new("aligned");
+    let contenders = vec![
+        holder(&case, &["--label", "a label that is rather long"]),
+        waiter(&case, &["--label", "b"], 2),
+        waiter(&case, &["--label", "é日本"], 3),
+    ];
+    let text = status(&case, &[case.path()]).stdout;
+    let nodes = case.contenders();
+    let title = text.lines().next().unwrap().find("NODE").unwrap();
+    for (line, node) in text.lines().skip(2).zip(&nodes) {
+        let (before, _) = line.split_once(node.as_str()).unwrap();
+        assert_eq!(console::measure_text_width(before), title, "{text}");
+    }
+    end_all(contenders);
+}
+
+#[test]
+fn without_a_label_the_program_is_named_and_never_its_arguments() {
+    let case = Case::new("program");
+    let contenders = vec![holder(&case, &[])];
+    let text = status(&case, &[case.path()]).stdout;
+    assert_eq!(rows(&text)[0][5], "sh");
+    assert!(!text.contains("sleep"), "{text}");
+    end_all(contenders);
+}
+
+#[test]
+fn readers_hold_together_and_a_writer_waits() {
+    let case = Case::new("readers");
+    let contenders = vec![
+        holder(&case, &["-s"]),
+        holder(&case, &["-s"]),
+        waiter(&case, &["-x"], 3),
+        waiter(&case, &["-s"], 4),
+    ];
+    let text = status(&case, &[case.path()]).stdout;
+    let seen: Vec<_> = rows(&text).iter().map(|row| row[..3].join(" ")).collect();
+    assert_eq!(seen, ["1 held shared", "2 held shared", "3 waiting exclusive", "4 waiting shared"]);
+    assert!(text.contains("  held by 2, 2 waiting\n"), "{text}");
+    end_all(contenders);
+}
+
+#[test]
+fn as_many_hold_as_there_are_slots() {
+    let case = Case::new("slots");
+    let slots = &["--slots", "2"][..];
+    let contenders = vec![holder(&case, slots), holder(&case, slots), waiter(&case, slots, 3)];
+    let text = status(&case, &[case.path()]).stdout;
+    let seen: Vec<_> = rows(&text).iter().map(|row| row[..3].join(" ")).collect();
+    assert_eq!(seen, ["1 held slots 2", "2 held slots 2", "3 waiting slots 2"]);
+    end_all(contenders);
+}
+
+#[test]
+fn a_lock_that_nobody_holds_is_free_whether_it_exists_or_not() {
+    let case = Case::new("free");
+    let free = format!("{}  free\n", case.path());
+    assert_eq!(status(&case, &[case.path()]).assert_code(0).stdout, free);
+    case.observer().mkdirs(case.path());
+    assert_eq!(status(&case, &[case.path()]).assert_code(0).stdout, free);
+    assert!(status(&case, &["--quiet", case.path()]).stdout == free, "what was asked for is no chatter");
+}
+
+#[test]
+fn several_locks_stand_below_each_other() {
+    let (case, other) = (Case::new("several-a"), Case::new("several-b"));
+    let contenders = vec![holder(&case, &["--label", "one"]), holder(&other, &["--label", "two"])];
+    let text =
+        status(&case, &[case.path(), other.path(), "/t/nobody-has-this"]).assert_code(0).stdout.clone();
+    for (path, said) in
+        [(case.path(), "held by 1"), (other.path(), "held by 1"), ("/t/nobody-has-this", "free")]
+    {
+        assert!(text.lines().any(|line| line == format!("{path}  {said}")), "{text}");
+    }
+    let below = |path: &str| text.lines().skip_while(|line| !line.starts_with(path)).nth(1).map(cells);
+    assert_eq!(below(case.path()).unwrap()[5], "one");
+    assert_eq!(below(other.path()).unwrap()[5], "two");
+    assert_eq!(text.matches("POS").count(), 1, "{text}");
+    end_all(contenders);
+}
+
+#[test]
+fn a_path_that_can_be_no_lock_is_refused_before_any_server_is_asked() {
+    let case = Case::new("bad-path");
+    for (words, reason) in [
+        (["status", "job"], "begins with '/'"),
+        (["status", "/locks/"], "doesn't end with '/'"),
+        (["status", "/zookeeper/quota"], "belongs to ZooKeeper"),
+    ] {
+        let output = case.zklock().args(["-z", "127.0.0.1:1"]).args(words).run();
+        output.assert_code(125).assert_stderr(reason);
+    }
+}

@@ -1,0 +1,42 @@
+//! Where there is nobody to ask, or nobody to tell.
+
+use super::{end, holder};
+use crate::support::{Case, SOON};
+use nix::sys::signal::Signal;
+
+#[test]
+fn without_a_server_it_says_what_each_said() {
+    let case = Case::new("status-unreachable");
+    for verb in ["status", "revoke"] {
+        let servers = ["-z", "127.0.0.1:1,nosuch.invalid:2", "--connect-timeout", "0.5"];
+        let output = case.zklock().args(servers).args([verb, "/locks/a"]).run();
+        output.assert_code(125).assert_stderr("no ZooKeeper server could be reached within 500 ms");
+        output.assert_stderr("127.0.0.1:1: connection refused").assert_stderr("nosuch.invalid:2: ");
+        assert_eq!(output.stdout, "");
+    }
+}
+
+/// `status | head`: who reads has read enough, and has not asked for an error message.
+#[test]
+fn a_reader_that_stops_reading_ends_it_quietly() {
+    let case = Case::new("status-pipe");
+    let nobody_reads = "exec 3> >(:); wait $!; exec >&3";
+    for words in [&["status", "/t/a"][..], &["status", "--json", "/t/a"], &["man"], &["completions", "bash"]]
+    {
+        let output = case.zklock().args(words).prelude(nobody_reads).run();
+        output.assert_signal(Signal::SIGPIPE);
+        assert_eq!(output.stderr, "", "{words:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_of_a_watch_ends_it_with_the_next_change() {
+    let case = Case::new("status-pipe-watch");
+    let words = ["status", "--watch", "--json", case.path()];
+    let watch = case.zklock().args(words).prelude("exec > >(exec head -n 1)").spawn();
+    watch.wait_for_stdout("\"contenders\":[]", SOON);
+    end(holder(&case, &[]));
+    let output = watch.wait(SOON);
+    output.assert_signal(Signal::SIGPIPE);
+    assert_eq!(output.stderr, "");
+}

@@ -1,0 +1,155 @@
+//! `--watch`: the servers tell what changes, and nothing is asked before.
+
+use super::{end, holder, wait_for_documents, waiter};
+use crate::support::{Case, Proxy, Running, SOON, Server, op, shared, wait_until};
+use serde_json::Value;
+use std::fs;
+
+/// A watch that writes a document for every change; returns when it has shown the first state.
+#[track_caller]
+fn watch(case: &Case) -> Running {
+    let watch = case.zklock().args(["status", "--watch", "--json", case.path()]).spawn();
+    wait_for_documents(&watch, |documents| documents.len() == 1);
+    watch
+}
+
+/// The same with a session that is given up so soon.
+#[track_caller]
+fn watch_with_session(case: &Case, seconds: f64) -> Running {
+    let config = case.dir().join("config.toml");
+    fs::write(&config, format!("session-timeout = {seconds}\n")).unwrap();
+    let words = ["status", "--watch", "--json", case.path()];
+    let watch = case.zklock().arg("--config").arg(config).args(words).spawn();
+    wait_for_documents(&watch, |documents| documents.len() == 1);
+    watch
+}
+
+/// The states of the contenders of the one lock.
+fn states(document: &Value) -> Vec<String> {
+    let contenders = document["locks"][0]["contenders"].as_array().unwrap();
+    contenders.iter().map(|contender| contender["state"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn wait_for_states(watch: &Running, expected: &[&str]) {
+    wait_for_documents(watch, |documents| states(documents.last().unwrap()) == expected);
+}
+
+/// The same case without a proxy in between.
+fn direct(case: &Case, server: &Server) -> Running {
+    let zklock = crate::support::Zklock::at(&server.connect_string(), case.marker());
+    let job = zklock.args([case.path(), "--", "sh", "-c", "echo running; exec sleep 60"]).spawn();
+    job.wait_for_stdout("running", SOON);
+    job
+}
+
+#[test]
+fn every_change_is_shown_as_a_document_of_one_line() {
+    let case = Case::new("watch");
+    let watch = watch(&case);
+    wait_for_states(&watch, &[]);
+    let job = holder(&case, &[]);
+    wait_for_states(&watch, &["held"]);
+    let second = waiter(&case, &[], 2);
+    wait_for_states(&watch, &["held", "waiting"]);
+    end(second);
+    wait_for_states(&watch, &["held"]);
+    end(job);
+    wait_for_states(&watch, &[]);
+    let documents = wait_for_documents(&watch, |_| true);
+    assert!(documents.iter().all(|document| document["version"] == 1));
+    assert!(documents.windows(2).all(|pair| pair[0] != pair[1]), "what did not change is not repeated");
+    end(watch);
+}
+
+#[test]
+fn a_mark_on_the_holder_and_a_success_are_changes_too() {
+    let case = Case::new("watch-marks");
+    let watch = watch(&case);
+    let job = case.lock(&["--once-per", "60"], ["sh", "-c", "echo running; read -r _"]).spawn();
+    job.wait(SOON).assert_code(1);
+    wait_for_documents(&watch, |documents| {
+        documents.len() > 1 && states(documents.last().unwrap()).is_empty()
+    });
+    case.lock(&["--once-per", "60"], ["true"]).run().assert_code(0);
+    wait_for_documents(&watch, |documents| {
+        documents.last().unwrap()["locks"][0]["last_success"]["at"].is_string()
+    });
+    let job = case.lock(&["--on-lost", "continue"], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
+    job.wait_for_stdout("running", SOON);
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    wait_for_documents(&watch, |documents| {
+        documents.last().unwrap()["locks"][0]["contenders"][0]["revoked_by"].is_string()
+    });
+    end(job);
+    end(watch);
+}
+
+#[test]
+fn while_nothing_changes_nothing_is_asked() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("watch-quiet").through(&proxy.connect_string());
+    let watch = watch_with_session(&case, 2.0);
+    let (requests, pings) = (proxy.count_all(), proxy.count(op::PING));
+    wait_until("time to pass", SOON, || proxy.count(op::PING) >= pings + 5);
+    assert_eq!(proxy.count_all(), requests);
+    // And a change of something else is nothing either.
+    let elsewhere = format!("{}-elsewhere", case.path());
+    case.observer().mkdirs(&elsewhere);
+    case.observer().delete(&elsewhere);
+    let pings = proxy.count(op::PING);
+    wait_until("time to pass", SOON, || proxy.count(op::PING) >= pings + 2);
+    assert_eq!((proxy.count_all(), proxy.events()), (requests, 0));
+    end(watch);
+}
+
+#[test]
+fn after_a_cut_it_shows_what_happened_meanwhile_and_goes_on() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("watch-cut").through(&proxy.connect_string());
+    let watch = watch(&case);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    let job = direct(&case, shared());
+    proxy.refuse_new(false);
+    wait_for_states(&watch, &["held"]);
+    end(job);
+    wait_for_states(&watch, &[]);
+    end(watch);
+}
+
+#[test]
+fn it_outlives_its_session() {
+    let server = Server::start();
+    let proxy = Proxy::to(&server);
+    let case = Case::on(&server, "watch-expired").through(&proxy.connect_string());
+    case.observer().mkdirs("/t");
+    let before = server.sessions();
+    let watch = watch_with_session(&case, 1.0);
+    assert_eq!(server.sessions(), before + 1);
+    // Twice: the second session must know all that the first knew.
+    for _ in 0..2 {
+        proxy.refuse_new(true);
+        proxy.cut_all();
+        wait_until("the session to expire", SOON, || server.sessions() == before);
+        let job = direct(&case, &server);
+        proxy.refuse_new(false);
+        wait_for_states(&watch, &["held"]);
+        end(job);
+        wait_for_states(&watch, &[]);
+    }
+    end(watch);
+}
+
+#[test]
+fn a_server_that_stays_away_ends_it_with_a_diagnosis() {
+    let server = Server::start();
+    let case = Case::on(&server, "watch-dead");
+    let config = case.dir().join("config.toml");
+    fs::write(&config, "session-timeout = 1\nconnect-timeout = 1\n").unwrap();
+    let watch = case.zklock().arg("--config").arg(config).args(["status", "--watch", case.path()]).spawn();
+    watch.wait_for_stdout("free", SOON);
+    server.kill();
+    watch.wait(SOON).assert_code(125).assert_stderr("connection refused");
+    server.restart();
+}
