@@ -27,6 +27,7 @@ mod kinds;
 mod lock_nodes;
 mod neighbours;
 mod nesting;
+mod once_per;
 mod options;
 mod ordering;
 mod other_contenders;

@@ -1,0 +1,86 @@
+//! The success is recorded once, whatever becomes of the reply; and no exit code is lost over it.
+
+use super::{HOUR, MOMENT, assert_skipped, record, run};
+use crate::support::{At, Case, Proxy, Running, SOON, Server, op, shared};
+
+/// A job that runs until the case's directory has a file `go`.
+fn job(case: &Case, options: &[&str]) -> Running {
+    let go = case.dir().join("go");
+    std::fs::remove_file(&go).ok();
+    let script = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done", go.display());
+    let running = case.lock(options, ["sh", "-c", &script]).spawn();
+    running.wait_for_stdout("running", SOON);
+    running
+}
+
+fn let_go(case: &Case) {
+    std::fs::write(case.dir().join("go"), "").expect("a file");
+}
+
+#[test]
+fn a_lost_request_or_reply_records_the_success_once() {
+    for at in [At::BeforeServer, At::BeforeReply] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("once-reply").through(&proxy.connect_string());
+        run(&case, MOMENT, "true").assert_code(0);
+        // With a session as long as this one, confirmations come every ten seconds.
+        let running = job(&case, &[&["-v", "--session-timeout", "60"], MOMENT].concat());
+        let node = format!("{}/{}", case.path(), case.contenders()[0]);
+        let token = case.observer().stat(&node).unwrap().czxid;
+        proxy.once(op::MULTI, at);
+        let_go(&case);
+        let output = running.wait(SOON);
+        proxy.wait_fired(1, SOON);
+        output.assert_code(0).assert_stderr("success recorded");
+        assert_eq!(case.observer().stat(&record(&case)).unwrap().version, 1, "{at:?}");
+        let data = case.observer().data(&record(&case)).unwrap();
+        assert!(data.contains(&format!("\"fencing_token\":{token}")), "{data}");
+        assert!(case.contenders().is_empty());
+        assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+    }
+}
+
+/// The first success makes the record, which takes two attempts: the first finds none.
+#[test]
+fn a_lost_reply_to_the_very_first_success_does_no_harm() {
+    for skip in [0, 1] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("once-first").through(&proxy.connect_string());
+        let running = job(&case, &[&["-v", "--session-timeout", "60"], HOUR].concat());
+        proxy.once_after(skip, op::MULTI, At::BeforeReply);
+        let_go(&case);
+        let output = running.wait(SOON);
+        proxy.wait_fired(1, SOON);
+        output.assert_code(0).assert_stderr("success recorded");
+        assert_eq!(case.observer().stat(&record(&case)).unwrap().version, 0, "{skip}");
+    }
+}
+
+/// The questions before the command: what is lost is asked again, and the answer is the same.
+#[test]
+fn lost_questions_are_asked_again() {
+    for ops in [op::SET_DATA, op::GET_DATA] {
+        for at in [At::BeforeServer, At::BeforeReply] {
+            let proxy = Proxy::to(shared());
+            let case = Case::new("once-questions").through(&proxy.connect_string());
+            run(&case, HOUR, "true").assert_code(0);
+            proxy.once(ops, at);
+            assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+            proxy.once(ops, at);
+            assert_eq!(run(&case, MOMENT, "echo ran").assert_code(0).stdout, "ran\n", "{ops:?} {at:?}");
+            proxy.wait_fired(2, SOON);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_gone_at_the_end_takes_no_exit_code_along() {
+    let server = Server::start();
+    let case = Case::on(&server, "once-dead");
+    let running = job(&case, &[&["--session-timeout", "2", "--on-lost", "continue"], HOUR].concat());
+    server.kill();
+    let_go(&case);
+    running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
+    server.restart();
+    assert!(!case.observer().exists(&record(&case)));
+}

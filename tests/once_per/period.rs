@@ -1,0 +1,91 @@
+//! When the command runs and when it does not.
+
+use super::{HOUR, MOMENT, assert_skipped, record, run};
+use crate::support::{Case, SOON};
+
+#[test]
+fn within_the_period_it_is_skipped_and_after_it_runs_again() {
+    let case = Case::new("once");
+    assert_eq!(run(&case, HOUR, "echo ran").assert_code(0).stdout, "ran\n");
+    for _ in 0..2 {
+        assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+    }
+    assert_eq!(run(&case, MOMENT, "echo ran").assert_code(0).stdout, "ran\n");
+    assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+    assert_eq!(run(&case, &[], "echo ran").assert_code(0).stdout, "ran\n", "who does not ask is not skipped");
+}
+
+#[test]
+fn why_it_is_skipped_is_said_and_quiet_is_quiet() {
+    let case = Case::new("once-said");
+    run(&case, HOUR, "true").assert_code(0);
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let output = run(&case, HOUR, "echo ran");
+    output
+        .assert_stderr(case.path())
+        .assert_stderr(&format!(" ago on {host}, and once per 1 h 0 min is enough"));
+    let output = run(&case, &["-q", "-E", "0", "--once-per", "3600"], "echo ran");
+    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
+}
+
+#[test]
+fn the_code_of_a_skip_is_that_of_a_busy_lock() {
+    let case = Case::new("once-code");
+    run(&case, HOUR, "true").assert_code(0);
+    for (options, code) in [(&["-E", "0"][..], 0), (&["-E", "7"], 7), (&["-n"], 124), (&["-n", "-E", "3"], 3)]
+    {
+        assert_skipped(&run(&case, &[options, HOUR].concat(), "echo ran"), code);
+    }
+    assert_skipped(&run(&case, &[&["-w", "15"], HOUR].concat(), "echo ran"), 124);
+}
+
+#[test]
+fn a_command_that_failed_is_tried_again() {
+    let case = Case::new("once-failed");
+    for failure in ["exit 3", "exit 255"] {
+        let code = failure.rsplit(' ').next().unwrap().parse().unwrap();
+        run(&case, HOUR, failure).assert_code(code);
+    }
+    run(&case, HOUR, "kill -TERM $$").assert_signal(nix::sys::signal::Signal::SIGTERM);
+    case.lock(HOUR, ["/nosuch/program"]).run().assert_code(127);
+    assert!(!case.observer().exists(&record(&case)));
+    assert_eq!(run(&case, HOUR, "echo ran").assert_code(0).stdout, "ran\n");
+    // A failure after a success takes nothing away from it.
+    run(&case, MOMENT, "exit 1").assert_code(1);
+    assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+}
+
+/// Two hosts' cron at the same minute.
+#[test]
+fn whoever_waited_for_a_success_does_not_run_it_again() {
+    let case = Case::new("once-two");
+    for (end, expected) in [("exit 4", "ran\n"), ("exit 0", "")] {
+        let go = case.dir().join(format!("go {end}"));
+        let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done; {end}", go.display());
+        let first = case.lock(MOMENT, ["sh", "-c", &job]).spawn();
+        first.wait_for_stdout("running", SOON);
+        // Whoever doesn't wait sees the lock busy, and knows nothing of successes.
+        run(&case, &[&["-n"], HOUR].concat(), "echo ran").assert_code(124).assert_stderr("busy: held by");
+        let second = case.lock(HOUR, ["echo", "ran"]).spawn();
+        case.wait_for_contenders(2);
+        std::fs::write(&go, "").unwrap();
+        first.wait(SOON);
+        let second = second.wait(SOON);
+        assert_eq!(second.stdout, expected, "{second}");
+        if expected.is_empty() {
+            assert_skipped(&second, 124);
+        } else {
+            // What the second did succeed at must not count in the next round.
+            case.observer().delete(&record(&case));
+        }
+    }
+}
+
+/// The server removes an empty lock's node.
+#[test]
+fn the_record_outlives_the_lock_s_own_node() {
+    let case = Case::new("once-container");
+    run(&case, HOUR, "true").assert_code(0);
+    case.observer().delete(case.path());
+    assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+}
