@@ -13,6 +13,7 @@
 mod bad_paths;
 mod busy;
 mod command_line;
+mod configuration;
 mod connecting;
 mod corpus;
 mod counter_end;
@@ -45,3 +46,4 @@ mod status;
 mod stopping;
 mod support;
 mod terminal;
+mod waiting_line;

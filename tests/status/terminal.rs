@@ -14,7 +14,9 @@ fn on_terminal(case: &Case, columns: usize, environment: &[(&str, &str)]) -> Str
     let mut terminal = zklock.in_terminal();
     assert!(terminal.wait(SOON).success(), "{}", terminal.text());
     // Titles, a line for the lock, and one for each contender; the terminal may show the last of it a moment later.
-    (0..case.contenders().len() + 2).for_each(|_| drop(terminal.expect("\r\n", SOON)));
+    for _ in 0..case.contenders().len() + 2 {
+        terminal.expect("\r\n", SOON);
+    }
     terminal.text()
 }
 

@@ -1,0 +1,91 @@
+//! A mistake in a file is said with the file, the key and what to write instead; and nothing else is done.
+
+use super::{file, with_user_file};
+use crate::support::Case;
+
+/// What is said of a file with this text, by the main job and by a verb.
+#[track_caller]
+fn assert_refused(case: &Case, text: &str, reasons: &[&str]) {
+    let config = file(case, "bad.toml", text);
+    for words in [&[case.path(), "echo", "ran"][..], &["status", case.path()], &["status", "--show-config"]] {
+        let output = case.zklock().arg("--config").arg(&config).args(words).run();
+        output.assert_code(125).assert_stderr(&config.display().to_string());
+        for reason in reasons {
+            output.assert_stderr(reason);
+        }
+        assert_eq!(output.stdout, "", "{text}");
+        assert_eq!(output.stderr.lines().count(), 1, "{output}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest_right_one() {
+    let case = Case::new("config-key");
+    for (said, meant) in [
+        ("zokeeper = 'a'", "'zookeeper'"),
+        ("sesion_timeout = 5", "'session-timeout'"),
+        ("conflict-exitcode = 5", "'conflict-exit-code'"),
+    ] {
+        assert_refused(&case, said, &["unknown key", &format!("did you mean {meant}?")]);
+    }
+    assert_refused(&case, "xyzzy = 1", &["unknown key 'xyzzy'", "known are zookeeper, "]);
+    assert_refused(&case, "once-per = 60", &["'once-per'", "only the command line"]);
+}
+
+#[test]
+fn a_bad_value_is_refused_with_its_key() {
+    let case = Case::new("config-value");
+    for (text, reasons) in [
+        ("kill-after = 'soon'", ["kill-after", "not a time in seconds"]),
+        ("conflict-exit-code = 256", ["conflict-exit-code", "0 to 255"]),
+        ("signal = 'NOPE'", ["signal", "not a signal"]),
+        ("naming = 'curatr'", ["naming", "'curatr'"]),
+        ("on-lost = 'panic'", ["on-lost", "'panic'"]),
+        ("quiet = 'yes'", ["quiet", "true or false"]),
+        ("zookeeper = 'a b'", ["zookeeper", "a b"]),
+        ("zookeeper = ['a']", ["zookeeper", "a string or a number"]),
+        ("label = \"\\u001b\"", ["label", "control characters"]),
+    ] {
+        assert_refused(&case, text, &reasons);
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_refused_with_the_line() {
+    let case = Case::new("config-toml");
+    assert_refused(&case, "kill-after = 2\nzookeeper = zk1:2181\n", &["line 2: "]);
+    assert_refused(&case, "quiet = true\n\nquiet = true\n", &["line 3: "]);
+    assert_refused(&case, "just some words", &["line 1: "]);
+}
+
+/// Found on the day when it matters, it would be found too late.
+#[test]
+fn a_mistake_counts_also_where_the_command_line_overrides_it() {
+    let case = Case::new("config-overridden");
+    let output = with_user_file(&case, "kill-after = 'soon'\n")
+        .args(["-z", case.hosts(), "--kill-after", "1", case.path(), "true"])
+        .run();
+    output.assert_code(125).assert_stderr(".config/zklock/config.toml: kill-after");
+}
+
+#[test]
+fn a_file_that_is_named_has_to_be_there() {
+    let case = Case::new("config-missing");
+    let missing = case.dir().join("nosuch.toml");
+    let by_option = case.zklock().arg("--config").arg(&missing);
+    let by_variable = case.zklock().env("ZKLOCK_CONFIG", &missing);
+    for zklock in [by_option, by_variable] {
+        let output = zklock.args([case.path(), "echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(&missing.display().to_string()).assert_stderr("No such file");
+        assert_eq!(output.stdout, "");
+    }
+    let directory = case.zklock().arg("--config").arg(case.dir()).args([case.path(), "true"]).run();
+    directory.assert_code(125).assert_stderr("can't read the configuration file");
+}
+
+#[test]
+fn help_needs_no_sound_configuration() {
+    let case = Case::new("config-help");
+    with_user_file(&case, "nonsense").arg("--help").run().assert_code(0);
+    with_user_file(&case, "nonsense").arg("--version").run().assert_code(0);
+}

@@ -1,0 +1,22 @@
+//! Settings from files: what counts over what, and what is said of a mistake.
+
+mod mistakes;
+mod precedence;
+
+use crate::support::{Case, Zklock};
+use std::fs;
+use std::path::PathBuf;
+
+/// A file in the case's directory.
+fn file(case: &Case, name: &str, text: &str) -> PathBuf {
+    let path = case.dir().join(name);
+    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    fs::write(&path, text).expect("a file");
+    path
+}
+
+/// zklock without `-z`, whose user has this configuration.
+fn with_user_file(case: &Case, text: &str) -> Zklock {
+    file(case, "home/.config/zklock/config.toml", text);
+    Zklock::bare(case.marker()).env("HOME", case.dir().join("home"))
+}

@@ -1,0 +1,62 @@
+//! What it costs the servers: nothing, but for one look at the holder where somebody else stands between.
+
+use super::{LINE, end, holder, on_terminal, second};
+use crate::support::{Case, Proxy, SOON, op, shared, wait_until};
+use nix::sys::signal::Signal;
+
+/// The requests of one wait, but for pings and confirmations, which go by time; and those that read a node.
+#[derive(Debug, PartialEq)]
+struct Requests {
+    all: usize,
+    reads: usize,
+}
+
+/// Waits for some seconds behind the others, and counts.
+#[track_caller]
+fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
+    let counted =
+        || Requests { all: proxy.count_all() - proxy.count(op::MULTI), reads: proxy.count(op::GET_DATA) };
+    let (before, place) = (counted(), case.contenders().len() + 1);
+    let by_time = || proxy.count(op::MULTI) + proxy.count(op::PING);
+    let started = by_time();
+    let options = &["--session-timeout", "4"][..];
+    if terminal {
+        let waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
+        wait_until("it to be drawn again and again", SOON, || waiter.text().matches(LINE).count() >= 4);
+        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        waiter.send(b"\x03");
+        case.wait_for_contenders(place - 1);
+    } else {
+        let waiter = case.lock(options, ["echo", "work"]).spawn();
+        case.wait_for_contenders(place);
+        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        waiter.signal(Signal::SIGINT);
+        waiter.wait(SOON).assert_signal(Signal::SIGINT);
+    }
+    let after = counted();
+    Requests { all: after.all - before.all, reads: after.reads - before.reads }
+}
+
+#[test]
+fn behind_the_holder_it_asks_nothing_at_all() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("line-cost").through(&proxy.connect_string());
+    let holder = holder(&case, "one");
+    let without = wait_for_a_while(&case, &proxy, false);
+    let with = wait_for_a_while(&case, &proxy, true);
+    assert_eq!(with, without);
+    end(holder);
+}
+
+#[test]
+fn behind_another_it_reads_the_holder_s_node_once() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("line-cost-third").through(&proxy.connect_string());
+    let holder = holder(&case, "one");
+    let second = second(&case, "two");
+    let without = wait_for_a_while(&case, &proxy, false);
+    let with = wait_for_a_while(&case, &proxy, true);
+    assert_eq!(with, Requests { all: without.all + 1, reads: without.reads + 1 });
+    end(second);
+    end(holder);
+}
