@@ -40,9 +40,12 @@ pub enum Refused {
 
 /// The command line, over the environment, over the configuration files.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Refused> {
-    let matches = Options::command().try_get_matches_from(words)?;
+    let matches = definition().try_get_matches_from(words)?;
     let file = matches.get_one::<std::path::PathBuf>("config");
-    let config = config::read(file.map(AsRef::as_ref))?;
+    let mut config = config::read(file.map(AsRef::as_ref))?;
+    if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
+        config.forget("quiet");
+    }
     // What a file says stands in the place of the defaults: whatever else is said goes before it.
     let matches =
         if config.is_empty() { matches } else { with_defaults(&config).try_get_matches_from(words)? };
@@ -71,9 +74,16 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
     ensemble.auth = config.auth().iter().enumerate().map(entry).collect();
 }
 
+/// The definition. A variable that is empty says nothing, as is usual.
+pub(crate) fn definition() -> clap::Command {
+    let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+    Options::command()
+        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg })
+}
+
 /// The definition, with the values of the configuration as defaults.
 fn with_defaults(config: &Config) -> clap::Command {
-    config.values().fold(Options::command(), |command, value| {
+    config.values().fold(definition(), |command, value| {
         command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
     })
 }

@@ -5,7 +5,7 @@ use clap::{ArgAction, CommandFactory};
 use toml::Value;
 
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::Options;
+use crate::cli::{Options, definition};
 
 /// The value as the command line would have it; `None` is a switch that is off.
 pub(super) fn text(file: &str, key: &'static str, value: &Value) -> Result<Option<String>, BadConfig> {
@@ -39,8 +39,7 @@ pub(super) fn as_option(file: &str, key: &'static str, text: &str) -> Result<(),
     if is_switch(key) {
         return Ok(());
     }
-    let mut command = Options::command();
-    command = command.mut_arg(id(key), |arg| arg.env(None::<&str>).default_value(text.to_owned()));
+    let command = definition().mut_arg(id(key), |arg| arg.env(None::<&str>).default_value(text.to_owned()));
     match command.try_get_matches_from(["zklock"]) {
         Ok(_) => Ok(()),
         Err(error) => {

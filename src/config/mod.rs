@@ -128,6 +128,11 @@ impl Config {
         self.auth_file.as_deref()
     }
 
+    /// Leaves out what is said of `key`: something else overrides it.
+    pub fn forget(&mut self, key: &str) {
+        self.values.retain(|value| value.key() != key);
+    }
+
     /// The user's word goes before the system's.
     fn overlay(&mut self, content: Content) {
         // Who we are is one thing, whichever way it is said.
