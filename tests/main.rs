@@ -32,6 +32,7 @@ mod once_per;
 mod options;
 mod ordering;
 mod other_contenders;
+mod pages;
 mod permissions;
 mod pid1;
 mod recipe;

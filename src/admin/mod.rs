@@ -1,6 +1,7 @@
 //! The verbs: what operators do with locks besides running commands under them.
 
 mod conversation;
+mod manual_text;
 mod owner;
 mod pages;
 mod revoke;

@@ -1,10 +1,12 @@
 //! Completions and the manual page, made from the definition of the command line.
 
-use std::io;
+use std::io::{self, Write};
 
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
+use clap_mangen::Man;
 
+use super::manual_text;
 use crate::cli::{KnownShell, Options};
 
 /// The completions for a shell.
@@ -16,7 +18,44 @@ pub fn completions(shell: KnownShell) -> Vec<u8> {
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
+    let mut command = Options::command();
+    command.build();
     let mut text = Vec::new();
-    clap_mangen::Man::new(Options::command()).render(&mut text)?;
+    let page = Man::new(command.clone());
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    text.write_all(manual_text::DESCRIPTION.as_bytes())?;
+    page.render_options_section(&mut text)?;
+    verbs(&command, &mut text)?;
+    text.write_all(manual_text::REST.as_bytes())?;
     Ok(text)
+}
+
+/// What each verb does, with the options that are its own.
+fn verbs(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(text, ".SH VERBS")?;
+    for verb in command.get_subcommands() {
+        writeln!(text, ".SS zklock {}", verb.get_name())?;
+        writeln!(text, "{}.", roff(&verb.get_about().map(ToString::to_string).unwrap_or_default()))?;
+        let is_own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help";
+        for arg in verb.get_arguments().filter(is_own) {
+            let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
+            let value = value.filter(|_| arg.get_action().takes_values());
+            let name = match (arg.get_long(), value) {
+                (Some(long), Some(value)) => format!("\\fB\\-\\-{}\\fR \\fI{value}\\fR", roff(long)),
+                (Some(long), None) => format!("\\fB\\-\\-{}\\fR", roff(long)),
+                (None, value) => format!("\\fI{}\\fR", value.unwrap_or_default()),
+            };
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            writeln!(text, ".TP\n{name}\n{}", roff(&help))?;
+        }
+    }
+    Ok(())
+}
+
+/// Plain text for roff: a dash is a dash, also for whoever copies it.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }

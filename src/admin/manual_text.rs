@@ -1,0 +1,137 @@
+//! The parts of the manual page that the definition of the command line doesn't hold, in roff.
+
+/// What it is, before the options.
+pub(super) const DESCRIPTION: &str = r".SH DESCRIPTION
+\fBzklock\fR runs \fICOMMAND\fR while it holds the lock \fIPATH\fR in Apache ZooKeeper: of all that ask for one path,
+on all hosts, one runs at a time, in the order they came. It releases the lock when the command ends, however it ends.
+.PP
+Options stand before the first \fIPATH\fR; what follows it belongs to the command. With several paths, taken in one
+fixed order whatever order they are written in, the \fB\-\-\fR is needed. \fB\-c\fR runs a string by \fI/bin/sh\fR.
+.PP
+A word that is no path is a verb: it looks at locks, or asks their holders to give up. See
+.BR VERBS .
+.PP
+A holder that is cut off from ZooKeeper is stopped before anyone else can start. Messages go to stderr;
+stdout is the command's.
+";
+
+/// What comes behind the verbs.
+pub(super) const REST: &str = r#".SH EXIT STATUS
+.TP
+\fBthe command's own\fR
+It ran and ended by itself. If a signal killed it, \fBzklock\fR dies of the same signal, so that a shell sees 128+n.
+.TP
+.B 123
+The lock was lost or revoked while the command ran, and the command was stopped.
+.TP
+.B 124
+The lock is busy: with \fB\-n\fR, or when \fB\-w\fR ran out; or \fB\-\-once\-per\fR skipped the command.
+\fB\-E\fR chooses another code.
+.TP
+.B 125
+\fBzklock\fR itself failed: usage, configuration, no connection in time, no permission, its place in the queue was revoked.
+.TP
+.B 126
+The command was found but can't be run.
+.TP
+.B 127
+The command was not found.
+.PP
+.B zklock status
+exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 1 when somebody holds one of the locks.
+.PP
+.B zklock revoke
+exits with 0 when somebody was asked, with 1 when there was nobody to ask, and with 125 if it failed.
+.SH ENVIRONMENT
+.TP
+.B ZKLOCK_ZOOKEEPER
+The servers, where \fB\-z\fR doesn't name them.
+.TP
+.B ZKLOCK_CONFIG
+The configuration file, where \fB\-\-config\fR doesn't name it.
+.TP
+.B ZKLOCK_AUTH
+Credentials, in lines as an \fB\-\-auth\-file\fR has them. None are ever taken from the arguments.
+.TP
+.B RUST_LOG
+What is logged, in the manner of env_logger. It has the last word over \fB\-v\fR and \fB\-q\fR.
+.TP
+.B NO_COLOR
+If it is set and not empty, \fBstatus\fR uses no colours.
+.PP
+The command finds these:
+.TP
+.B ZKLOCK_PATH
+The lock. With several locks this and the next two speak of the first on the command line.
+.TP
+.B ZKLOCK_NODE
+The full path of our node in the queue.
+.TP
+.B ZKLOCK_FENCING_TOKEN
+A decimal number that grows from each holder of a lock to the next. A store that refuses older ones is safe also from a
+machine that froze while it held the lock.
+.TP
+.B ZKLOCK_LOCKS
+All locks held, as a JSON array of objects with path, node, mode and fencing_token.
+.TP
+.B ZKLOCK_HELD
+For \fBzklock\fR itself, should the command call it.
+.SH FILES
+.TP
+.I /etc/zklock.toml
+Settings of the system.
+.TP
+.I ~/.config/zklock/config.toml
+Settings of the user, which go before the system's.
+.PP
+Both are TOML: a key is the long name of an option, as in \fBzookeeper = "zk1:2181,zk2:2181"\fR. The environment goes
+before them, and the command line before all. \fBzklock status \-\-show\-config\fR tells the settings in effect and
+where each comes from.
+.SH EXAMPLES
+A cron job on many hosts, skipped quietly while another host is at it:
+.PP
+.RS 4
+.EX
+zklock \-q \-n \-E 0 /locks/backup \-\- /opt/backup.sh
+.EE
+.RE
+.PP
+A job that must succeed once an hour, on whichever host:
+.PP
+.RS 4
+.EX
+zklock \-E 0 \-\-once\-per 3600 /locks/report \-\- ./report.sh
+.EE
+.RE
+.PP
+A deployment that waits its turn for ten minutes at most:
+.PP
+.RS 4
+.EX
+zklock \-w 600 \-\-label "build 1042" /locks/deploy \-\- ./deploy.sh
+.EE
+.RE
+.PP
+Two locks and a shell string; three at a time; readers beside each other:
+.PP
+.RS 4
+.EX
+zklock \-c 'make all | tee log' /locks/a /locks/b
+zklock \-\-slots 3 /locks/builders \-\- ./build.sh
+zklock \-s /locks/report \-\- ./read\-report.sh
+.EE
+.RE
+.PP
+Who holds it? Does anybody? And then: stop, please.
+.PP
+.RS 4
+.EX
+zklock status \-\-watch /locks/deploy
+zklock status \-\-exit\-code /locks/deploy && echo free
+zklock revoke /locks/deploy
+.EE
+.RE
+.SH SEE ALSO
+.BR flock (1),
+.BR timeout (1)
+"#;
