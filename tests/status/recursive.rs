@@ -34,7 +34,9 @@ fn locks_are_found_at_any_depth_and_what_is_none_is_not_shown() {
     let several = json(&case, &["--recursive", &format!("{base}/z"), &format!("{base}/a/b")]);
     assert_eq!(paths(&several), locks[2..]);
     assert_eq!(status(&case, &["--recursive", &format!("{base}/empty")]).assert_code(0).stdout, "no locks\n");
-    nodes.iter().for_each(|node| observer.delete(node));
+    for node in &nodes {
+        observer.delete(node);
+    }
 }
 
 /// The lock's node goes when it is empty; that its command succeeded is still known.
@@ -97,7 +99,9 @@ fn without_a_path_everything_below_the_connect_string_s_root_is_shown() {
     assert_eq!(below(&[]), ["/job", "/zookeeper/job"], "a chroot has no nodes of ZooKeeper's own");
     assert_eq!(below(&["/job"]), ["/job"]);
     assert_eq!(below(&["--recursive", "/job"]), ["/job"]);
-    nodes.iter().for_each(|node| case.observer().delete(node));
+    for node in &nodes {
+        case.observer().delete(node);
+    }
     end(job);
 }
 
