@@ -18,7 +18,7 @@ fn a_server_without_a_free_connection_is_named_and_never_busy() {
     let (server, crowd) = full();
     let case = Case::on(&server, "connections");
     for options in
-        [&["--connect-timeout", "1"][..], &["-n", "--connect-timeout", "1", "-E", "0"], &["-w", "1"]]
+        [&["--connect-timeout", "4"][..], &["-n", "--connect-timeout", "4", "-E", "0"], &["-w", "4"]]
     {
         let output = case.lock(options, ["echo", "ran"]).run();
         output
