@@ -1,0 +1,81 @@
+//! How long the pure parts take: they run once for each look at the queue, and a look may list thousands.
+//!
+//! `cargo bench --bench pure` compares with the run before and says what became slower.
+#![allow(missing_docs, reason = "criterion's macros write public functions without a word")]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use uuid::Uuid;
+use zklock::clock::BootTime;
+use zklock::lock::lease::Lease;
+use zklock::lock::name::{Family, Mode, Name, prefix};
+use zklock::lock::queue;
+use zklock::lock::record::Record;
+
+/// As many contenders as one list is looked at with.
+const QUEUES: [i32; 5] = [10, 100, 500, 1000, 5000];
+
+fn node(sequence: i32) -> String {
+    // Mixed, so that the order of the names tells nothing about that of the numbers.
+    let id = u128::from(sequence.unsigned_abs()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    format!("{}{sequence:010}", prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(id)))
+}
+
+/// The children as a server lists them: in no order, here in that of their names.
+fn children(count: i32) -> Vec<String> {
+    let mut names: Vec<String> = (0..count).map(node).collect();
+    names.sort();
+    names
+}
+
+fn decisions(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide");
+    for count in QUEUES {
+        let (children, last) = (children(count), node(count - 1));
+        group.throughput(Throughput::Elements(count.unsigned_abs().into()));
+        group.bench_with_input(BenchmarkId::new("last", count), &children, |bencher, children| {
+            bencher.iter(|| queue::decide(black_box(children), black_box(&last)));
+        });
+        group.bench_with_input(BenchmarkId::new("look", count), &children, |bencher, children| {
+            bencher.iter(|| queue::look(black_box(children), Family::Curator, Mode::Exclusive));
+        });
+    }
+    group.finish();
+}
+
+fn names(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("parse");
+    let id = Uuid::from_u128(7);
+    for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
+        let name = format!("{}0000001234", prefix(family, Mode::Shared, id));
+        group.bench_function(family.to_string(), |bencher| bencher.iter(|| Name::parse(black_box(&name))));
+    }
+    let stranger = "a-node-that-is-no-contender-0000001234";
+    group.bench_function("stranger", |bencher| bencher.iter(|| Name::parse(black_box(stranger))));
+    group.finish();
+}
+
+fn leases(criterion: &mut Criterion) {
+    let second = Duration::from_secs(1);
+    let mut lease = Lease::new(BootTime::from_nanos(0), 30 * second);
+    let mut now = BootTime::from_nanos(0);
+    criterion.bench_function("lease/confirm", |bencher| {
+        bencher.iter(|| {
+            now = now + second;
+            lease.confirm(black_box(now), now) && lease.stop_at(second) > now
+        });
+    });
+}
+
+fn records(criterion: &mut Criterion) {
+    let record = Record::of_this_process(Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
+    let bytes = record.to_bytes();
+    criterion.bench_function("record/write", |bencher| bencher.iter(|| black_box(&record).to_bytes()));
+    criterion.bench_function("record/read", |bencher| bencher.iter(|| Record::from_bytes(black_box(&bytes))));
+}
+
+criterion_group!(benches, decisions, names, leases, records);
+criterion_main!(benches);

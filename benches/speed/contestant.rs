@@ -1,0 +1,134 @@
+//! Whoever runs a command under a lock, or without one.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use crate::arena::{Arena, Servers};
+use crate::wire;
+
+/// One way to run a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contestant {
+    /// Fork and exec, and nothing else.
+    Plain,
+    /// util-linux.
+    Flock,
+    /// `etcdctl lock`.
+    Etcd,
+    /// A script of kazoo's `Lock`.
+    Kazoo(Servers),
+    /// A program of Curator's `InterProcessMutex`.
+    Curator(Servers),
+    /// The same client library and the same requests, with no lock around.
+    Floor(Servers),
+    /// The program that all this is about.
+    Zklock(Servers),
+    /// Another build of it, to see what a change brings.
+    Other(Servers),
+}
+
+/// A lock that nobody has had yet, as each contestant names it.
+#[derive(Debug, Clone)]
+pub(crate) struct Lock {
+    /// The path in `ZooKeeper`, the file, or the key.
+    pub(crate) name: String,
+}
+
+impl Contestant {
+    /// How the tables call it.
+    pub(crate) fn name(self) -> String {
+        let (name, servers) = match self {
+            Self::Plain => ("fork and exec", None),
+            Self::Flock => ("flock", None),
+            Self::Etcd => ("etcdctl lock", Some(Servers::One)),
+            Self::Kazoo(servers) => ("kazoo script", Some(servers)),
+            Self::Curator(servers) => ("Curator program", Some(servers)),
+            Self::Floor(servers) => ("floor", Some(servers)),
+            Self::Zklock(servers) => ("**zklock**", Some(servers)),
+            Self::Other(servers) => ("the other zklock", Some(servers)),
+        };
+        match servers {
+            None => name.to_owned(),
+            Some(Servers::One) => format!("{name}, 1 server"),
+            Some(Servers::Three) => format!("{name}, 3 servers"),
+        }
+    }
+
+    /// The servers in whose queue it stands.
+    pub(crate) fn servers(self) -> Option<Servers> {
+        match self {
+            Self::Kazoo(servers)
+            | Self::Curator(servers)
+            | Self::Floor(servers)
+            | Self::Zklock(servers)
+            | Self::Other(servers) => Some(servers),
+            Self::Plain | Self::Flock | Self::Etcd => None,
+        }
+    }
+
+    /// Whether everything that it needs is there.
+    pub(crate) fn is_there(self, arena: &Arena) -> bool {
+        match self {
+            Self::Etcd => arena.etcd.is_some(),
+            Self::Kazoo(_) => arena.python.is_some(),
+            Self::Curator(_) => arena.curator.is_some(),
+            Self::Other(_) => arena.other.is_some(),
+            _ => true,
+        }
+    }
+
+    /// A new lock; its parent is made here, so that nobody's time goes into that.
+    pub(crate) fn new_lock(self, arena: &Arena) -> Lock {
+        let name = arena.new_name();
+        match self.servers() {
+            Some(servers) => {
+                let name = format!("/{name}");
+                wire::make(arena.hosts(servers), &name);
+                Lock { name }
+            }
+            None if self == Self::Flock => Lock { name: arena.dir.join(name).display().to_string() },
+            None => Lock { name },
+        }
+    }
+
+    /// The call that runs `job` under `lock`. It says nothing and reads nothing.
+    pub(crate) fn command(self, arena: &Arena, lock: &Lock, job: &[OsString]) -> Command {
+        let mut words: Vec<OsString> = match self {
+            Self::Plain => vec![],
+            Self::Flock => vec!["flock".into(), (&lock.name).into()],
+            Self::Etcd => {
+                let endpoint = arena.etcd.as_deref().expect("etcd");
+                ["etcdctl", "--endpoints", endpoint, "lock", &lock.name].map(OsString::from).into()
+            }
+            Self::Kazoo(servers) => {
+                let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/kazoo_lock.py");
+                let python = arena.python.as_ref().expect("kazoo");
+                vec![python.into(), script.into(), arena.hosts(servers).into(), (&lock.name).into()]
+            }
+            Self::Curator(servers) => {
+                let options = "-Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData";
+                let mut words = vec!["java".into()];
+                words.extend(options.split(' ').map(OsString::from));
+                words.extend(["-cp", arena.curator.as_deref().expect("Curator")].map(OsString::from));
+                words.extend(["CuratorLock", arena.hosts(servers), &lock.name].map(OsString::from));
+                words
+            }
+            Self::Floor(servers) => {
+                let own = env::current_exe().expect("our own path");
+                vec![own.into(), "floor".into(), arena.hosts(servers).into(), (&lock.name).into()]
+            }
+            Self::Zklock(servers) | Self::Other(servers) => {
+                let other = arena.other.as_deref().filter(|_| matches!(self, Self::Other(_)));
+                let zklock = other.unwrap_or(env!("CARGO_BIN_EXE_zklock"));
+                [zklock, "-z", arena.hosts(servers), &lock.name, "--"].map(OsString::from).into()
+            }
+        };
+        words.extend_from_slice(job);
+        let (program, arguments) = words.split_first().expect("a command");
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env_remove("ZKLOCK_ZOOKEEPER").env("ETCDCTL_API", "3");
+        command
+    }
+}

@@ -1,0 +1,23 @@
+//! Nodes in a queue, all of one session: as many as no machine has room for processes.
+
+use futures::future::join_all;
+use zookeeper_client::{Acls, Client, CreateMode};
+
+use crate::wire;
+
+/// Makes the lock path, and a session for whoever is to stand below it.
+pub(crate) async fn crowd(hosts: &str, path: &str) -> Client {
+    let client = wire::connect(hosts).await;
+    let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
+    client.create(path, b"", &options).await.expect("a lock path");
+    client
+}
+
+/// More contenders, which do nothing but stand there.
+pub(crate) async fn join(client: &Client, path: &str, count: usize) -> Vec<String> {
+    let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+    let prefixes: Vec<String> = (0..count).map(|_| wire::prefix(path)).collect();
+    let asked = prefixes.iter().map(|prefix| client.create(prefix, wire::DATA, &options));
+    let sequences = join_all(asked).await.into_iter().map(|created| created.expect("a node").1);
+    sequences.zip(&prefixes).map(|(sequence, prefix)| format!("{prefix}{sequence}")).collect()
+}

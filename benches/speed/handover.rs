@@ -1,0 +1,110 @@
+//! From the end of one command to the beginning of the next.
+
+use std::fs;
+use std::process::Child;
+use std::time::Duration;
+
+use crate::arena::{Arena, Servers, Size};
+use crate::contestant::Contestant;
+use crate::job;
+use crate::queue;
+use crate::stats::Sample;
+use crate::table::{Table, ms, ratio};
+
+/// How long each command is at work: long enough for the one before to be out of the way.
+const LASTS: Duration = Duration::from_millis(10);
+/// A chain of two is one hand-over: so many chains of them that each round brings as many as this.
+const A_ROUND_BRINGS: usize = 20;
+
+/// Measures it and says it.
+pub(crate) fn measure(arena: &Arena, size: Size) {
+    let lengths: &[usize] = size.pick(&[2, 10], &[2, 10, 50, 100, 200, 500]);
+    let there = contestants().into_iter().filter(|(contestant, _)| contestant.is_there(arena));
+    let mut rows: Vec<_> =
+        there.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
+    for _ in 0..size.pick(1, 3) {
+        for (index, &length) in lengths.iter().enumerate() {
+            for (who, most, samples) in &mut rows {
+                if length <= *most {
+                    let chains = (A_ROUND_BRINGS / (length - 1)).max(1);
+                    (0..chains).for_each(|_| samples[index].extend(chain(arena, *who, length)));
+                }
+            }
+        }
+    }
+    for (title, value) in [("median", Sample::median as fn(&Sample) -> f64), ("p90", Sample::p90)] {
+        tell(lengths, &rows, title, value);
+    }
+}
+
+/// Each with the longest queue that this machine has room for.
+fn contestants() -> Vec<(Contestant, usize)> {
+    use Contestant::{Curator, Etcd, Flock, Floor, Kazoo, Other, Zklock};
+    use Servers::{One, Three};
+    vec![
+        (Flock, 500),
+        (Etcd, 100),
+        (Kazoo(One), 50),
+        (Curator(One), 10),
+        (Floor(One), 500),
+        (Zklock(One), 500),
+        (Other(One), 500),
+        (Floor(Three), 500),
+        (Zklock(Three), 500),
+        (Other(Three), 500),
+    ]
+}
+
+/// One holds until all others wait; then each runs in its turn. The gaps between them.
+fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
+    let (lock, name) = (who.new_lock(arena), arena.new_name());
+    let (times, gate) = (arena.dir.join(format!("{name}.times")), arena.dir.join(format!("{name}.gate")));
+    let start = |gate| -> Child {
+        who.command(arena, &lock, &job::words(&times, LASTS, gate)).spawn().expect("a contender")
+    };
+    let mut contenders = vec![start(Some(&gate))];
+    queue::wait_for(arena, who, &lock, 1);
+    for count in 1..length {
+        // A few at a time: a machine that starts hundreds at once does nothing else, for minutes.
+        if count % 25 == 0 {
+            queue::wait_for(arena, who, &lock, count);
+        }
+        contenders.push(start(None));
+    }
+    queue::wait_for(arena, who, &lock, length);
+    queue::settle(length);
+    fs::write(&gate, "").expect("an open gate");
+    for contender in &mut contenders {
+        assert!(contender.wait().expect("an end").success(), "{}: a contender failed", who.name());
+    }
+    let runs = job::read(&times);
+    assert_eq!(runs.len(), length, "{}: each runs once", who.name());
+    fs::remove_file(times).expect("the file of times");
+    fs::remove_file(gate).expect("the gate");
+    runs.windows(2).map(|pair| pair[1].began - pair[0].ended).collect()
+}
+
+type Row = (Contestant, usize, Vec<Sample>);
+
+fn tell(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64) {
+    let head: Vec<String> = lengths.iter().map(|length| format!("{length} contend")).collect();
+    let mut columns = vec!["end to beginning, ms"];
+    columns.extend(head.iter().map(String::as_str));
+    let mut table = Table::new(&columns);
+    for (who, _, samples) in rows {
+        let cells = samples.iter().map(|sample| ms(value(sample)));
+        table.row([who.name()].into_iter().chain(cells));
+    }
+    for servers in [Servers::One, Servers::Three] {
+        let find = |wanted| rows.iter().find(|(who, ..)| *who == wanted).map(|(.., samples)| samples);
+        let (Some(floor), Some(zklock)) =
+            (find(Contestant::Floor(servers)), find(Contestant::Zklock(servers)))
+        else {
+            continue;
+        };
+        let label = if servers == Servers::One { "1 server" } else { "3 servers" };
+        let cells = zklock.iter().zip(floor).map(|(zklock, floor)| ratio(value(zklock), value(floor)));
+        table.row([format!("zklock to the floor, {label}")].into_iter().chain(cells));
+    }
+    table.print(&format!("Hand-over, {title}"));
+}

@@ -1,0 +1,68 @@
+//! The command under the lock. It writes down when it began and when it ended, on the one clock that all
+//! processes of a machine share.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+/// One run of the command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// When its `main` began, in milliseconds.
+    pub(crate) began: f64,
+    /// When it was about to exit.
+    pub(crate) ended: f64,
+    /// The number of zklock's node; zero under another lock.
+    pub(crate) sequence: u64,
+}
+
+/// The present moment in milliseconds, the same for every process of this machine.
+pub(crate) fn now() -> f64 {
+    Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).expect("a monotonic clock")).as_secs_f64() * 1e3
+}
+
+/// The words that run it: at work for `lasts`, and with `gate` until that file exists.
+pub(crate) fn words(times: &Path, lasts: Duration, gate: Option<&Path>) -> Vec<OsString> {
+    let own = env::current_exe().expect("our own path");
+    let mut words = vec![own.into(), "job".into(), times.into(), lasts.as_micros().to_string().into()];
+    words.extend(gate.map(OsString::from));
+    words
+}
+
+/// Is the command.
+pub(crate) fn run(times: &Path, rest: &[&str]) {
+    let began = now();
+    if let [lasts, gate @ ..] = rest {
+        sleep(Duration::from_micros(lasts.parse().expect("microseconds")));
+        while gate.first().is_some_and(|gate| !Path::new(gate).exists()) {
+            sleep(Duration::from_millis(1));
+        }
+    }
+    let node = env::var("ZKLOCK_NODE").unwrap_or_default();
+    let sequence = node.get(node.len().saturating_sub(10)..).unwrap_or("0");
+    let mut file = OpenOptions::new().create(true).append(true).open(times).expect("the file of times");
+    // The last thing that is done; a short line is written in one piece.
+    let line = format!("{began:.4} {:.4} {}\n", now(), sequence.parse::<u64>().unwrap_or(0));
+    file.write_all(line.as_bytes()).expect("a line of times");
+}
+
+/// What was written down, in the order of the beginnings.
+pub(crate) fn read(times: &Path) -> Vec<Times> {
+    let text = fs::read_to_string(times).unwrap_or_default();
+    let mut all: Vec<Times> = text.lines().map(understand).collect();
+    all.sort_by(|a, b| a.began.total_cmp(&b.began));
+    all
+}
+
+fn understand(line: &str) -> Times {
+    let words: Vec<&str> = line.split(' ').collect();
+    let [began, ended, sequence] = words.as_slice() else { panic!("a line of times: {line}") };
+    let number = |word: &str| word.parse().expect("a time");
+    Times { began: number(began), ended: number(ended), sequence: sequence.parse().expect("a number") }
+}

@@ -1,0 +1,90 @@
+//! The least that a hand-over can take, in its two parts: from a delete to the word of it in another session,
+//! and a fork with an exec up to the command's first line.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use zookeeper_client::{Acls, Client, CreateMode};
+
+use crate::arena::{Arena, Servers, Size};
+use crate::job::{self, now};
+use crate::stats::Sample;
+use crate::table::{Table, ms};
+use crate::wire;
+
+/// Measures it and says it.
+pub(crate) fn measure(arena: &Arena, size: Size) {
+    let rounds = size.pick(50, 500);
+    let mut starts = Sample::default();
+    let mut told = [(Servers::One, Sample::default()), (Servers::Three, Sample::default())];
+    let paths = told.each_ref().map(|(servers, _)| {
+        let path = format!("/{}", arena.new_name());
+        wire::make(arena.hosts(*servers), &path);
+        path
+    });
+    for _ in 0..10 {
+        starts.extend((0..rounds / 10).map(|_| start_a_job(arena)));
+        for ((servers, sample), path) in told.iter_mut().zip(&paths) {
+            sample.extend(delete_to_word(arena.hosts(*servers), path, rounds / 10));
+        }
+    }
+    let mut table = Table::new(&["the parts of a hand-over, ms", "median", "p90", "runs"]);
+    let [(_, one), (_, three)] = &told;
+    for (what, sample) in
+        [("fork and exec", &starts), ("delete to word of it, 1 server", one), ("the same, 3 servers", three)]
+    {
+        let runs = sample.len().to_string();
+        table.row([what.to_owned(), ms(sample.median()), ms(sample.p90()), runs]);
+    }
+    for (label, sample) in [("1 server", one), ("3 servers", three)] {
+        let sum = sample.median() + starts.median();
+        table.row([format!("sum of the medians, {label}"), ms(sum), String::new(), String::new()]);
+    }
+    table.print("The parts of a hand-over");
+}
+
+/// From before the fork to the first line of the command's `main`.
+fn start_a_job(arena: &Arena) -> f64 {
+    let times = arena.dir.join("start.times");
+    let words = job::words(&times, Duration::ZERO, None);
+    let (program, arguments) = words.split_first().expect("a command");
+    let began = now();
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status().expect("a process");
+    assert!(status.success(), "the job ended with {status}");
+    let ran = job::read(&times)[0].began;
+    std::fs::remove_file(&times).expect("the file of times");
+    ran - began
+}
+
+/// Two sessions: one deletes, the other watches. Both are read on one thread, so that no hop between threads
+/// is in it.
+fn delete_to_word(hosts: &str, path: &str, rounds: usize) -> Vec<f64> {
+    wire::run(async {
+        let (one, other) = (wire::connect(hosts).await, wire::connect(hosts).await);
+        let mut took = Vec::with_capacity(rounds);
+        for _ in 0..rounds {
+            took.push(one_word(&one, &other, path).await);
+        }
+        wire::close(one).await;
+        wire::close(other).await;
+        took
+    })
+}
+
+async fn one_word(one: &Client, other: &Client, path: &str) -> f64 {
+    let prefix = wire::prefix(path);
+    let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+    let (_, sequence) = one.create(&prefix, wire::DATA, &options).await.expect("a node");
+    let node = format!("{prefix}{sequence}");
+    // It may be connected to another server, which need not know of the node yet.
+    other.sync(path).await.expect("a sync");
+    let (_, _, watch) = other.get_and_watch_data(&node).await.expect("the node");
+    let began = now();
+    let word = async {
+        watch.changed().await;
+        now() - began
+    };
+    let (answer, took) = futures::join!(one.delete(&node, None), word);
+    answer.expect("a delete");
+    took
+}

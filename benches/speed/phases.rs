@@ -1,0 +1,104 @@
+//! Where the time of one uncontended run goes: what a relay saw go by, beside what the command wrote down.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::arena::{Arena, Servers, Size};
+use crate::contestant::{Contestant, Lock};
+use crate::job::{self, now};
+use crate::relay::{Passage, Relay, Side};
+use crate::stats::Sample;
+use crate::table::{Table, ms};
+use crate::wire;
+
+const PHASES: [&str; 10] = [
+    "the program starts, until it connects",
+    "connect request, until the session is there",
+    "a ping that the client library sends first, and its answer",
+    "until create and list are on the wire",
+    "until the create is answered",
+    "until the list is answered",
+    "fork and exec, until the command's first line",
+    "the command, which does nothing",
+    "until the delete is on the wire",
+    "until the last answer",
+];
+
+/// Measures it and says it.
+pub(crate) fn measure(arena: &Arena, size: Size) {
+    let relay = Relay::to(&arena.one);
+    let through = Arena::at(relay.hosts());
+    let there = [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
+    let there = there.into_iter().filter(|who| who.is_there(arena));
+    let mut columns: Vec<_> = there.map(|who| (who, vec![Sample::default(); PHASES.len() + 5])).collect();
+    let lock = Lock { name: format!("/{}-phases", arena.new_name()) };
+    wire::make(&arena.one, &lock.name);
+    let (warm_up, rounds) = size.pick((2, 10), (10, 200));
+    for round in 0..warm_up + rounds {
+        for (who, samples) in &mut columns {
+            let values = one_run(&through, *who, &lock, &relay);
+            if round >= warm_up {
+                samples.iter_mut().zip(values).for_each(|(sample, value)| sample.add(value));
+            }
+        }
+    }
+    tell(&columns);
+}
+
+fn one_run(arena: &Arena, who: Contestant, lock: &Lock, relay: &Relay) -> Vec<f64> {
+    let times = arena.dir.join("phases.times");
+    let mut command: Command = who.command(arena, lock, &job::words(&times, Duration::ZERO, None));
+    relay.take();
+    let began = now();
+    let status = command.stderr(Stdio::inherit()).status().expect("a process");
+    let ended = now();
+    assert!(status.success(), "{} ended with {status}", who.name());
+    let ran = job::read(&times)[0];
+    std::fs::remove_file(&times).expect("the file of times");
+    let passages = relay.take();
+    let after = |time: f64, by: Side| {
+        let found =
+            passages.iter().find(|passage| passage.by == by && passage.bytes > 0 && passage.at > time);
+        found.map_or(f64::NAN, |passage| passage.at)
+    };
+    let connected = passages.first().map_or(f64::NAN, |passage| passage.at);
+    let session = after(connected, Side::Server);
+    let pinged = after(after(session, Side::Client), Side::Server);
+    let create = after(pinged, Side::Client);
+    let created = after(create, Side::Server);
+    let listed = Some(after(created, Side::Server)).filter(|at| *at < ran.began).unwrap_or(created);
+    let delete = after(ran.ended, Side::Client);
+    let last = passages.iter().rev().find(|p| p.by == Side::Server).map_or(f64::NAN, |passage| passage.at);
+    let marks = [
+        began, connected, session, pinged, create, created, listed, ran.began, ran.ended, delete, last, ended,
+    ];
+    let mut values: Vec<f64> = marks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    values.push(ended - began);
+    values.extend(totals(&passages));
+    values
+}
+
+/// Writes of the client and of the server, and the client's bytes.
+fn totals(passages: &[Passage]) -> [f64; 3] {
+    let of = |side| passages.iter().filter(move |passage| passage.by == side && passage.bytes > 0);
+    let bytes: usize = passages.iter().map(|passage| passage.bytes).sum();
+    [of(Side::Client).count() as f64, of(Side::Server).count() as f64, bytes as f64]
+}
+
+fn tell(columns: &[(Contestant, Vec<Sample>)]) {
+    let names: Vec<String> = columns.iter().map(|(who, _)| who.name()).collect();
+    let head: Vec<&str> = ["medians, ms"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head);
+    let labels = PHASES.into_iter().chain([
+        "until the process has ended",
+        "**all of it, through the relay**",
+        "writes of the client",
+        "writes of the server",
+        "bytes, both ways",
+    ]);
+    for (index, label) in labels.enumerate() {
+        let cells = columns.iter().map(|(_, samples)| ms(samples[index].median()));
+        table.row([label.to_owned()].into_iter().chain(cells));
+    }
+    table.print("Where an uncontended run's time goes");
+}

@@ -1,0 +1,49 @@
+//! What the kernel says of a process.
+
+use std::collections::HashMap;
+use std::fs;
+
+/// The children of every process.
+pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
+    let mut families: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name stands in parentheses and may hold anything; behind it come the state and the parent.
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(2)?.parse().ok());
+        if let Some(parent) = parent {
+            families.entry(parent).or_default().push(pid);
+        }
+    }
+    families
+}
+
+/// The proportional set size, in KiB: what is shared counts by the number that share it.
+pub(crate) fn proportional(pid: u32) -> f64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a process's memory");
+    field(&rollup, "Pss:")
+}
+
+/// How many threads it has.
+pub(crate) fn threads(pid: u32) -> f64 {
+    field(&fs::read_to_string(format!("/proc/{pid}/status")).expect("a process's state"), "Threads:")
+}
+
+/// How often its threads have gone to sleep by themselves: each is a wake-up.
+pub(crate) fn sleeps(pid: u32) -> f64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process's threads");
+    let status = tasks.flatten().map(|task| fs::read_to_string(task.path().join("status")));
+    status.map(|status| field(&status.unwrap_or_default(), "voluntary_ctxt_switches:")).sum()
+}
+
+/// What the machine has to give, in KiB.
+pub(crate) fn available() -> f64 {
+    field(&fs::read_to_string("/proc/meminfo").expect("the machine's memory"), "MemAvailable:")
+}
+
+fn field(text: &str, name: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
+}

@@ -1,0 +1,57 @@
+//! How many stand in a queue, as each contestant's servers or the kernel know it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::arena::Arena;
+use crate::contestant::{Contestant, Lock};
+use crate::wire;
+
+/// Far more than anything needs.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// Waits until `count` stand in the queue, the holder among them, and have looked for the one ahead.
+pub(crate) fn wait_for(arena: &Arena, contestant: Contestant, lock: &Lock, count: usize) {
+    let until = Instant::now() + PATIENCE;
+    while length(arena, contestant, lock) < count {
+        assert!(Instant::now() < until, "{}: the queue doesn't fill", contestant.name());
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// What follows the entry in the queue, a read with a watch, takes the last ones a moment.
+pub(crate) fn settle(count: usize) {
+    sleep(Duration::from_millis(150) + Duration::from_millis(1) * u32::try_from(count).unwrap_or(u32::MAX));
+}
+
+fn length(arena: &Arena, contestant: Contestant, lock: &Lock) -> usize {
+    if let Some(servers) = contestant.servers() {
+        return wire::children(arena.hosts(servers), &lock.name);
+    }
+    match contestant {
+        Contestant::Etcd => etcd_keys(arena, lock),
+        Contestant::Flock => kernel_locks(lock),
+        _ => usize::MAX,
+    }
+}
+
+fn etcd_keys(arena: &Arena, lock: &Lock) -> usize {
+    let endpoint = arena.etcd.as_deref().expect("etcd");
+    let output = Command::new("etcdctl")
+        .args(["--endpoints", endpoint, "get", "--prefix", "--keys-only", &format!("{}/", lock.name)])
+        .env("ETCDCTL_API", "3")
+        .output()
+        .expect("etcdctl");
+    String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.is_empty()).count()
+}
+
+/// One line for who holds it and one for each who waits.
+fn kernel_locks(lock: &Lock) -> usize {
+    let Ok(file) = fs::metadata(&lock.name) else { return 0 };
+    let inode = format!(":{} ", file.ino());
+    let locks = fs::read_to_string("/proc/locks").expect("the kernel's locks");
+    locks.lines().filter(|line| line.contains(&inode)).count()
+}

@@ -1,0 +1,49 @@
+//! Medians, and what lies above them.
+
+/// Measured values, in milliseconds unless the table says otherwise.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sample(Vec<f64>);
+
+impl Sample {
+    /// One more value.
+    pub(crate) fn add(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// More values.
+    pub(crate) fn extend(&mut self, values: impl IntoIterator<Item = f64>) {
+        self.0.extend(values);
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The middle one.
+    pub(crate) fn median(&self) -> f64 {
+        self.quantile(50)
+    }
+
+    /// Nine of ten are not above it.
+    pub(crate) fn p90(&self) -> f64 {
+        self.quantile(90)
+    }
+
+    /// The largest.
+    pub(crate) fn most(&self) -> f64 {
+        self.quantile(100)
+    }
+
+    fn quantile(&self, percent: usize) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        // Of an even number the mean of the two in the middle; of others the one that stands there.
+        let (below, above) = (last * percent / 100, (last * percent).div_ceil(100));
+        match (sorted.get(below), sorted.get(above)) {
+            (Some(below), Some(above)) => f64::midpoint(*below, *above),
+            _ => f64::NAN,
+        }
+    }
+}

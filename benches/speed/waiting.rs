@@ -1,0 +1,142 @@
+//! A thousand that wait: what they cost while nothing happens, and how they leave.
+
+use std::fs;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::arena::{Arena, Servers, Size};
+use crate::contestant::{Contestant, Lock};
+use crate::counters::{Packets, packets};
+use crate::job::{self, Times};
+use crate::process::{available, families, proportional, sleeps, threads};
+use crate::queue;
+use crate::stats::Sample;
+use crate::table::{Table, ms};
+
+const WHO: Contestant = Contestant::Zklock(Servers::One);
+
+/// What a while of waiting cost.
+struct Rest {
+    lasted: f64,
+    zklock: Sample,
+    guard: Sample,
+    packets: Packets,
+}
+
+/// Measures it and says it.
+pub(crate) fn measure(arena: &Arena, size: Size) {
+    let (count, watched) = size.pick((50, Duration::from_secs(12)), (1000, Duration::from_mins(1)));
+    let (lock, times, gate) = (WHO.new_lock(arena), arena.dir.join("times"), arena.dir.join("gate"));
+    let memory = available();
+    let mut holder = start(arena, &lock, &job::words(&times, Duration::ZERO, Some(&gate)));
+    queue::wait_for(arena, WHO, &lock, 1);
+    let mut waiters = Vec::with_capacity(count);
+    let (began, words) = (Instant::now(), job::words(&times, Duration::ZERO, None));
+    while waiters.len() < count {
+        waiters.push(start(arena, &lock, &words));
+        if waiters.len() % 20 == 0 {
+            queue::wait_for(arena, WHO, &lock, waiters.len());
+        }
+    }
+    queue::wait_for(arena, WHO, &lock, count + 1);
+    let arrived = began.elapsed();
+    queue::settle(count);
+
+    let guards = guards(&waiters);
+    let taken = (memory - available()) / count as f64;
+    let mut table = Table::new(&[&format!("{count} waiters, one server"), "median", "most"]);
+    let mut say = |what: &str, sample: &Sample| {
+        table.row([what.to_owned(), ms(sample.median()), ms(sample.most())]);
+    };
+    let memory = |pid: &u32| proportional(*pid) / 1024.0;
+    let ids: Vec<u32> = waiters.iter().map(Child::id).collect();
+    say("proportional set size of zklock, MiB", &sample(&ids, memory));
+    say("the same of its guard, MiB", &sample(&guards, memory));
+    let both = ids.iter().zip(&guards).map(|(own, guard)| memory(own) + memory(guard));
+    let mut sum = Sample::default();
+    sum.extend(both);
+    say("**both together, MiB**", &sum);
+    say("**threads of zklock**", &sample(&ids, |pid| threads(*pid)));
+    say("threads of its guard", &sample(&guards, |pid| threads(*pid)));
+    let rest = rest(arena, &ids, &guards, watched);
+    say("wake-ups of zklock in a minute", &rest.zklock);
+    say("wake-ups of its guard in a minute", &rest.guard);
+    table.print("Waiting");
+    let requests = rest.packets.received / rest.lasted / count as f64;
+    println!(
+        "\nAll had arrived after {:.1} s. The machine's free memory shrank by {:.2} MiB for each,",
+        arrived.as_secs_f64(),
+        taken / 1024.0
+    );
+    println!("the server's share included. At rest each sent {requests:.3} requests a second.");
+    leave(arena, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
+}
+
+fn start(arena: &Arena, lock: &Lock, words: &[std::ffi::OsString]) -> Child {
+    WHO.command(arena, lock, words).spawn().expect("a contender")
+}
+
+/// The one child that each waiter has.
+fn guards(waiters: &[Child]) -> Vec<u32> {
+    let families = families();
+    waiters.iter().map(|waiter| families[&waiter.id()][0]).collect()
+}
+
+fn sample(ids: &[u32], value: impl Fn(&u32) -> f64) -> Sample {
+    let mut sample = Sample::default();
+    sample.extend(ids.iter().map(value));
+    sample
+}
+
+/// Looks at them for a while, in which nothing happens.
+fn rest(arena: &Arena, ids: &[u32], guards: &[u32], watched: Duration) -> Rest {
+    let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
+    let (began, packets_before) = (Instant::now(), packets(&arena.one));
+    let (zklocks, guard) = (counts(ids), counts(guards));
+    sleep(watched);
+    let a_minute = |before: &[f64], after: &[f64]| {
+        let mut sample = Sample::default();
+        let grown = before.iter().zip(after).map(|(before, after)| after - before);
+        sample.extend(grown.map(|grown| grown * 60.0 / watched.as_secs_f64()));
+        sample
+    };
+    let (zklock, guard) = (a_minute(&zklocks, &counts(ids)), a_minute(&guard, &counts(guards)));
+    let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
+    let received = after.received - packets_before.received;
+    Rest { lasted, zklock, guard, packets: Packets { received, sent: after.sent - packets_before.sent } }
+}
+
+/// The holder ends, and one after the other has its turn.
+fn leave(
+    arena: &Arena,
+    holder: &mut Child,
+    waiters: &mut [Child],
+    times: &std::path::Path,
+    gate: &std::path::Path,
+    idle: f64,
+) {
+    let (began, before) = (Instant::now(), packets(&arena.one));
+    fs::write(gate, "").expect("an open gate");
+    assert!(holder.wait().expect("an end").success());
+    let failed =
+        waiters.iter_mut().filter_map(|waiter| waiter.wait().ok()).filter(|end| !end.success()).count();
+    let (took, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
+    let runs = job::read(times);
+    let in_order = runs.windows(2).all(|pair| pair[0].sequence < pair[1].sequence);
+    let apart = runs.windows(2).all(|pair: &[Times]| pair[0].ended <= pair[1].began);
+    let (count, turns) = (waiters.len() as f64, runs.len());
+    let heartbeats = idle * took / 2.0;
+    println!(
+        "\nThen the holder ended: {turns} commands ran in {took:.1} s, {:.2} ms from one to the next;",
+        took * 1e3 / count
+    );
+    println!("in the order of the queue: {in_order}; none beside another: {apart}; {failed} failed.");
+    println!(
+        "Requests for each hand-over: {:.1} received, {:.1} sent; heartbeats taken off, {:.1} received.",
+        (after.received - before.received) / count,
+        (after.sent - before.sent) / count,
+        // Those who have had their turn beat no more: half of what it would have been.
+        (after.received - before.received - heartbeats) / count
+    );
+}
