@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
 /// The children of every process.
 pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
     let mut families: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -18,6 +21,13 @@ pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
         }
     }
     families
+}
+
+/// The processor time of all children of this process that have ended, and of theirs; in milliseconds.
+pub(crate) fn spent_by_children() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("what children used");
+    let ms = |time: TimeVal| time.tv_sec() as f64 * 1e3 + time.tv_usec() as f64 / 1e3;
+    ms(usage.user_time()) + ms(usage.system_time())
 }
 
 /// The proportional set size, in KiB: what is shared counts by the number that share it.

@@ -30,6 +30,15 @@ impl Sample {
         self.quantile(90)
     }
 
+    /// How much more this is than another sample that was taken in the same rounds: the median of the ratios of
+    /// each round, so that what slows a while of the measurement slows both.
+    pub(crate) fn beside(&self, other: &Self) -> f64 {
+        if self.len() != other.len() {
+            return self.median() / other.median();
+        }
+        Self(self.0.iter().zip(&other.0).map(|(own, other)| own / other).collect()).median()
+    }
+
     /// The largest.
     pub(crate) fn most(&self) -> f64 {
         self.quantile(100)

@@ -3,33 +3,47 @@
 use std::process::Command;
 
 use crate::arena::{Arena, Servers, Size};
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Lock};
 use crate::job::now;
+use crate::process::spent_by_children;
 use crate::stats::Sample;
 use crate::table::{Table, ms, ratio};
 
+/// One contestant and what it took.
+struct Row {
+    who: Contestant,
+    lock: Lock,
+    /// From before the fork to the end of the process.
+    wall: Sample,
+    /// The processor time of it and of all that it started.
+    processor: Sample,
+}
+
 /// Measures it and says it.
 pub(crate) fn measure(arena: &Arena, size: Size) {
-    let mut rows = Vec::new();
-    for contestant in contestants().into_iter().filter(|contestant| contestant.is_there(arena)) {
-        let lock = contestant.new_lock(arena);
-        rows.push((contestant, lock, Sample::default()));
-    }
-    let (warm_up, rounds) = size.pick((2, 10), (10, 200));
+    let there = contestants().into_iter().filter(|who| who.is_there(arena));
+    let row = |who: Contestant| Row {
+        who,
+        lock: who.new_lock(arena),
+        wall: Sample::default(),
+        processor: Sample::default(),
+    };
+    let mut rows: Vec<Row> = there.map(row).collect();
+    let (warm_up, rounds) = size.pick((2, 10), (10, 300));
     for round in 0..warm_up + rounds {
-        for (contestant, lock, sample) in &mut rows {
-            // Java takes a second to start; a few of them tell enough.
-            let is_java = matches!(contestant, Contestant::Curator(_));
-            if is_java && round % 10 != 0 {
-                continue;
-            }
-            let took = time(&mut contestant.command(arena, lock, &["true".into()]));
-            if round >= warm_up {
-                sample.add(took);
+        for row in &mut rows {
+            // Java takes a second to start, and Python some time; a few of them tell enough.
+            let each = match row.who {
+                Contestant::Curator(_) => 15,
+                Contestant::Kazoo(_) => 3,
+                _ => 1,
+            };
+            if round % each == 0 {
+                run(&mut row.who.command(arena, &row.lock, &["true".into()]), row, round >= warm_up);
             }
         }
     }
-    tell(&rows.into_iter().map(|(contestant, _, sample)| (contestant, sample)).collect::<Vec<_>>());
+    tell(&rows);
 }
 
 fn contestants() -> Vec<Contestant> {
@@ -39,27 +53,34 @@ fn contestants() -> Vec<Contestant> {
     [Plain, Flock, Etcd].into_iter().chain(one).chain([Floor(Three), Zklock(Three), Other(Three)]).collect()
 }
 
-/// From before the fork to the end of the process.
-fn time(command: &mut Command) -> f64 {
-    let began = now();
+fn run(command: &mut Command, row: &mut Row, counts: bool) {
+    let (spent, began) = (spent_by_children(), now());
     let status = command.status().expect("a process");
+    let (wall, processor) = (now() - began, spent_by_children() - spent);
     assert!(status.success(), "{command:?} ended with {status}");
-    now() - began
+    if counts {
+        row.wall.add(wall);
+        row.processor.add(processor);
+    }
 }
 
-fn tell(rows: &[(Contestant, Sample)]) {
-    let median = |wanted| rows.iter().find(|(who, _)| *who == wanted).map_or(f64::NAN, |(_, s)| s.median());
-    let mut table = Table::new(&["around `true`, ms", "median", "p90", "runs", "to the floor", "to zklock"]);
-    for (who, sample) in rows {
-        let servers = who.servers().unwrap_or(Servers::One);
-        let (floor, zklock) = (median(Contestant::Floor(servers)), median(Contestant::Zklock(servers)));
+fn tell(rows: &[Row]) {
+    let find = |wanted| rows.iter().find(|row| row.who == wanted);
+    let beside = |row: &Row, other: Option<&Row>| {
+        other.map_or_else(String::new, |other| ratio(row.wall.beside(&other.wall), 1.0))
+    };
+    let head = ["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
+    let mut table = Table::new(&head);
+    for row in rows {
+        let servers = row.who.servers().unwrap_or(Servers::One);
         table.row([
-            who.name(),
-            ms(sample.median()),
-            ms(sample.p90()),
-            sample.len().to_string(),
-            ratio(sample.median(), floor),
-            ratio(sample.median(), zklock),
+            row.who.name(),
+            ms(row.wall.median()),
+            ms(row.wall.p90()),
+            ms(row.processor.median()),
+            row.wall.len().to_string(),
+            beside(row, find(Contestant::Floor(servers))),
+            beside(row, find(Contestant::Zklock(servers))),
         ]);
     }
     table.print("Uncontended");
