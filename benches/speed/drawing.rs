@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::growth::Point;
 
-const WIDTH: f64 = 420.0;
+const WIDTH: f64 = 470.0;
 const HEIGHT: f64 = 260.0;
 const TOP: f64 = 50.0;
 /// A line for each power of ten, and this between them.
@@ -13,17 +13,18 @@ const GRID: [f64; 3] = [1.0, 2.0, 5.0];
 type Value = fn(&Point) -> f64;
 type Line = (&'static str, &'static str, Value);
 
-const TIMES: [Line; 5] = [
+const TIMES: [Line; 6] = [
     ("enqueue", "#c0392b", |point| point.enqueue.median()),
     ("zklock -n", "#d68910", |point| point.look.median()),
     ("look again", "#7d3c98", |point| point.look_again.median()),
     ("wake", "#1e8449", |point| point.wake.median()),
+    ("wake and look", "#2471a3", |point| point.wake_and_look.median()),
     ("list alone", "#566573", |point| point.list.median()),
 ];
 const BYTES: [Line; 3] = [
     ("enqueue and leave", "#c0392b", |point| point.enqueue_bytes),
     ("zklock -n", "#d68910", |point| point.look_bytes),
-    ("a whole turn, the others behind", "#1e8449", |point| point.turn_bytes),
+    ("a turn, the others behind", "#2471a3", |point| point.turn_bytes),
 ];
 
 /// Two panels, both axes logarithmic: a cost that doesn't grow is a flat line, one that grows with the number of
@@ -94,7 +95,7 @@ fn panel(svg: &mut String, points: &[Point], left: f64, title: &str, lines: &[Li
             places.join(" ")
         );
         text(svg, (legend, 36.0), "start", colour, name);
-        legend += 7.0 * name.len() as f64 + 16.0;
+        legend += 6.2 * name.len() as f64 + 18.0;
     }
 }
 

@@ -29,8 +29,11 @@ pub(crate) struct Point {
     pub(crate) enqueue: Sample,
     /// The one ahead gives up: until the next one ahead is watched.
     pub(crate) look_again: Sample,
-    /// The holder's node goes, so many are behind: until the command's first line.
+    /// The holder's node goes, so many are behind, and zklock knew of no other ahead: until the command's
+    /// first line.
     pub(crate) wake: Sample,
+    /// The same, but when zklock came there were others ahead: it has to look whether they are gone.
+    pub(crate) wake_and_look: Sample,
     /// From the server, in KiB, for a look.
     pub(crate) look_bytes: f64,
     /// The same for an entry into the queue and for leaving it.
@@ -95,17 +98,20 @@ async fn before_a_crowd(arena: &Arena, relay: &Relay, point: &mut Point) {
     let times = arena.dir.join("wake.times");
     let words = job::words(&times, Duration::ZERO, None);
     let client = crowd(&arena.one, &path).await;
-    for hosts in [arena.one.clone(), relay.hosts()] {
-        let holder = join(&client, &path, 1).await;
+    for (hosts, ahead) in [(arena.one.clone(), 1), (arena.one.clone(), 2), (relay.hosts(), 2)] {
+        let mut holders = join(&client, &path, ahead).await;
         relay.take();
         let mut waiter = Waiter::start(&hosts, &path, &words);
         waiter.waits();
         let behind = join(&client, &path, point.nodes).await;
+        let last = holders.pop().expect("a holder");
+        join_all(holders.iter().map(|node| client.delete(node, None))).await;
         let began = now();
-        client.delete(&holder[0], None).await.expect("a delete");
+        client.delete(&last, None).await.expect("a delete");
         waiter.has_its_turn();
         if hosts == arena.one {
-            point.wake.add(job::read(&times)[0].began - began);
+            let sample = if ahead == 1 { &mut point.wake } else { &mut point.wake_and_look };
+            sample.add(job::read(&times)[0].began - began);
         }
         fs::remove_file(&times).expect("the file of times");
         join_all(behind.iter().map(|node| client.delete(node, None))).await;
@@ -135,12 +141,14 @@ fn tell(points: &[Point]) {
         "enqueue, ms",
         "look again, ms",
         "wake, ms",
+        "wake and look, ms",
         "look, KiB",
         "enqueue and leave, KiB",
         "turn, KiB",
     ]);
     for point in points {
-        let times = [&point.list, &point.look, &point.enqueue, &point.look_again, &point.wake];
+        let times =
+            [&point.list, &point.look, &point.enqueue, &point.look_again, &point.wake, &point.wake_and_look];
         let bytes = [point.look_bytes, point.enqueue_bytes, point.turn_bytes];
         let cells = times.iter().map(|sample| ms(sample.median())).chain(bytes.map(ms));
         table.row([point.nodes.to_string()].into_iter().chain(cells));

@@ -41,6 +41,10 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
         table.row([format!("sum of the medians, {label}"), ms(sum), String::new(), String::new()]);
     }
     table.print("The parts of a hand-over");
+    for (label, servers) in [("one server", Servers::One), ("three servers", Servers::Three)] {
+        let rate = checks_a_second(arena.hosts(servers), size.pick(500, 5000));
+        println!("\nConfirmations that {label} on this machine carried out in a second: {rate:.0}.");
+    }
 }
 
 /// From before the fork to the first line of the command's `main`.
@@ -87,4 +91,27 @@ async fn one_word(one: &Client, other: &Client, path: &str) -> f64 {
     let (answer, took) = futures::join!(one.delete(&node, None), word);
     answer.expect("a delete");
     took
+}
+
+/// The write with which a waiter and a holder confirm, many in one flight: what the servers are up to.
+fn checks_a_second(hosts: &str, count: usize) -> f64 {
+    wire::run(async {
+        let client = wire::connect(hosts).await;
+        let mut took = Sample::default();
+        for _ in 0..5 {
+            let checks = (0..count).map(|_| {
+                let mut check = client.new_multi_writer();
+                check.add_check_version("/", -1).expect("a check");
+                check.commit()
+            });
+            let checks: Vec<_> = checks.collect();
+            let began = now();
+            for answer in futures::future::join_all(checks).await {
+                answer.expect("a confirmation");
+            }
+            took.add(now() - began);
+        }
+        wire::close(client).await;
+        count as f64 / took.median() * 1e3
+    })
 }

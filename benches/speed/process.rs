@@ -48,6 +48,14 @@ pub(crate) fn sleeps(pid: u32) -> f64 {
     status.map(|status| field(&status.unwrap_or_default(), "voluntary_ctxt_switches:")).sum()
 }
 
+/// The processor time that the threads of a process have used, in milliseconds.
+pub(crate) fn spent(pid: u32) -> f64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process's threads");
+    let used = tasks.flatten().map(|task| fs::read_to_string(task.path().join("schedstat")));
+    let first = |text: String| text.split(' ').next()?.parse::<f64>().ok();
+    used.map(|used| used.ok().and_then(first).unwrap_or(0.0) / 1e6).sum()
+}
+
 /// What the machine has to give, in KiB.
 pub(crate) fn available() -> f64 {
     field(&fs::read_to_string("/proc/meminfo").expect("the machine's memory"), "MemAvailable:")

@@ -1,51 +1,58 @@
 //! A thousand that wait: what they cost while nothing happens, and how they leave.
 
+use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::arena::{Arena, Servers, Size};
-use crate::contestant::{Contestant, Lock};
+use crate::contestant::Contestant;
 use crate::counters::{Packets, packets};
 use crate::job::{self, Times};
-use crate::process::{available, families, proportional, sleeps, threads};
+use crate::process::{available, families, proportional, sleeps, spent, threads};
 use crate::queue;
 use crate::stats::Sample;
 use crate::table::{Table, ms};
-
-const WHO: Contestant = Contestant::Zklock(Servers::One);
 
 /// What a while of waiting cost.
 struct Rest {
     lasted: f64,
     zklock: Sample,
     guard: Sample,
+    processor: f64,
     packets: Packets,
 }
 
 /// Measures it and says it.
 pub(crate) fn measure(arena: &Arena, size: Size) {
+    let builds = [Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
+    builds.into_iter().filter(|who| who.is_there(arena)).for_each(|who| measure_one(arena, size, who));
+}
+
+fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     let (count, watched) = size.pick((50, Duration::from_secs(12)), (1000, Duration::from_mins(1)));
-    let (lock, times, gate) = (WHO.new_lock(arena), arena.dir.join("times"), arena.dir.join("gate"));
+    let (lock, times, gate) = (who.new_lock(arena), arena.dir.join("times"), arena.dir.join("gate"));
+    let start = |words: &[OsString]| who.command(arena, &lock, words).spawn().expect("a contender");
     let memory = available();
-    let mut holder = start(arena, &lock, &job::words(&times, Duration::ZERO, Some(&gate)));
-    queue::wait_for(arena, WHO, &lock, 1);
+    let mut holder = start(&job::words(&times, Duration::ZERO, Some(&gate)));
+    queue::wait_for(arena, who, &lock, 1);
     let mut waiters = Vec::with_capacity(count);
     let (began, words) = (Instant::now(), job::words(&times, Duration::ZERO, None));
     while waiters.len() < count {
-        waiters.push(start(arena, &lock, &words));
+        waiters.push(start(&words));
         if waiters.len() % 20 == 0 {
-            queue::wait_for(arena, WHO, &lock, waiters.len());
+            queue::wait_for(arena, who, &lock, waiters.len());
         }
     }
-    queue::wait_for(arena, WHO, &lock, count + 1);
+    queue::wait_for(arena, who, &lock, count + 1);
     let arrived = began.elapsed();
     queue::settle(count);
 
     let guards = guards(&waiters);
     let taken = (memory - available()) / count as f64;
-    let mut table = Table::new(&[&format!("{count} waiters, one server"), "median", "most"]);
+    let mut table = Table::new(&[&format!("{count} waiters: {}", who.name()), "median", "most"]);
     let mut say = |what: &str, sample: &Sample| {
         table.row([what.to_owned(), ms(sample.median()), ms(sample.most())]);
     };
@@ -69,12 +76,9 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
         arrived.as_secs_f64(),
         taken / 1024.0
     );
-    println!("the server's share included. At rest each sent {requests:.3} requests a second.");
+    println!("the server's share included. At rest each sent {requests:.3} requests a second");
+    println!("and used {:.2} ms of processor time in a second.", rest.processor);
     leave(arena, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
-}
-
-fn start(arena: &Arena, lock: &Lock, words: &[std::ffi::OsString]) -> Child {
-    WHO.command(arena, lock, words).spawn().expect("a contender")
 }
 
 /// The one child that each waiter has.
@@ -94,7 +98,10 @@ fn rest(arena: &Arena, ids: &[u32], guards: &[u32], watched: Duration) -> Rest {
     let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
     let (began, packets_before) = (Instant::now(), packets(&arena.one));
     let (zklocks, guard) = (counts(ids), counts(guards));
+    let processor = |ids: &[u32]| ids.iter().map(|pid| spent(*pid)).sum::<f64>();
+    let used = processor(ids) + processor(guards);
     sleep(watched);
+    let used = processor(ids) + processor(guards) - used;
     let a_minute = |before: &[f64], after: &[f64]| {
         let mut sample = Sample::default();
         let grown = before.iter().zip(after).map(|(before, after)| after - before);
@@ -104,18 +111,18 @@ fn rest(arena: &Arena, ids: &[u32], guards: &[u32], watched: Duration) -> Rest {
     let (zklock, guard) = (a_minute(&zklocks, &counts(ids)), a_minute(&guard, &counts(guards)));
     let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
     let received = after.received - packets_before.received;
-    Rest { lasted, zklock, guard, packets: Packets { received, sent: after.sent - packets_before.sent } }
+    let processor = used / ids.len() as f64 / lasted;
+    Rest {
+        lasted,
+        zklock,
+        guard,
+        processor,
+        packets: Packets { received, sent: after.sent - packets_before.sent },
+    }
 }
 
 /// The holder ends, and one after the other has its turn.
-fn leave(
-    arena: &Arena,
-    holder: &mut Child,
-    waiters: &mut [Child],
-    times: &std::path::Path,
-    gate: &std::path::Path,
-    idle: f64,
-) {
+fn leave(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Path, gate: &Path, idle: f64) {
     let (began, before) = (Instant::now(), packets(&arena.one));
     fs::write(gate, "").expect("an open gate");
     assert!(holder.wait().expect("an end").success());
@@ -123,6 +130,8 @@ fn leave(
         waiters.iter_mut().filter_map(|waiter| waiter.wait().ok()).filter(|end| !end.success()).count();
     let (took, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
     let runs = job::read(times);
+    fs::remove_file(times).expect("the file of times");
+    fs::remove_file(gate).expect("the gate");
     let in_order = runs.windows(2).all(|pair| pair[0].sequence < pair[1].sequence);
     let apart = runs.windows(2).all(|pair: &[Times]| pair[0].ended <= pair[1].began);
     let (count, turns) = (waiters.len() as f64, runs.len());
