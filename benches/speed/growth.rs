@@ -47,12 +47,10 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     let sizes: &[usize] = size.pick(&[10, 100, 1000], &[10, 30, 100, 300, 1000, 2000, 3500, 5000]);
     let mut points: Vec<Point> = sizes.iter().map(|&nodes| Point { nodes, ..Point::default() }).collect();
     let relay = Relay::to(&arena.one);
-    for round in 0..size.pick(2, 10) {
+    for _ in 0..size.pick(2, 7) {
         for point in &mut points {
             wire::run(behind_a_crowd(arena, &relay, point));
-            if round % 2 == 0 {
-                wire::run(before_a_crowd(arena, &relay, point));
-            }
+            wire::run(before_a_crowd(arena, &relay, point));
         }
     }
     tell(&points);

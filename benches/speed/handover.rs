@@ -14,15 +14,15 @@ use crate::table::{Table, ms, ratio};
 /// How long each command is at work: long enough for the one before to be out of the way.
 const LASTS: Duration = Duration::from_millis(10);
 /// A chain of two is one hand-over: so many chains of them that each round brings as many as this.
-const A_ROUND_BRINGS: usize = 20;
+const A_ROUND_BRINGS: usize = 30;
 
 /// Measures it and says it.
 pub(crate) fn measure(arena: &Arena, size: Size) {
-    let lengths: &[usize] = size.pick(&[2, 10], &[2, 10, 50, 100, 200, 500]);
+    let lengths: &[usize] = size.pick(&[2, 10], &[2, 10, 50, 100, 500]);
     let there = contestants().into_iter().filter(|(contestant, _)| contestant.is_there(arena));
     let mut rows: Vec<_> =
         there.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
-    for _ in 0..size.pick(1, 3) {
+    for _ in 0..size.pick(1, 2) {
         for (index, &length) in lengths.iter().enumerate() {
             for (who, most, samples) in &mut rows {
                 if length <= *most {
