@@ -2,14 +2,21 @@
 
 use super::screen::seen;
 use super::{LINE, end, holder, wait_until_watched};
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, Shell};
+
+/// A shell whose terminal has room for the line: it would be cut before the words that we look for.
+fn wide(case: &Case) -> Shell {
+    let mut shell = case.shell();
+    shell.run("stty cols 250", SOON);
+    shell
+}
 
 #[test]
 fn in_the_background_nothing_is_drawn() {
     let case = Case::new("line-background");
     let holder = holder(&case, "one");
     let ahead = case.contenders().pop().unwrap();
-    let mut shell = case.shell();
+    let mut shell = wide(&case);
     shell.run(&format!("TERM=xterm $zklock {} sh -c 'echo wo\"\"rk' &", case.path()), SOON);
     wait_until_watched(&case, &ahead);
     end(holder);
@@ -22,7 +29,7 @@ fn in_the_background_nothing_is_drawn() {
 fn ctrl_z_takes_it_away_and_fg_brings_it_back() {
     let case = Case::new("line-stop");
     let holder = holder(&case, "one");
-    let mut shell = case.shell();
+    let mut shell = wide(&case);
     shell.enter(&format!("TERM=xterm $zklock {} sh -c 'echo wo\"\"rk'", case.path()), SOON);
     shell.terminal().expect(LINE, SOON);
     shell.terminal().send(b"\x1a");
