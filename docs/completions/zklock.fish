@@ -27,7 +27,7 @@ end
 complete -c zklock -n "__fish_zklock_needs_command" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_needs_command" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_needs_command" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
-complete -c zklock -n "__fish_zklock_needs_command" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`' -r -F
+complete -c zklock -n "__fish_zklock_needs_command" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
 complete -c zklock -n "__fish_zklock_needs_command" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
 complete -c zklock -n "__fish_zklock_needs_command" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_needs_command" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
@@ -61,7 +61,7 @@ complete -c zklock -n "__fish_zklock_needs_command" -a "man" -d 'Print the manua
 complete -c zklock -n "__fish_zklock_using_subcommand status" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
-complete -c zklock -n "__fish_zklock_using_subcommand status" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand status" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
@@ -79,7 +79,7 @@ complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l node -d 'This c
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
-complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
@@ -93,7 +93,7 @@ complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s h -l help -d 'P
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
-complete -c zklock -n "__fish_zklock_using_subcommand completions" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand completions" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
@@ -105,7 +105,7 @@ complete -c zklock -n "__fish_zklock_using_subcommand completions" -s h -l help 
 complete -c zklock -n "__fish_zklock_using_subcommand man" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand man" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_using_subcommand man" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
-complete -c zklock -n "__fish_zklock_using_subcommand man" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand man" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand man" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
 complete -c zklock -n "__fish_zklock_using_subcommand man" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand man" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
