@@ -579,8 +579,6 @@ fn serve(
             let missing = paths.iter().any(|path| history.find(path, history.now()).is_none());
             Reply::Confirmed(sent, if missing { Err(Failure::NoNode) } else { Ok(()) })
         }
-        Request::MakeParents(_) | Request::Delete(_) | Request::Write(..) => {
-            unreachable!("not part of this model")
-        }
+        other => unreachable!("{other:?} is not part of this model"),
     }
 }

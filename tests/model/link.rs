@@ -106,9 +106,7 @@ impl Link {
                 let node = history.read(&path, self.view);
                 Reply::Read(path, node)
             }
-            Request::MakeParents(_) | Request::Confirm(_) | Request::Write(..) => {
-                unreachable!("not part of this model")
-            }
+            other => unreachable!("{other:?} is not part of this model"),
         };
         self.coming.push((reply, self.view));
         if self.armed.is_empty() {
@@ -241,6 +239,6 @@ pub fn refused(request: Request, sent: BootTime, why: Failure) -> Reply {
         Request::Watch(path) => Reply::Read(path, Err(why)),
         Request::Delete(_) => Reply::Deleted(Err(why)),
         Request::Confirm(_) => Reply::Confirmed(sent, Err(why)),
-        Request::MakeParents(_) | Request::Write(..) => unreachable!("not part of this model"),
+        other => unreachable!("{other:?} is not part of this model"),
     }
 }
