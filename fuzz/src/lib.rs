@@ -4,6 +4,7 @@
 //! and `tests/corpus.rs` with all that is kept in `corpus/`. A new target has its check here, in [`TARGETS`], a file
 //! in `fuzz_targets/`, an entry in `Cargo.toml` and a folder in `corpus/`.
 
+pub mod configuration;
 pub mod connect_strings;
 pub mod held_locks;
 pub mod lock_paths;
@@ -21,4 +22,5 @@ pub const TARGETS: &[Target] = &[
     ("held_locks", held_locks::check),
     ("connect_strings", connect_strings::check),
     ("lock_paths", lock_paths::check),
+    ("configuration", configuration::check),
 ];

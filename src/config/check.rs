@@ -6,6 +6,7 @@ use toml::Value;
 
 use super::{AUTH, BadConfig, KEYS, id};
 use crate::cli::{Options, definition};
+use crate::lock::record::without_controls;
 
 /// The value as the command line would have it; `None` is a switch that is off.
 pub(super) fn text(file: &str, key: &'static str, value: &Value) -> Result<Option<String>, BadConfig> {
@@ -71,7 +72,7 @@ fn is_switch(key: &str) -> bool {
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let line = first.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let line = without_controls(&first.lines().map(str::trim).collect::<Vec<_>>().join(" "));
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) => {
             let after = format!(" for '{option}'");

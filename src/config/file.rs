@@ -9,6 +9,7 @@ use toml::Table;
 use super::check;
 use super::{AUTH, BadConfig, KEYS, id};
 use crate::cli::refuse_if_others_can_read;
+use crate::lock::record::without_controls;
 
 /// A setting as a file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,13 +92,18 @@ fn known(file: &str, said: &str) -> Result<&'static str, BadConfig> {
     if let Some(key) = KEYS.iter().find(|key| **key == meant) {
         return Ok(key);
     }
-    Err(BadConfig::UnknownKey { file: file.to_owned(), key: said.to_owned(), remedy: check::remedy(&meant) })
+    Err(BadConfig::UnknownKey {
+        file: file.to_owned(),
+        key: without_controls(said),
+        remedy: check::remedy(&meant),
+    })
 }
 
 /// The parser's words without its drawing of the place, but with the line.
 fn one_line(why: &toml::de::Error, text: &str) -> String {
     let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, why.message().replace('\n', "; "))
+    let message = without_controls(&why.message().replace('\n', "; "));
+    format!("line {}: {message}", before.matches('\n').count() + 1)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub const KEYS: &[&str] = &[
 const AUTH_FILE: &str = "auth-file";
 
 /// The one key that is no option: credentials never stand on a command line.
-pub(crate) const AUTH: &str = "auth";
+pub const AUTH: &str = "auth";
 
 const SYSTEM: &str = "/etc/zklock.toml";
 const USER: &str = ".config/zklock/config.toml";
@@ -103,6 +103,13 @@ pub struct Config {
 }
 
 impl Config {
+    /// Understands the text of one file; `file` is what errors call it.
+    pub fn understand(file: &str, text: &str) -> Result<Self, BadConfig> {
+        let mut config = Self::default();
+        config.overlay(file::understand(file, text)?);
+        Ok(config)
+    }
+
     /// Whether no file says anything.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.auth.is_empty()
