@@ -15,13 +15,14 @@ use crate::ui;
 use crate::zk::{Failure, Reply, Request};
 
 /// Records the success. If that can't be done it is said, and the command's exit code stands.
-pub fn conclude(claim: &mut Claim, events: &Events, path: &LockPath, by: Record) -> io::Result<()> {
+pub fn conclude(claim: &mut Claim, events: &Events, path: &LockPath, by: Record) {
     let own = claim.set().and_then(|set| set.nodes().next().map(|(_, node)| node.clone()));
     let failure = match own {
         Some(own) if !claim.is_over() => {
             let success = LastSuccess { by, fencing_token: own.fencing_token };
             Conclusion { claim, events, record: record_path(path.as_str()), node: own.path, success }
-                .make()?
+                .make()
+                .unwrap_or_else(|error| Some(error.to_string()))
         }
         _ => Some("the session is over".to_owned()),
     };
@@ -34,7 +35,6 @@ pub fn conclude(claim: &mut Claim, events: &Events, path: &LockPath, by: Record)
             );
         }
     }
-    Ok(())
 }
 
 struct Conclusion<'a> {

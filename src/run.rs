@@ -61,10 +61,10 @@ fn under_lock(
         return job.run_under_outer_locks();
     }
 
-    let record = Record::of_this_process(Path::new(&words.shown), lock.label.clone(), lock.mode());
+    let record = || Record::of_this_process(Path::new(&words.shown), lock.label.clone(), lock.mode());
     let once = lock.once_per.map(|period| Once::new(words.first_lock(), period));
     let recorded = once.is_some();
-    let mut claim = Claim::open(settings, entries(lock, &record, &missing), emitter)
+    let mut claim = Claim::open(settings, || entries(lock, &record(), &missing), emitter)
         .context("can't start the session or the guard process")?;
     let acquired = acquire(&mut claim, events, &options.ensemble.zookeeper, limits, once);
     // Whatever comes of it, what we have in the queue is taken back.
@@ -72,11 +72,12 @@ fn under_lock(
         Ok(Outcome::Held) => {
             let exit = job.run_holding(&mut claim, events);
             if recorded && matches!(exit, Ok(Exit::Code(0))) {
-                conclude(&mut claim, events, words.first_lock(), record)?;
+                conclude(&mut claim, events, words.first_lock(), record());
             }
             (exit, Giving::Back)
         }
-        Ok(Outcome::Busy | Outcome::Recent) => (Ok(Exit::Code(lock.conflict_exit_code)), Giving::UpWaiting),
+        Ok(Outcome::Busy) => (Ok(Exit::Code(lock.conflict_exit_code)), Giving::UpWaiting),
+        Ok(Outcome::Recent) => (Ok(Exit::Code(lock.conflict_exit_code)), Giving::Back),
         Ok(Outcome::Interrupted(signal)) => (Ok(Exit::Signal(signal as i32)), Giving::UpWaiting),
         Err(error) => (Err(error), Giving::UpWaiting),
     };

@@ -129,10 +129,9 @@ pub fn stop_by(signal: i32, whole_group: bool) {
     }
 }
 
-/// Marks every descriptor from `first` on as close-on-exec. For the child between fork and exec.
-pub fn close_on_exec_from(first: u32) {
-    // SAFETY: a system call that takes numbers only. It closes nothing yet, so that descriptors which somebody
-    // in this process still uses stay valid.
-    // Where the kernel is older than 5.11 it fails and changes nothing.
-    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+/// Closes every descriptor from `first` on. For a process that has none of its own yet.
+pub fn close_from(first: u32) {
+    // SAFETY: a system call that takes numbers only; the caller uses none of these descriptors.
+    // Where the kernel is older than 5.9 it fails and changes nothing.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
 }

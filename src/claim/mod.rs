@@ -84,14 +84,18 @@ struct Contending {
 
 impl Claim {
     /// Begins to connect; the rest follows from the events.
-    pub fn open(settings: Settings, entries: Vec<Entry>, events: Emitter) -> io::Result<Self> {
+    pub fn open(
+        settings: Settings,
+        entries: impl FnOnce() -> Vec<Entry>,
+        events: Emitter,
+    ) -> io::Result<Self> {
         let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
-        // While the first packets travel: a guard that is there in time costs the command no wait.
+        // While the first packets travel: who we are takes a look into several files, and a guard that is there in time costs the command no wait.
         let guard = Guard::start(&settings.security)?;
         Ok(Self {
             session,
             settings,
-            entries,
+            entries: entries(),
             events,
             contending: None,
             guard,

@@ -16,14 +16,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::{env, io};
 
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::Pid;
 
 pub use self::gate::{Gate, is_refusal};
 pub use self::order::{GuardedLease, GuardedNode, Order};
 pub use self::watch::stand_guard;
-use crate::sys;
 use crate::zk::Security;
 
 /// The name that the guard goes by, and by which the binary knows that it is one.
@@ -52,16 +51,12 @@ impl Guard {
             .stdin(Stdio::from(guards_control))
             .stdout(Stdio::from(guards_gate))
             .stderr(Stdio::null());
-        sys::before_exec(&mut command, || {
-            // A session of its own: whoever signals zklock's group or terminal doesn't mean the guard.
-            setsid()?;
-            // Service managers send TERM to every process; the guard's work is done when zklock's is.
-            SigSet::all().thread_set_mask()?;
-            sys::close_on_exec_from(3);
-            Ok(())
-        });
-        let process = command.spawn()?;
-        let mut guard = Self { control, gate, process };
+        // Without a hook between fork and exec the child borrows our memory instead of copying it (vfork), which
+        // takes half as long. It begins with every signal blocked, and does the rest itself: `settle`.
+        let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+        let spawned = command.spawn();
+        mask.thread_set_mask()?;
+        let mut guard = Self { control, gate, process: spawned? };
         guard.tell(&Order::Security(security.clone()));
         Ok(guard)
     }

@@ -1,14 +1,17 @@
 //! The guard's life: listen, and act when zklock can't.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::socket::{MsgFlags, recv, send};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, setsid};
 
+use super::NAME;
 use super::clean::clean;
 use super::duty::{Duty, Task};
 use super::gate::{GO, STAY};
@@ -17,6 +20,7 @@ use crate::alarm::Alarm;
 use crate::clock::BootTime;
 use crate::job::descendants;
 use crate::memory;
+use crate::sys;
 
 /// Far more than an order with a hundred nodes.
 const LONGEST_ORDER: usize = 256 * 1024;
@@ -24,13 +28,20 @@ const LONGEST_ORDER: usize = 256 * 1024;
 /// Is the guard until there is nothing left to guard. Standard input is the line to zklock, standard output
 /// the gate.
 pub fn stand_guard() -> io::Result<()> {
+    settle()?;
     let control = io::stdin().as_fd().try_clone_to_owned()?;
     let gate = io::stdout().as_fd().try_clone_to_owned()?;
     let alarm = Alarm::new()?;
-    let mut duty = Duty::default();
+    let (mut duty, mut message) = (Duty::default(), vec![0; LONGEST_ORDER]);
     loop {
         match duty.task(BootTime::now()) {
-            Task::Watch(until) => listen(&mut duty, &control, &gate, &alarm, until)?,
+            Task::Watch(until) => {
+                alarm.wait([control.as_fd(), gate.as_fd()], until)?;
+                // zklock's words first: a child is let through only by what zklock said last, and only if it
+                // lives.
+                obey_all(&mut duty, &control, &mut message)?;
+                answer_child(&mut duty, &gate)?;
+            }
             Task::Kill(group) if kill_all(Pid::from_raw(group)) => duty.group_is_gone(),
             Task::Kill(_) => duty.give_up(),
             Task::Clean => {
@@ -42,23 +53,23 @@ pub fn stand_guard() -> io::Result<()> {
     }
 }
 
-fn listen(
-    duty: &mut Duty,
-    control: &OwnedFd,
-    gate: &OwnedFd,
-    alarm: &Alarm,
-    until: Option<BootTime>,
-) -> io::Result<()> {
-    alarm.wait([control.as_fd(), gate.as_fd()], until)?;
-    // zklock's words first: a child is let through only by what zklock said last, and only if it lives.
-    obey_all(duty, control)?;
-    answer_child(duty, gate)
+/// Takes its place, before anything else.
+fn settle() -> io::Result<()> {
+    // A session of its own: whoever signals zklock's group or terminal doesn't mean the guard.
+    setsid()?;
+    // Service managers send TERM to every process; the guard's work is done when zklock's is. They were blocked
+    // when it was started.
+    SigSet::all().thread_set_mask()?;
+    sys::close_from(3);
+    // Else it would be called "exe", after the link by which it was started.
+    let name = CString::new(NAME)?;
+    prctl::set_name(&name)?;
+    Ok(())
 }
 
-fn obey_all(duty: &mut Duty, control: &OwnedFd) -> io::Result<()> {
-    let mut message = vec![0; LONGEST_ORDER];
+fn obey_all(duty: &mut Duty, control: &OwnedFd, message: &mut [u8]) -> io::Result<()> {
     loop {
-        match recv(control.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
+        match recv(control.as_raw_fd(), message, MsgFlags::MSG_DONTWAIT) {
             Ok(0) | Err(Errno::ECONNRESET) => {
                 duty.abandon();
                 return Ok(());

@@ -159,8 +159,9 @@ fn kazoo(stem: &str) -> Option<(Family, Mode)> {
 fn unprotected(stem: &str) -> &str {
     let strip = |rest: &'_ str, length: usize| -> Option<usize> {
         let (id, rest) = rest.split_at_checked(length)?;
-        let hex: String = id.split('-').collect();
-        (hex.len() == 32 && is_hex(&hex) && rest.starts_with('-')).then_some(3 + length + 1)
+        let digits = id.bytes().filter(u8::is_ascii_hexdigit).count();
+        let dashes = id.bytes().filter(|&b| b == b'-').count();
+        (digits == 32 && digits + dashes == length && rest.starts_with('-')).then_some(3 + length + 1)
     };
     stem.strip_prefix("_c_")
         .and_then(|rest| strip(rest, 36).or_else(|| strip(rest, 32)))
