@@ -74,7 +74,9 @@ pub(super) fn locks_below(
     roots: &[String],
     closed: Closed,
 ) -> Result<Vec<Lock>> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    // A root may be a lock of which nothing is left but the record of a success.
+    let named = roots.iter().filter(|root| root.len() > 1);
+    let mut found: BTreeMap<String, Vec<String>> = named.map(|root| (root.clone(), vec![])).collect();
     let mut level: Vec<String> = roots.to_vec();
     while !level.is_empty() {
         let listed = list(conversation, &level, closed)?;
@@ -97,7 +99,9 @@ pub(super) fn locks_below(
         }
         level = next;
     }
-    describe(conversation, found)
+    let mut locks = describe(conversation, found)?;
+    locks.retain(|lock| !lock.contenders.is_empty() || lock.last_success.is_some());
+    Ok(locks)
 }
 
 /// The children of each path; of one that isn't there, none.

@@ -11,6 +11,7 @@ use crate::zk::Hosts;
 
 /// Options that go with a command and with every verb.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Servers and settings")]
 pub struct Ensemble {
     /// ZooKeeper servers: host:port,host:port[/chroot]
     #[arg(short, long, global = true, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, default_value = "localhost:2181", value_parser = Hosts::parse)]

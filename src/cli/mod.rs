@@ -42,7 +42,11 @@ pub enum Refused {
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Refused> {
     let matches = definition().try_get_matches_from(words)?;
     let file = matches.get_one::<std::path::PathBuf>("config");
-    let mut config = config::read(file.map(AsRef::as_ref))?;
+    let mut config = match matches.subcommand_name() {
+        // What they print has nothing to do with it.
+        Some("completions" | "man") => Config::default(),
+        _ => config::read(file.map(AsRef::as_ref))?,
+    };
     if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
         config.forget("quiet");
     }

@@ -121,7 +121,9 @@ pub fn time(span: Duration) -> String {
         0 => format!("{millis} ms"),
         1..60 if millis % 1000 < 50 => format!("{seconds} s"),
         1..60 => format!("{:.1} s", span.as_secs_f64()),
+        60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }
@@ -140,6 +142,8 @@ mod tests {
             (1_290, "1.3 s"),
             (2_003, "2 s"),
             (250_000, "4 min 10 s"),
+            (300_000, "5 min"),
+            (43_200_000, "12 h"),
             (7_500_000, "2 h 5 min"),
         ] {
             assert_eq!(time(Duration::from_millis(millis)), said);
