@@ -42,7 +42,7 @@ impl Limits {
 }
 
 /// After its deadline the client may take this long to say why there is no session.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// How it went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,9 @@ use crate::ui;
 /// Longer than this nobody waits for servers that don't answer.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// For an attempt to connect that is given up.
+const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
+
 /// What is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Giving {
@@ -72,9 +75,10 @@ pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result
     }
 }
 
-/// How long to wait for servers at the end; the nodes go with the session then.
+/// How long to wait for servers at the end; the nodes go with the session then. Without a session there is
+/// nothing of ours to wait for.
 pub fn patience(claim: &mut Claim) -> Duration {
-    claim.lease().map_or(LONGEST, |lease| lease.timeout().min(LONGEST))
+    claim.lease().map_or(NOTHING_TO_LOSE, |lease| lease.timeout().min(LONGEST))
 }
 
 /// What to say of a notice that ends the session.

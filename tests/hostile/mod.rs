@@ -10,6 +10,7 @@ mod crowds;
 mod cuts;
 mod cutter;
 mod disk;
+mod flood;
 mod handshake;
 mod memory;
 mod neighbours;
