@@ -11,8 +11,7 @@ mod terminal;
 mod unreachable;
 mod watch;
 
-use crate::support::{Case, Output, Running, SOON};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Output, Running, SOON, end, holder, host};
 use serde_json::Value;
 
 /// The end of `zklock status` with these words.
@@ -33,14 +32,6 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// A contender whose job waits for a signal; returns when it holds.
-#[track_caller]
-fn holder(case: &Case, options: &[&str]) -> Running {
-    let holder = case.lock(options, ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("running", SOON);
-    holder
-}
-
 /// A contender that has to wait; returns when it is the one with this place in the queue.
 #[track_caller]
 fn waiter(case: &Case, options: &[&str], place: usize) -> Running {
@@ -49,20 +40,10 @@ fn waiter(case: &Case, options: &[&str], place: usize) -> Running {
     waiter
 }
 
-#[track_caller]
-fn end(contender: Running) {
-    contender.signal(Signal::SIGTERM);
-    contender.wait(SOON).assert_signal(Signal::SIGTERM);
-}
-
 /// Ends all of them, the last first, so that nobody else gets to run.
 #[track_caller]
 fn end_all(contenders: Vec<Running>) {
     contenders.into_iter().rev().for_each(end);
-}
-
-fn host() -> String {
-    nix::unistd::gethostname().expect("a host name").into_string().expect("UTF-8")
 }
 
 /// A server's time, as every program reads it.

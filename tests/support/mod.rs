@@ -20,6 +20,7 @@ mod metrics;
 mod neighbour;
 pub(crate) mod network;
 mod observer;
+mod operators;
 mod output;
 mod ports;
 mod processes;
@@ -47,6 +48,7 @@ pub(crate) use {
     lines::Lines,
     neighbour::{Theirs, curator, kazoo},
     observer::Observer,
+    operators::{end, holder, host},
     output::Output,
     ports::free as free_port,
     processes::{assert_no_processes, kill_all, processes_of},

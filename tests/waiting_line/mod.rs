@@ -6,8 +6,7 @@ mod jobs;
 mod screen;
 mod told;
 
-use crate::support::{Case, Running, SOON, Terminal, Zklock, shared, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Running, SOON, Terminal, Zklock, end, host, shared, wait_until};
 
 /// Words of the line, and of nothing else.
 const LINE: &str = "in line for ";
@@ -51,14 +50,4 @@ fn second(case: &Case, label: &str) -> Running {
     let second = zklock.args(["--label", label, case.path(), "--", "sleep", "60"]).spawn();
     wait_until_watched(case, &ahead);
     second
-}
-
-#[track_caller]
-fn end(contender: Running) {
-    contender.signal(Signal::SIGTERM);
-    contender.wait(SOON).assert_signal(Signal::SIGTERM);
-}
-
-fn host() -> String {
-    nix::unistd::gethostname().expect("a host name").into_string().expect("UTF-8")
 }

@@ -7,7 +7,7 @@ mod rules;
 
 use super::ports;
 use super::server::Server;
-use super::wait::wait_until;
+use super::wait::{SOON, try_for, wait_until};
 use link::Link;
 use rules::{Rule, Rules, Shared};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -108,7 +108,7 @@ impl Proxy {
         if refuse {
             self.wake_acceptor();
         }
-        self.shared.wait_while(|rules| rules.listening == refuse);
+        wait_until("the proxy to see it", SOON, || self.look().listening != refuse);
     }
 
     /// At the next request with one of these op codes, once.
@@ -196,7 +196,9 @@ fn accept(mut listener: TcpListener, port: u16, target: u16, shared: &Arc<Shared
             if shared.look().ended {
                 return;
             }
-            listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("our own port");
+            // A process that was forked a moment ago has the old listener until its exec.
+            let again = || TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
+            listener = try_for(SOON, again).expect("our own port");
             shared.change(|rules| rules.listening = true);
             continue;
         }
