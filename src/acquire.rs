@@ -12,7 +12,7 @@ use crate::job;
 use crate::lock::contender::{News, Trouble};
 use crate::lock::once::{Once, Verdict};
 use crate::lock::path::LockPath;
-use crate::lock::record::{Record, printable};
+use crate::lock::record::{describe, printable};
 use crate::lock::set::Set;
 use crate::release::ends_us;
 use crate::sys;
@@ -332,14 +332,5 @@ impl Acquisition<'_> {
             None => self.limits.connect_timeout,
         };
         ui::unreachable(diagnoses, limit)
-    }
-}
-
-/// A contender as people know it, or by its node if that doesn't say.
-pub fn describe(node: &str, data: &[u8]) -> String {
-    match Record::from_bytes(data) {
-        Some(record) if record.is_this_process() => "an earlier session of our own".to_owned(),
-        Some(record) => record.to_string(),
-        None => format!("node {}", printable(node)),
     }
 }

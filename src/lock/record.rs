@@ -105,6 +105,15 @@ impl fmt::Display for Record {
     }
 }
 
+/// A contender as people know it, or by its node if that doesn't say.
+pub fn describe(node: &str, data: &[u8]) -> String {
+    match Record::from_bytes(data) {
+        Some(record) if record.is_this_process() => "an earlier session of our own".to_owned(),
+        Some(record) => record.to_string(),
+        None => format!("node {}", printable(node)),
+    }
+}
+
 /// The text without control characters, and cut to a length that fits a line.
 pub fn printable(text: &str) -> String {
     const LONGEST: usize = 80;

@@ -13,9 +13,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use nix::unistd::{getpgrp, tcgetpgrp};
 
 use super::time;
-use crate::acquire::describe;
 use crate::clock::BootTime;
 use crate::lock::path::LockPath;
+use crate::lock::record::describe;
 use crate::zk::{Failure, Node, Request, ServerTime};
 
 const REDRAW: Duration = Duration::from_secs(1);
