@@ -3,7 +3,7 @@
 use std::{env, process};
 
 use zklock::exit::{self, Exit};
-use zklock::{admin, cli, guard, run, ui};
+use zklock::{admin, cli, guard, run, sys, ui};
 
 fn main() {
     let words: Vec<_> = env::args_os().collect();
@@ -11,6 +11,7 @@ fn main() {
         // Nobody reads what a guard would say; its end says the same.
         process::exit(guard::stand_guard().is_err().into());
     }
+    sys::fail_on_abort();
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
         Err(refused) => ui::refused(&refused).end(),
