@@ -22,7 +22,6 @@ use crate::lock::record::Record;
 use crate::nest::{self, Around, look_around};
 use crate::release::{Giving, Release, release};
 use crate::work::{Found, Work};
-use crate::zk::Settings;
 
 /// Runs the command under its locks, and says how zklock is to exit.
 pub fn run(options: &Options) -> Result<Exit> {
@@ -43,7 +42,7 @@ fn under_lock(
 ) -> Result<Exit> {
     let lock = &options.lock;
     let limits = limits(options);
-    let settings = settings(options, limits)?;
+    let settings = options.settings(limits.connect_by())?;
     let outer = held_around_us(env::var_os(environment::HELD).as_deref());
     let held = match look_around(&words.locks, &outer, &settings, &emitter, events)? {
         Around::Held(held) => held,
@@ -63,7 +62,6 @@ fn under_lock(
 
     let record = || Record::of_this_process(Path::new(&words.shown), lock.label.clone(), lock.mode());
     let once = lock.once_per.map(|period| Once::new(words.first_lock(), period));
-    let recorded = once.is_some();
     let mut claim = Claim::open(settings, || entries(lock, &record(), &missing), emitter)
         .context("can't start the session or the guard process")?;
     let acquired = acquire(&mut claim, events, &options.ensemble.zookeeper, limits, once);
@@ -71,7 +69,7 @@ fn under_lock(
     let (exit, giving) = match acquired {
         Ok(Outcome::Held) => {
             let exit = job.run_holding(&mut claim, events);
-            if recorded && matches!(exit, Ok(Exit::Code(0))) {
+            if lock.once_per.is_some() && matches!(exit, Ok(Exit::Code(0))) {
                 conclude(&mut claim, events, words.first_lock(), record());
             }
             (exit, Giving::Back)
@@ -102,10 +100,6 @@ fn limits(options: &Options) -> Limits {
         nonblock,
         kill_after: lock.kill_after,
     }
-}
-
-fn settings(options: &Options, limits: Limits) -> Result<Settings> {
-    options.settings(limits.connect_by())
 }
 
 fn entries(options: &LockOptions, record: &Record, locks: &[LockPath]) -> Vec<Entry> {

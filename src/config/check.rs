@@ -1,18 +1,22 @@
 //! Values of a file, checked by the very definition of the command line.
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{ArgAction, CommandFactory};
+use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::{Options, definition};
 use crate::lock::record::without_controls;
 
 /// The value as the command line would have it; `None` is a switch that is off.
-pub(super) fn text(file: &str, key: &'static str, value: &Value) -> Result<Option<String>, BadConfig> {
+pub(super) fn text(
+    definition: &Command,
+    file: &str,
+    key: &'static str,
+    value: &Value,
+) -> Result<Option<String>, BadConfig> {
     let bad =
         |why: &str| BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: why.to_owned() };
-    if is_switch(key) {
+    if is_switch(definition, key) {
         let on = value.as_bool().ok_or_else(|| bad("must be true or false"))?;
         return Ok(on.then(|| "true".to_owned()));
     }
@@ -36,11 +40,17 @@ pub(super) fn lines(file: &str, value: &Value) -> Result<Vec<String>, BadConfig>
 }
 
 /// Whether the definition of the command line takes the value.
-pub(super) fn as_option(file: &str, key: &'static str, text: &str) -> Result<(), BadConfig> {
-    if is_switch(key) {
+pub(super) fn as_option(
+    definition: &Command,
+    file: &str,
+    key: &'static str,
+    text: &str,
+) -> Result<(), BadConfig> {
+    if is_switch(definition, key) {
         return Ok(());
     }
-    let command = definition().mut_arg(id(key), |arg| arg.env(None::<&str>).default_value(text.to_owned()));
+    let given = |arg: Arg| arg.env(None::<&str>).default_value(text.to_owned());
+    let command = definition.clone().mut_arg(id(key), given);
     match command.try_get_matches_from(["zklock"]) {
         Ok(_) => Ok(()),
         Err(error) => {
@@ -50,8 +60,8 @@ pub(super) fn as_option(file: &str, key: &'static str, text: &str) -> Result<(),
 }
 
 /// What to write instead of a key that isn't one.
-pub(super) fn remedy(said: &str) -> String {
-    if Options::command().get_arguments().any(|arg| arg.get_long() == Some(said)) {
+pub(super) fn remedy(definition: &Command, said: &str) -> String {
+    if definition.get_arguments().any(|arg| arg.get_long() == Some(said)) {
         return "; a file can't set it, only the command line".to_owned();
     }
     let nearest = KEYS.iter().map(|key| (strsim::jaro_winkler(said, key), *key));
@@ -61,10 +71,9 @@ pub(super) fn remedy(said: &str) -> String {
     }
 }
 
-fn is_switch(key: &str) -> bool {
+fn is_switch(definition: &Command, key: &str) -> bool {
     let id = id(key);
-    let command = Options::command();
-    let mut arguments = command.get_arguments();
+    let mut arguments = definition.get_arguments();
     arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))
 }
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use clap::Command;
 use toml::Table;
 
 use super::check;
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::refuse_if_others_can_read;
+use crate::cli::{definition, refuse_if_others_can_read};
 use crate::lock::record::without_controls;
 
 /// A setting as a file has it.
@@ -71,15 +72,16 @@ pub(super) fn understand(file: &str, text: &str) -> Result<Content, BadConfig> {
         file: file.to_owned(),
         why: one_line(&why, text),
     })?;
+    let definition = definition();
     let mut content = Content { file: file.to_owned(), ..Content::default() };
     for (said, value) in &table {
         if said == AUTH {
             content.auth = check::lines(file, value)?;
             continue;
         }
-        let key = known(file, said)?;
-        if let Some(text) = check::text(file, key, value)? {
-            check::as_option(file, key, &text)?;
+        let key = known(&definition, file, said)?;
+        if let Some(text) = check::text(&definition, file, key, value)? {
+            check::as_option(&definition, file, key, &text)?;
             content.values.push(Value { key, text, file: file.to_owned() });
         }
     }
@@ -87,7 +89,7 @@ pub(super) fn understand(file: &str, text: &str) -> Result<Content, BadConfig> {
 }
 
 /// The key that is meant: dashes or underscores are the same.
-fn known(file: &str, said: &str) -> Result<&'static str, BadConfig> {
+fn known(definition: &Command, file: &str, said: &str) -> Result<&'static str, BadConfig> {
     let meant = said.replace('_', "-");
     if let Some(key) = KEYS.iter().find(|key| **key == meant) {
         return Ok(key);
@@ -95,7 +97,7 @@ fn known(file: &str, said: &str) -> Result<&'static str, BadConfig> {
     Err(BadConfig::UnknownKey {
         file: file.to_owned(),
         key: without_controls(said),
-        remedy: check::remedy(&meant),
+        remedy: check::remedy(definition, &meant),
     })
 }
 
