@@ -1,14 +1,7 @@
 //! A lock that somebody else holds, and a user who does not want to wait for it.
 
-use crate::support::{Case, Running, SOON};
-use nix::sys::signal::Signal;
+use crate::support::{Case, end};
 use std::time::Duration;
-
-/// Ends somebody who holds the lock.
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-}
 
 #[test]
 fn busy_is_124_at_once_and_after_a_wait() {

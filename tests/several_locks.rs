@@ -1,6 +1,6 @@
 //! Several paths: all or none, in one order, and what the command is told of them.
 
-use crate::support::{Case, Running, SOON};
+use crate::support::{Case, Running, SOON, end};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::thread;
@@ -9,11 +9,6 @@ const NOBODY: [String; 0] = [];
 
 fn beside(case: &Case, name: &str) -> String {
     format!("{}-{name}", case.path())
-}
-
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 /// A job that prints what it was told, and goes on.

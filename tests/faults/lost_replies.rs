@@ -2,7 +2,7 @@
 //! goes.
 
 use super::holder::confirmations;
-use crate::support::{At, Case, Proxy, Running, SOON, op, shared, wait_until};
+use crate::support::{At, Case, Proxy, Running, SOON, end, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -25,11 +25,6 @@ fn holder(case: &Case) -> Running {
     let holder = direct.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", SOON);
     holder
-}
-
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 /// A lock that is free is taken in spite of the fault: one node while the command runs, which it does once.

@@ -2,8 +2,7 @@
 //! was told to.
 
 use super::holder::{deaf, section, steady, wait_for_job, wait_until_steady};
-use crate::support::{At, Case, Proxy, Running, SOON, Server, Zklock, op, shared, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{At, Case, Proxy, Running, SOON, Server, Zklock, end, op, shared, wait_until};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,11 +36,6 @@ impl Stage {
         waiter.wait_for_line("waiting for", SOON);
         waiter
     }
-}
-
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 #[test]

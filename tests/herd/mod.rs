@@ -5,7 +5,7 @@ mod exclusive;
 mod readers;
 mod slots;
 
-use crate::support::{Case, Proxy, Running, SOON, Server, op, wait_until};
+use crate::support::{Case, Proxy, Running, Server, end, op, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -113,10 +113,4 @@ impl Crowd<'_> {
 
 fn runs(member: &Running) -> bool {
     member.stdout().count("running") > 0
-}
-
-#[track_caller]
-fn end(member: Running) {
-    member.signal(Signal::SIGTERM);
-    member.wait(SOON).assert_signal(Signal::SIGTERM);
 }

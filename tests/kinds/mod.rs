@@ -11,7 +11,7 @@ mod slots;
 mod slots_crashes;
 mod slots_handed_over;
 
-use crate::support::{Case, Running, SOON};
+use crate::support::{Case, Running, SOON, end};
 use nix::sys::signal::Signal;
 
 /// One kind: what makes a contender of it, and of one that is in its way.
@@ -91,12 +91,6 @@ fn wait_until_it_runs(running: &Running) {
 #[track_caller]
 fn wait_until_it_waits(running: &Running) {
     running.wait_for_line("waiting for", SOON);
-}
-
-#[track_caller]
-fn end(running: Running) {
-    running.signal(Signal::SIGTERM);
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 /// Kills zklock itself, and waits until it is dead.

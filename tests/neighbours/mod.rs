@@ -6,8 +6,7 @@ mod other_families;
 mod particular;
 mod queues;
 
-use crate::support::{Case, Running, SOON, Theirs, curator, kazoo, shared, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Running, SOON, Theirs, curator, end, kazoo, shared, wait_until};
 
 /// Words before the path, for a lock of ours that theirs is to meet.
 const CURATOR: &[&str] = &[];
@@ -50,10 +49,4 @@ fn wait_until_it_waits(ours: &Running) {
 fn wait_until_they_wait_for_us(case: &Case) {
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
     wait_until("the neighbour to wait for us", SOON, || shared().watchers_of(&node) == 2);
-}
-
-#[track_caller]
-fn end(ours: Running) {
-    ours.signal(Signal::SIGTERM);
-    ours.wait(SOON).assert_signal(Signal::SIGTERM);
 }

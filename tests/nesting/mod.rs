@@ -7,8 +7,7 @@ mod partly;
 mod same_path;
 mod stale;
 
-use crate::support::{Case, Running, SOON, Zklock};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Running, SOON, Zklock, end};
 
 /// The words of one zklock with these options and paths, for another one to run.
 fn words(hosts: &str, options: &[&str], paths: &[&str]) -> Vec<String> {
@@ -43,12 +42,6 @@ fn start(zklock: Zklock) -> Running {
     let running = zklock.spawn();
     running.wait_for_stdout("inside", SOON);
     running
-}
-
-#[track_caller]
-fn end(running: Running) {
-    running.signal(Signal::SIGTERM);
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 /// A value among the variables that a command printed with `env`.
