@@ -12,6 +12,7 @@ fn main() {
         process::exit(guard::stand_guard().is_err().into());
     }
     sys::fail_on_abort();
+    sys::share_one_heap();
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
         Err(refused) => ui::refused(&refused).end(),

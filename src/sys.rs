@@ -138,6 +138,16 @@ pub fn close_from(first: u32) {
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
 }
 
+/// From here on all threads allocate from one heap. The C library would map one for each; zklock's threads take
+/// turns, so that they would only cost memory and time.
+pub fn share_one_heap() {
+    // SAFETY: sets a parameter of the allocator, which may be done at any time.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// From here on an abort ends this process as a failure, with a message. The standard library aborts where memory
 /// can't be had, and a server can make the client library ask for any amount of it.
 ///

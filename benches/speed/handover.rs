@@ -22,9 +22,12 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     let there = contestants().into_iter().filter(|(contestant, _)| contestant.is_there(arena));
     let mut rows: Vec<_> =
         there.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
-    for _ in 0..size.pick(1, 2) {
+    for round in 0..size.pick(1, 2) {
         for (index, &length) in lengths.iter().enumerate() {
-            for (who, most, samples) in &mut rows {
+            let last = rows.len() - 1;
+            for place in 0..=last {
+                // There and back: nobody always comes after the same neighbour.
+                let (who, most, samples) = &mut rows[if round == 0 { place } else { last - place }];
                 if length <= *most {
                     let chains = (A_ROUND_BRINGS / (length - 1)).max(1);
                     (0..chains).for_each(|_| samples[index].extend(chain(arena, *who, length)));

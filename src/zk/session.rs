@@ -1,7 +1,6 @@
 //! A session, seen from synchronous code: requests go in, replies come out as events.
 //!
-//! One thread carries it: the library's task, our requests and the socket are all polled there, so that a
-//! notification reaches the main loop with one hop between threads.
+//! One thread carries it: the library's task and our requests are polled there.
 
 use std::io;
 use std::panic;
@@ -127,7 +126,8 @@ impl Spawn for OnThisThread {
 fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
     let executor = OnThisThread(LocalExecutor::new());
     let _scope = asyncs::task::enter(&executor);
-    async_io::block_on(executor.0.run(live(settings, inbox, outlet)));
+    // Not async-io's own: two threads that take turns at the socket wake each other, in vain as a rule.
+    futures::executor::block_on(executor.0.run(live(settings, inbox, outlet)));
 }
 
 /// The life of a session: connect, serve, close.
