@@ -92,3 +92,12 @@ impl Arena {
         format!("bench-{}-{}", std::process::id(), self.locks.fetch_add(1, Ordering::Relaxed))
     }
 }
+
+/// The rows, in every other round from the last to the first: nobody always comes after the same neighbour.
+pub(crate) fn there_and_back<T>(round: usize, rows: &mut [T]) -> impl Iterator<Item = &mut T> {
+    let mut ordered: Vec<&mut T> = rows.iter_mut().collect();
+    if round % 2 == 1 {
+        ordered.reverse();
+    }
+    ordered.into_iter()
+}

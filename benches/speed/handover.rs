@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Child;
 use std::time::Duration;
 
-use crate::arena::{Arena, Servers, Size};
+use crate::arena::{Arena, Servers, Size, there_and_back};
 use crate::contestant::Contestant;
 use crate::job;
 use crate::queue;
@@ -24,10 +24,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
         there.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
     for round in 0..size.pick(1, 2) {
         for (index, &length) in lengths.iter().enumerate() {
-            let last = rows.len() - 1;
-            for place in 0..=last {
-                // There and back: nobody always comes after the same neighbour.
-                let (who, most, samples) = &mut rows[if round == 0 { place } else { last - place }];
+            for (who, most, samples) in there_and_back(round, &mut rows) {
                 if length <= *most {
                     let chains = (A_ROUND_BRINGS / (length - 1)).max(1);
                     (0..chains).for_each(|_| samples[index].extend(chain(arena, *who, length)));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::arena::{Arena, Servers, Size};
+use crate::arena::{Arena, Servers, Size, there_and_back};
 use crate::contestant::{Contestant, Lock};
 use crate::job::now;
 use crate::process::spent_by_children;
@@ -31,10 +31,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     let mut rows: Vec<Row> = there.map(row).collect();
     let (warm_up, rounds) = size.pick((2, 10), (10, 300));
     for round in 0..warm_up + rounds {
-        let last = rows.len() - 1;
-        for place in 0..=last {
-            // There and back in turns: nobody always comes after the same neighbour.
-            let row = &mut rows[if round % 2 == 0 { place } else { last - place }];
+        for row in there_and_back(round, &mut rows) {
             // Java takes a second to start, and Python some time; a few of them tell enough.
             let each = match row.who {
                 Contestant::Curator(_) => 15,
