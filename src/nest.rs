@@ -3,12 +3,9 @@
 //! The variables may be stale: a daemon inherits them and outlives the lock. So the outer node has to be seen,
 //! and that it is the same one. It tells the ensemble too: another one with the same path has another node.
 
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
 use anyhow::{Result, bail};
 use nix::sys::signal::Signal;
+use nix::unistd::execvpe;
 
 use crate::environment::{HeldLock, full_path};
 use crate::event::{Emitter, Event, Events};
@@ -140,15 +137,17 @@ pub fn check(held: &HeldLock, mode: Mode, family: Family) -> Result<()> {
 
 /// Becomes the command, in the same process group and under the outer's lease. Returns only if that fails.
 pub fn become_command(launch: Launch) -> SpawnError {
-    let Launch { program, arguments, environment, mask, caught, .. } = launch;
-    let mut command = Command::new(&program);
-    command.args(arguments).envs(environment);
-    sys::before_exec(&mut command, move || -> io::Result<()> {
-        sys::restore_dispositions(&caught.default, &caught.ignored);
-        sys::restore_sigpipe();
-        Ok(mask.thread_set_mask()?)
-    });
-    explain(program, &command.exec())
+    let image = match launch.image() {
+        Ok(image) => image,
+        Err(error) => return error,
+    };
+    sys::restore_dispositions(&launch.caught.default, &launch.caught.ignored);
+    sys::restore_sigpipe();
+    if let Err(error) = launch.mask.thread_set_mask() {
+        log::debug!("can't restore the signal mask: {error}");
+    }
+    let Err(error) = execvpe(image.program(), image.arguments(), image.environment());
+    explain(launch.program, &error.into())
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ enum Start {
 
 /// Starts the command. A guard that doesn't open its gate is replaced, once; what happened meanwhile counts.
 fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &LockOptions) -> Result<Start> {
-    let mut started = Job::start(launch, claim.gate()?, options.signal);
+    let mut started = Job::start(launch, &claim.gate()?, options.signal);
     if matches!(started, Err(SpawnError::Refused)) {
         while let Some(event) = events.pending() {
             match event {
@@ -121,7 +121,7 @@ fn start(launch: &Launch, claim: &mut Claim, events: &Events, options: &LockOpti
         }
         log::debug!("the guard didn't let the command go: trying once more with another");
         claim.renew_guard(None)?;
-        started = Job::start(launch, claim.gate()?, options.signal);
+        started = Job::start(launch, &claim.gate()?, options.signal);
     }
     Ok(started.map_or_else(Start::Failed, Start::Running))
 }

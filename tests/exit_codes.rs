@@ -97,6 +97,16 @@ fn a_script_without_a_first_line_runs_as_elsewhere() {
 }
 
 #[test]
+fn as_much_as_the_system_takes_reaches_a_script_without_a_first_line() {
+    let case = Case::new("long-script");
+    file(&case, "count-words", "exit $(($# / 1000))\n", 0o755);
+    let path = format!("{}:{}:/bin:/usr/bin", "/no/such/directory:".repeat(1_000), case.dir().display());
+    let mut command = vec!["count-words".to_owned()];
+    command.extend((0..100_000).map(|word| word.to_string()));
+    case.lock(&[], command).env("PATH", path).run().assert_code(100);
+}
+
+#[test]
 fn a_command_that_is_not_there_is_127() {
     let case = Case::new("not-found");
     for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {

@@ -36,7 +36,7 @@ impl Claim {
     }
 
     /// The gate that the job's leader has to pass before its exec.
-    pub fn gate(&self) -> io::Result<Gate> {
+    pub fn gate(&self) -> io::Result<Gate<'_>> {
         self.guard.gate()
     }
 

@@ -3,7 +3,7 @@
 //! Without it there would be a moment in which zklock is dead, the command runs, and nobody knows of it.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::ReceiveTimeout;
@@ -21,14 +21,14 @@ const PATIENCE: i64 = 2;
 
 /// The child's side of the gate.
 #[derive(Debug)]
-pub struct Gate {
-    channel: OwnedFd,
+pub struct Gate<'a> {
+    channel: BorrowedFd<'a>,
     /// zklock's line to the guard. The child has a copy, which would hide zklock's death.
     control: RawFd,
 }
 
-impl Gate {
-    pub(super) fn new(channel: OwnedFd, control: RawFd) -> io::Result<Self> {
+impl<'a> Gate<'a> {
+    pub(super) fn new(channel: BorrowedFd<'a>, control: RawFd) -> io::Result<Self> {
         setsockopt(&channel, ReceiveTimeout, &TimeVal::seconds(PATIENCE))?;
         Ok(Self { channel, control })
     }

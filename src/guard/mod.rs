@@ -73,8 +73,8 @@ impl Guard {
     }
 
     /// What the child needs to report to the guard and to wait for its go.
-    pub fn gate(&self) -> io::Result<Gate> {
-        Gate::new(self.gate.as_fd().try_clone_to_owned()?, self.control.as_raw_fd())
+    pub fn gate(&self) -> io::Result<Gate<'_>> {
+        Gate::new(self.gate.as_fd(), self.control.as_raw_fd())
     }
 
     /// The guard's process.

@@ -1,6 +1,7 @@
 //! The command under the lock: started, supervised, stopped and reaped by one thread.
 
 pub mod descendants;
+pub mod image;
 pub mod signals;
 pub mod spawn;
 pub mod supervisor;
@@ -8,7 +9,7 @@ pub mod terminal;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -27,7 +28,6 @@ use crate::sys::{self, ChildState};
 /// The command, running in a process group of its own.
 #[derive(Debug)]
 pub struct Job {
-    child: Child,
     group: Pid,
     terminal: Terminal,
     /// Sent instead of TERM by a forced stop.
@@ -41,7 +41,7 @@ pub struct Job {
 
 impl Job {
     /// Starts the command, in the terminal's foreground if that is where it belongs.
-    pub fn start(launch: &Launch, gate: Gate, stop_signal: Signal) -> Result<Self, SpawnError> {
+    pub fn start(launch: &Launch, gate: &Gate<'_>, stop_signal: Signal) -> Result<Self, SpawnError> {
         // Who loses its parent becomes our child, so that a forced stop finds every process of the job.
         if let Err(error) = prctl::set_child_subreaper(true) {
             log::debug!("can't become a subreaper: {error}");
@@ -49,20 +49,10 @@ impl Job {
         let strangers = launch.strangers.clone();
         let terminal = Terminal::open();
         let in_foreground = terminal.starts_in_foreground();
-        let foreground = if in_foreground { terminal.handle() } else { None };
-        let child = spawn::spawn(launch, foreground, gate)?;
-        let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let foreground = terminal.tty().filter(|_| in_foreground);
+        let group = spawn::spawn(launch, foreground, gate)?;
         let stop_signal = stop_signal as i32;
-        Ok(Self {
-            child,
-            group,
-            terminal,
-            stop_signal,
-            in_foreground,
-            status: None,
-            strangers,
-            refused: false,
-        })
+        Ok(Self { group, terminal, stop_signal, in_foreground, status: None, strangers, refused: false })
     }
 
     /// What is new about the leader.
@@ -145,7 +135,7 @@ impl Job {
 
     fn reap(&mut self) -> io::Result<()> {
         let had_terminal = self.terminal.take_back(self.group);
-        let status = self.child.wait()?;
+        let status = sys::reap(self.group)?;
         self.status = Some(status);
         // Ctrl-C in the job's foreground reached the job alone. A script or pipeline around us would have got
         // it too.

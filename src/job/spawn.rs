@@ -3,15 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
 
 use nix::errno::Errno;
-use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{Pid, getpid, tcsetpgrp};
+use nix::sys::signal::SigSet;
+use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 
+use super::image::Image;
 use super::signals::Caught;
 use crate::exit;
 use crate::guard::{Gate, is_refusal};
@@ -51,6 +50,14 @@ pub enum SpawnError {
     NoProcess(OsString, String),
 }
 
+impl Launch {
+    /// What the process becomes.
+    pub fn image(&self) -> Result<Image, SpawnError> {
+        Image::new(&self.program, &self.arguments, &self.environment)
+            .map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
+    }
+}
+
 impl SpawnError {
     /// The exit code that says so.
     pub fn code(&self) -> u8 {
@@ -63,15 +70,12 @@ impl SpawnError {
 }
 
 /// Starts the command. When this returns, the guard knows of it and it runs.
-pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Child, SpawnError> {
-    let (mask, caught) = (launch.mask, launch.caught.clone());
-    let mut command = Command::new(&launch.program);
-    command.args(&launch.arguments).envs(launch.environment.iter().cloned()).process_group(0);
-    sys::before_exec(&mut command, move || {
-        sys::restore_dispositions(&caught.default, &caught.ignored);
-        if let Some(tty) = &foreground {
-            // From the background this is answered with SIGTTOU unless it is blocked.
-            let _ = SigSet::from(Signal::SIGTTOU).thread_block();
+pub fn spawn(launch: &Launch, foreground: Option<&File>, gate: &Gate<'_>) -> Result<Pid, SpawnError> {
+    let Launch { mask, caught, .. } = launch;
+    let started = sys::spawn(&launch.image()?, || {
+        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        sys::restore_dispositions(&[], &caught.ignored);
+        if let Some(tty) = foreground {
             // Not vital: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());
         }
@@ -90,7 +94,7 @@ pub fn spawn(launch: &Launch, foreground: Option<File>, gate: Gate) -> Result<Ch
         }
         Ok(())
     });
-    command.spawn().map_err(|error| explain(launch.program.clone(), &error))
+    started.map_err(|error| explain(launch.program.clone(), &error))
 }
 
 /// What an error of fork or exec means for `program`.

@@ -60,9 +60,9 @@ impl Terminal {
         had
     }
 
-    /// A second handle, for the child to use between fork and exec.
-    pub fn handle(&self) -> Option<File> {
-        self.tty.as_ref().and_then(|tty| tty.try_clone().ok())
+    /// The terminal itself, if there is one.
+    pub fn tty(&self) -> Option<&File> {
+        self.tty.as_ref()
     }
 
     fn set(&self, group: Pid) {

@@ -1,0 +1,80 @@
+//! What becomes of a process by exec: program, arguments and environment, ready for the kernel. All that has to be
+//! allocated is allocated here, since nothing may be between fork and exec.
+
+use std::env;
+use std::ffi::{CStr, CString, NulError, OsString};
+use std::os::unix::ffi::OsStringExt;
+
+/// A program with its arguments and its environment.
+#[derive(Debug)]
+pub struct Image {
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+}
+
+impl Image {
+    /// The program is looked up in `PATH` unless it has a slash. `added` comes to the environment of zklock, or in
+    /// place of what has its name there.
+    pub fn new(
+        program: &OsString,
+        arguments: &[OsString],
+        added: &[(&'static str, String)],
+    ) -> Result<Self, NulError> {
+        let words = [program].into_iter().chain(arguments);
+        let kept = env::vars_os().filter(|(name, _)| added.iter().all(|(new, _)| name != new));
+        let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let variable = |(name, value): (OsString, OsString)| {
+            let mut bytes = name.into_vec();
+            bytes.push(b'=');
+            bytes.extend(value.into_vec());
+            CString::new(bytes)
+        };
+        Ok(Self {
+            arguments: words.map(|word| CString::new(word.clone().into_vec())).collect::<Result<_, _>>()?,
+            environment: kept.chain(added).map(variable).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The program's name, then its arguments.
+    pub fn arguments(&self) -> &[CString] {
+        &self.arguments
+    }
+
+    /// The program's name.
+    pub fn program(&self) -> &CStr {
+        self.arguments.first().map_or(c"", CString::as_c_str)
+    }
+
+    /// `NAME=value`.
+    pub fn environment(&self) -> &[CString] {
+        &self.environment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_takes_the_place_of_what_has_its_name() {
+        let inherited = env::var("PATH").unwrap_or_default();
+        let added = [("PATH", "/added".to_owned()), ("ZKLOCK_NEW", "a=b".to_owned())];
+        let image = Image::new(&"program".into(), &["-x".into()], &added).unwrap();
+        assert_eq!(image.program(), c"program");
+        assert_eq!(image.arguments(), [c"program".to_owned(), c"-x".to_owned()]);
+        let named = |name: &str| -> Vec<&str> {
+            let all = image.environment().iter().filter_map(|variable| variable.to_str().ok());
+            all.filter(|variable| variable.starts_with(name)).collect()
+        };
+        assert_ne!(inherited, "/added");
+        assert_eq!(named("PATH="), ["PATH=/added"]);
+        assert_eq!(named("ZKLOCK_NEW="), ["ZKLOCK_NEW=a=b"]);
+        assert_eq!(image.environment().len(), env::vars_os().count() + 1);
+    }
+
+    #[test]
+    fn a_zero_byte_ends_a_string_for_the_kernel() {
+        assert!(Image::new(&"a\0b".into(), &[], &[]).is_err());
+        assert!(Image::new(&"a".into(), &["b\0".into()], &[]).is_err());
+    }
+}

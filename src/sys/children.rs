@@ -1,0 +1,65 @@
+//! What has become of children, seen without reaping them; and reaping them.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::libc;
+use nix::unistd::Pid;
+
+/// What has become of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildState {
+    /// It was stopped by the signal with this number.
+    Stopped(i32),
+    /// It is dead, and not reaped: its pid, and its group's, can't be given to anybody else yet.
+    Dead,
+}
+
+/// Looks at the child `pid` without waiting and without reaping it. A stop is told once.
+pub fn observe(pid: i32) -> Option<ChildState> {
+    let pid = libc::id_t::try_from(pid).ok()?;
+    if wait(libc::P_PID, pid, libc::WEXITED | libc::WNOWAIT).is_some() {
+        return Some(ChildState::Dead);
+    }
+    let info = wait(libc::P_PID, pid, libc::WSTOPPED)?;
+    // SAFETY: waitid filled `info` for a child, so that the child's fields are the valid ones.
+    Some(ChildState::Stopped(unsafe { info.si_status() }))
+}
+
+/// The pid of any child that is dead and not reaped.
+pub fn any_dead_child() -> Option<i32> {
+    let info = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT)?;
+    // SAFETY: as above.
+    Some(unsafe { info.si_pid() })
+}
+
+fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> Option<libc::siginfo_t> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `info` is valid for waitid to write to, and zeroed it is a valid value if nothing is written;
+    // its pid is zero then.
+    let info = unsafe {
+        if libc::waitid(which, id, info.as_mut_ptr(), what | libc::WNOHANG) != 0 {
+            return None;
+        }
+        info.assume_init()
+    };
+    // SAFETY: either zeroed or filled for a child.
+    (unsafe { info.si_pid() } != 0).then_some(info)
+}
+
+/// Waits for the end of the child `pid`.
+pub fn reap(pid: Pid) -> io::Result<ExitStatus> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is valid to write to.
+        if unsafe { libc::waitpid(pid.as_raw(), &raw mut status, 0) } == pid.as_raw() {
+            return Ok(ExitStatus::from_raw(status));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The fence around `unsafe`: what the kernel offers and no safe interface does. Everywhere else it is denied.
+#![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
+
+mod children;
+mod process;
+mod signals;
+mod spawn;
+
+pub use self::children::{ChildState, any_dead_child, observe, reap};
+pub use self::process::{close_from, fail_on_abort, share_one_heap};
+pub use self::signals::{die_of, restore_dispositions, restore_sigpipe, sigpipe_was_ignored, stop_by};
+pub use self::spawn::spawn;

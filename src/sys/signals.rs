@@ -1,0 +1,95 @@
+//! What signals do to this process.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::libc;
+
+static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Rust's runtime ignores SIGPIPE before `main` and forgets what it found. This runs earlier.
+// SAFETY: the C library calls the functions of this section one after the other before `main`. This one only
+// reads a disposition and stores to an atomic; it needs nothing of Rust's runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REMEMBER_SIGPIPE: extern "C" fn() = {
+    extern "C" fn remember() {
+        let mut found = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it.
+        let ignored = unsafe {
+            libc::sigaction(libc::SIGPIPE, ptr::null(), found.as_mut_ptr()) == 0
+                && found.assume_init().sa_sigaction == libc::SIG_IGN
+        };
+        SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
+    }
+    remember
+};
+
+/// Whether zklock was started with SIGPIPE ignored.
+pub fn sigpipe_was_ignored() -> bool {
+    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
+}
+
+/// Sets SIGPIPE to what zklock was started with. For the child between fork and exec.
+pub fn restore_sigpipe() {
+    let disposition = if sigpipe_was_ignored() { libc::SIG_IGN } else { libc::SIG_DFL };
+    // SAFETY: neither disposition runs code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, disposition) };
+}
+
+/// Gives every signal that has a handler its default. For the child between fork and exec, where a handler would
+/// tell zklock of what was meant for the child.
+pub(super) fn drop_handlers() {
+    for signal in 1..=libc::SIGRTMAX() {
+        let mut found = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it; some
+        // numbers it refuses. The default runs no code of ours.
+        unsafe {
+            if libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) == 0
+                && !matches!(found.assume_init().sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+            {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+    }
+}
+
+/// Gives signals back the disposition that zklock was started with. For the child between fork and exec, where
+/// zklock's handlers would still tell zklock of what was meant for the child.
+pub fn restore_dispositions(default: &[i32], ignored: &[i32]) {
+    let dispositions = default.iter().map(|&signal| (signal, libc::SIG_DFL));
+    for (signal, disposition) in dispositions.chain(ignored.iter().map(|&signal| (signal, libc::SIG_IGN))) {
+        // SAFETY: neither disposition runs code of ours.
+        unsafe { libc::signal(signal, disposition) };
+    }
+}
+
+/// Ends this process by `signal`. Returns only if that fails.
+pub fn die_of(signal: i32) {
+    // SAFETY: the default disposition runs no code of ours; the set is initialised by sigemptyset before use.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
+/// Stops this process, or with `whole_group` its process group, as the terminal's signal `signal` would. Comes
+/// back when somebody continues it; at once if nobody could: the kernel stops no orphaned group.
+pub fn stop_by(signal: i32, whole_group: bool) {
+    let mut found = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `found` is valid to write to, and read back only if the first call filled it; what is put back
+    // is what was there.
+    unsafe {
+        let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        default.sa_sigaction = libc::SIG_DFL;
+        if libc::sigaction(signal, &raw const default, found.as_mut_ptr()) == 0 {
+            libc::kill(if whole_group { 0 } else { libc::getpid() }, signal);
+            libc::sigaction(signal, found.as_ptr(), ptr::null_mut());
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Starting a process.
+
+use std::ffi::CString;
+use std::{env, io, ptr};
+
+use nix::libc;
+use nix::sched::{CloneFlags, clone};
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::Pid;
+
+use super::children::reap;
+use super::signals::drop_handlers;
+use crate::job::image::Image;
+
+/// Room for what the child calls, with much to spare. It is only mapped where it is used.
+const STACK: usize = 64 * 1024;
+
+/// Starts `image` in a child that borrows this process's memory until its exec, while the calling thread waits
+/// (as after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`.
+/// An error of either is returned, and nothing is left of the child then.
+///
+/// The child begins with every signal blocked, and without handlers: what zklock catches has its default there, what
+/// it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no locks, nothing but system calls on
+/// what it has captured.
+pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Pid> {
+    let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
+    // The C library puts each candidate of PATH there; and all arguments once more, for a script that doesn't say
+    // what runs it.
+    let path = env::var_os("PATH").map_or(0, |path| path.len());
+    let mut stack = vec![0; STACK + path + 2 * size_of_val(arguments.as_slice())];
+    let mut failed = None;
+    let child = Box::new(|| {
+        drop_handlers();
+        failed = Some(prepare().err().unwrap_or_else(|| {
+            // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. It
+            // returns only if it fails.
+            unsafe { libc::execvpe(image.program().as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+            io::Error::last_os_error()
+        }));
+        1
+    });
+    let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK;
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    // SAFETY: the child has a stack of its own, with room for what it calls. This thread, whose variables it uses, is
+    // suspended until the child has left our memory by exec or exit. To the other threads it does nothing: `prepare`
+    // takes no lock and allocates nothing, and no handler of ours runs in it.
+    let spawned = unsafe { clone(child, &mut stack, flags, Some(libc::SIGCHLD)) };
+    // Nothing may come between a child and whoever is to look after it.
+    let restored = mask.thread_set_mask();
+    let pid = spawned?;
+    match failed {
+        Some(error) => {
+            let reaped = reap(pid);
+            log::trace!("the child failed: {error}; mask: {restored:?}, reaped: {reaped:?}");
+            Err(error)
+        }
+        None => Ok(pid),
+    }
+}
+
+/// As C has arrays of strings: a null pointer ends it.
+fn pointers(words: &[CString]) -> Vec<*const libc::c_char> {
+    words.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::process::ExitStatusExt;
+    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+    use nix::errno::Errno;
+    use nix::sys::signal::{Signal, kill, raise};
+    use nix::unistd::getpid;
+
+    use super::*;
+
+    fn image(program: &str, arguments: &[&str]) -> Image {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        Image::new(&program.into(), &arguments, &[]).unwrap()
+    }
+
+    #[test]
+    fn the_child_is_there_when_it_returns() -> io::Result<()> {
+        let pid = spawn(&image("sh", &["-c", "exit 7"]), || Ok(()))?;
+        assert_eq!(reap(pid)?.code(), Some(7));
+        Ok(())
+    }
+
+    #[test]
+    fn of_a_failure_nothing_is_left() {
+        for (program, result, expected) in
+            [("/no/such/program", Ok(()), Errno::ENOENT), ("true", Err(Errno::ECANCELED), Errno::ECANCELED)]
+        {
+            let child = AtomicI32::new(0);
+            let spawned = spawn(&image(program, &[]), || {
+                child.store(getpid().as_raw(), Ordering::SeqCst);
+                Ok(result?)
+            });
+            assert_eq!(spawned.map_err(|error| error.raw_os_error()), Err(Some(expected as i32)));
+            let child = Pid::from_raw(child.into_inner());
+            assert_ne!(child, getpid());
+            assert_eq!(kill(child, None), Err(Errno::ESRCH), "not even a zombie");
+        }
+    }
+
+    #[test]
+    fn our_handlers_don_t_run_in_the_child_and_ours_is_the_mask_again() -> io::Result<()> {
+        static RAN: AtomicBool = AtomicBool::new(false);
+        // SAFETY: an atomic store may be made in a handler.
+        unsafe { signal_hook::low_level::register(libc::SIGUSR2, || RAN.store(true, Ordering::SeqCst)) }?;
+        let before = SigSet::thread_get_mask()?;
+        let pid = spawn(&image("true", &[]), || {
+            SigSet::empty().thread_set_mask()?;
+            Ok(raise(Signal::SIGUSR2)?)
+        })?;
+        assert_eq!(reap(pid)?.signal(), Some(libc::SIGUSR2));
+        assert!(!RAN.load(Ordering::SeqCst));
+        assert_eq!(SigSet::thread_get_mask()?, before);
+        Ok(())
+    }
+}
