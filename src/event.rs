@@ -1,5 +1,6 @@
 //! Everything that can happen to zklock while it runs, in one channel: one loop reads it.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use nix::sys::signal::Signal;
 
 use crate::alarm::Alarm;
 use crate::clock::BootTime;
+use crate::job::signals::Arrivals;
 use crate::zk::{Reply, SessionChange, SessionKey};
 
 /// One thing that happened.
@@ -29,8 +31,11 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Events {
     queue: Receiver<Event>,
+    sender: Sender<Event>,
     bell: Arc<EventFd>,
     alarm: Alarm,
+    /// What is caught, if anything is: it arrives here and not in the queue, since a handler can't send.
+    arrivals: Option<RefCell<Arrivals>>,
 }
 
 /// A sending end of the channel.
@@ -45,7 +50,8 @@ pub fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let alarm = Alarm::new()?;
-    Ok((Emitter { queue: sender, bell: Arc::clone(&bell) }, Events { queue, bell, alarm }))
+    let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
+    Ok((emitter, Events { queue, sender, bell, alarm, arrivals: None }))
 }
 
 impl Emitter {
@@ -59,6 +65,11 @@ impl Emitter {
 }
 
 impl Events {
+    /// From now on the signals that arrive are events too.
+    pub fn listen(&mut self, arrivals: Arrivals) {
+        self.arrivals = Some(RefCell::new(arrivals));
+    }
+
     /// The next event, or `None` once `until` has passed. Without `until` it waits for ever.
     pub fn next(&self, until: Option<BootTime>) -> io::Result<Option<Event>> {
         loop {
@@ -74,15 +85,27 @@ impl Events {
 
     /// An event that has already happened, if there is one.
     pub fn pending(&self) -> Option<Event> {
+        self.line_up_signals();
         self.queue.try_recv().ok()
     }
 
     /// Waits until the bell rings or `until` passes; either is then looked at anew.
     fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
-        self.alarm.wait([self.bell.as_fd()], until)?;
+        match &self.arrivals {
+            Some(arrivals) => self.alarm.wait([self.bell.as_fd(), arrivals.borrow().as_fd()], until)?,
+            None => self.alarm.wait([self.bell.as_fd()], until)?,
+        }
+        self.line_up_signals();
         // Empty is fine: another bell was taken with an earlier event.
         let _ = self.bell.read();
         Ok(())
+    }
+
+    fn line_up_signals(&self) {
+        for event in self.arrivals.iter().flat_map(|arrivals| arrivals.borrow_mut().events()) {
+            // The queue lives as long as its reader, which is this.
+            let _ = self.sender.send(event);
+        }
     }
 }
 

@@ -27,9 +27,10 @@ use crate::work::{Found, Work};
 pub fn run(options: &Options) -> Result<Exit> {
     let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
     let words = options.lock.words()?;
-    let (emitter, events) = event::channel().context("can't make a channel for events")?;
-    let found =
-        Found { mask, children: descendants::children_at_start(), caught: signals::listen(&emitter)? };
+    let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
+    let (caught, arrivals) = signals::listen(&emitter)?;
+    events.listen(arrivals);
+    let found = Found { mask, children: descendants::children_at_start(), caught };
     under_lock(options, &words, found, emitter, &events).with_context(|| words.first_lock().to_string())
 }
 

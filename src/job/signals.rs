@@ -1,11 +1,13 @@
 //! Signals that somebody sends to zklock, turned into events.
 
 use std::fs;
-use std::thread;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::event::{Emitter, Event};
 
@@ -31,8 +33,29 @@ pub struct Caught {
     pub ignored: Vec<i32>,
 }
 
+/// Where caught signals arrive.
+#[derive(Debug)]
+pub struct Arrivals(SignalDelivery<UnixStream, SignalOnly>);
+
+impl Arrivals {
+    /// Those that arrived since the last time.
+    pub fn events(&mut self) -> impl Iterator<Item = Event> + use<> {
+        self.0.pending().filter_map(|number| Signal::try_from(number).ok()).map(|signal| match signal {
+            Signal::SIGCHLD => Event::Child,
+            signal => Event::Signal(signal),
+        })
+    }
+}
+
+impl AsFd for Arrivals {
+    /// Can be read from when some have arrived.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.get_read().as_fd()
+    }
+}
+
 /// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it.
-pub fn listen(events: &Emitter) -> Result<Caught> {
+pub fn listen(events: &Emitter) -> Result<(Caught, Arrivals)> {
     let ignored = ignored();
     if !contains(ignored, Signal::SIGINT) {
         let events = events.clone();
@@ -42,22 +65,15 @@ pub fn listen(events: &Emitter) -> Result<Caught> {
     }
     let wanted = CAUGHT.into_iter().filter(|&signal| !contains(ignored, signal)).chain([Signal::SIGCHLD]);
     let wanted: Vec<i32> = wanted.map(|signal| signal as i32).collect();
-    let mut signals = Signals::new(&wanted).context("can't catch signals")?;
-    let events = events.clone();
-    thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || {
-            // Whoever started zklock may have blocked it: without it the end of the command goes unnoticed.
-            let _ = SigSet::from(Signal::SIGCHLD).thread_unblock();
-            for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
-                events.emit(if signal == Signal::SIGCHLD { Event::Child } else { Event::Signal(signal) });
-            }
-        })
-        .context("can't start the thread that listens to signals")?;
+    // Whoever started zklock may have blocked it: without it the end of the command goes unnoticed.
+    SigSet::from(Signal::SIGCHLD).thread_unblock().context("can't unblock SIGCHLD")?;
+    let (read, write) = UnixStream::pair().context("can't make a pipe for signals")?;
+    let arrivals =
+        SignalDelivery::with_pipe(read, write, SignalOnly, &wanted).context("can't catch signals")?;
     let int = Some(Signal::SIGINT as i32).filter(|_| !contains(ignored, Signal::SIGINT));
     let is_ignored = |&number: &i32| Signal::try_from(number).is_ok_and(|signal| contains(ignored, signal));
     let (ignored, default) = wanted.into_iter().chain(int).partition(is_ignored);
-    Ok(Caught { default, ignored })
+    Ok((Caught { default, ignored }, Arrivals(arrivals)))
 }
 
 /// The mask of signals that are ignored, as the kernel tells it.
