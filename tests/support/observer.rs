@@ -146,11 +146,12 @@ impl Observer {
                 sender.send(known.and_then(|()| work(&client)))
             });
             match receiver.recv_timeout(Duration::from_secs(3)) {
-                Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => {}
+                Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => self.disconnect(),
+                // What the library makes of "throttled", which it doesn't know: the server has done nothing.
+                Ok(Err(ZkError::Unimplemented)) => {}
                 Ok(answer) => return answer,
             }
             assert!(Instant::now() < deadline, "observer got no answer: {what}");
-            self.disconnect();
         }
     }
 
