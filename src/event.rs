@@ -34,7 +34,7 @@ pub struct Events {
     sender: Sender<Event>,
     bell: Arc<EventFd>,
     alarm: Alarm,
-    /// What is caught, if anything is: it arrives here and not in the queue, since a handler can't send.
+    /// Signals, once [`listen`](Self::listen) was called. A handler can't send to the queue.
     arrivals: Option<RefCell<Arrivals>>,
 }
 
@@ -73,7 +73,7 @@ impl Events {
     /// The next event, or `None` once `until` has passed. Without `until` it waits for ever.
     pub fn next(&self, until: Option<BootTime>) -> io::Result<Option<Event>> {
         loop {
-            if let Ok(event) = self.queue.try_recv() {
+            if let Some(event) = self.pending() {
                 return Ok(Some(event));
             }
             if until.is_some_and(|until| BootTime::now() >= until) {
@@ -95,7 +95,6 @@ impl Events {
             Some(arrivals) => self.alarm.wait([self.bell.as_fd(), arrivals.borrow().as_fd()], until)?,
             None => self.alarm.wait([self.bell.as_fd()], until)?,
         }
-        self.line_up_signals();
         // Empty is fine: another bell was taken with an earlier event.
         let _ = self.bell.read();
         Ok(())

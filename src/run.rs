@@ -28,9 +28,11 @@ pub fn run(options: &Options) -> Result<Exit> {
     let mask = SigSet::thread_get_mask().context("can't read the signal mask")?;
     let words = options.lock.words()?;
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
+    // Before there are other threads: these have children of their own.
+    let children = descendants::children_at_start();
     let (caught, arrivals) = signals::listen(&emitter)?;
     events.listen(arrivals);
-    let found = Found { mask, children: descendants::children_at_start(), caught };
+    let found = Found { mask, caught, children };
     under_lock(options, &words, found, emitter, &events).with_context(|| words.first_lock().to_string())
 }
 

@@ -14,6 +14,7 @@ pub(super) struct Duty {
     /// The job's process group, from before its exec until it is reaped.
     group: Option<i32>,
     lease: Option<GuardedLease>,
+    job_over: bool,
     abandoned: bool,
     dismissed: bool,
 }
@@ -42,7 +43,7 @@ impl Duty {
             Order::Lease(lease) => self.lease = lease,
             Order::Running(group) => self.group = Some(group),
             // What remains is the release, and zklock sees to that as long as it lives.
-            Order::JobOver => (self.group, self.lease) = (None, None),
+            Order::JobOver => (self.group, self.lease, self.job_over) = (None, None, true),
             Order::Dismissed => self.dismissed = true,
         }
     }
@@ -55,7 +56,7 @@ impl Duty {
     /// A child reports itself as the leader of a group. Whether it may go on.
     pub(super) fn admit(&mut self, group: i32, now: BootTime) -> bool {
         let in_time = self.lease.is_none_or(|lease| now < BootTime::from_nanos(lease.start_before));
-        let admitted = group > 1 && in_time && !self.abandoned && !self.dismissed;
+        let admitted = group > 1 && in_time && !self.job_over && !self.abandoned && !self.dismissed;
         if admitted {
             self.group = Some(group);
         }
@@ -170,6 +171,15 @@ mod tests {
         let mut duty = on_duty();
         duty.admit(42, NOW);
         duty.obey(Order::JobOver);
+        duty.abandon();
+        assert_eq!(duty.task(NOW), Task::Clean);
+    }
+
+    #[test]
+    fn a_child_that_knocked_before_its_end_and_is_heard_after_it_isn_t_let_through() {
+        let mut duty = on_duty();
+        duty.obey(Order::JobOver);
+        assert!(!duty.admit(42, NOW), "zklock has given it up, and its number may be somebody else's");
         duty.abandon();
         assert_eq!(duty.task(NOW), Task::Clean);
     }

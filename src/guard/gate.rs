@@ -3,13 +3,15 @@
 //! Without it there would be a moment in which zklock is dead, the command runs, and nobody knows of it.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::ReceiveTimeout;
 use nix::sys::socket::{MsgFlags, recv, send, setsockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::unistd::{close, getpid};
+
+use super::order::Order;
 
 /// What the guard answers to a child that may go on.
 pub(super) const GO: u8 = b'!';
@@ -24,11 +26,11 @@ const PATIENCE: i64 = 2;
 pub struct Gate<'a> {
     channel: BorrowedFd<'a>,
     /// zklock's line to the guard. The child has a copy, which would hide zklock's death.
-    control: RawFd,
+    control: BorrowedFd<'a>,
 }
 
 impl<'a> Gate<'a> {
-    pub(super) fn new(channel: BorrowedFd<'a>, control: RawFd) -> io::Result<Self> {
+    pub(super) fn new(channel: BorrowedFd<'a>, control: BorrowedFd<'a>) -> io::Result<Self> {
         setsockopt(&channel, ReceiveTimeout, &TimeVal::seconds(PATIENCE))?;
         Ok(Self { channel, control })
     }
@@ -36,7 +38,7 @@ impl<'a> Gate<'a> {
     /// Reports this process as the leader of the job's group and waits. For the child between fork and exec:
     /// system calls only.
     pub fn pass(&self) -> io::Result<()> {
-        let _ = close(self.control);
+        let _ = close(self.control.as_raw_fd());
         send(self.channel.as_raw_fd(), &getpid().as_raw().to_ne_bytes(), MsgFlags::MSG_NOSIGNAL)?;
         let mut answer = [0];
         loop {
@@ -46,6 +48,14 @@ impl<'a> Gate<'a> {
                 // Told to stay, or the guard is dead, or silent.
                 _ => return Err(Errno::ECANCELED.into()),
             }
+        }
+    }
+
+    /// The child didn't come to be the command, and is about to be reaped: the guard forgets it, and lets nobody else
+    /// through. For the parent.
+    pub fn withdraw(&self) {
+        if let Err(error) = Order::JobOver.send(self.control) {
+            log::debug!("the guard doesn't listen: {error}");
         }
     }
 }

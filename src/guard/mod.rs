@@ -11,13 +11,13 @@ mod order;
 mod watch;
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::{env, io};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::Pid;
 
 pub use self::gate::{Gate, is_refusal};
@@ -64,9 +64,7 @@ impl Guard {
     /// Tells the guard something. That it isn't there any more is noticed as the death of a child; one that
     /// has been frozen for so long that the line is full is made to die.
     pub fn tell(&mut self, order: &Order) {
-        let Ok(message) = serde_json::to_vec(order) else { return };
-        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-        if let Err(error) = send(self.control.as_raw_fd(), &message, flags) {
+        if let Err(error) = order.send(self.control.as_fd()) {
             log::debug!("the guard doesn't listen: {error}");
             let _ = self.process.kill();
         }
@@ -74,7 +72,7 @@ impl Guard {
 
     /// What the child needs to report to the guard and to wait for its go.
     pub fn gate(&self) -> io::Result<Gate<'_>> {
-        Gate::new(self.gate.as_fd(), self.control.as_raw_fd())
+        Gate::new(self.gate.as_fd(), self.control.as_fd())
     }
 
     /// The guard's process.

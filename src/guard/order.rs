@@ -1,5 +1,9 @@
 //! What zklock tells its guard.
 
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use nix::sys::socket::{MsgFlags, send};
 use serde::{Deserialize, Serialize};
 
 use crate::zk::Security;
@@ -22,10 +26,19 @@ pub enum Order {
     Lease(Option<GuardedLease>),
     /// The job's group runs already: this guard replaces one that died.
     Running(i32),
-    /// The job is over and about to be reaped: its group's number may soon be somebody else's.
+    /// The job is over and about to be reaped: its group's number may soon be somebody else's. There will be no other.
     JobOver,
     /// Everything is released.
     Dismissed,
+}
+
+impl Order {
+    /// Sends it on its way along `line`, without waiting for somebody to listen.
+    pub(super) fn send(&self, line: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+        send(line.as_raw_fd(), &serde_json::to_vec(self)?, flags)?;
+        Ok(())
+    }
 }
 
 /// What the guard has to know of a lease. Moments are nanoseconds of `CLOCK_BOOTTIME`.

@@ -1,7 +1,6 @@
 //! The command under the lock: started, supervised, stopped and reaped by one thread.
 
 pub mod descendants;
-pub mod image;
 pub mod signals;
 pub mod spawn;
 pub mod supervisor;

@@ -25,7 +25,7 @@ const CAUGHT: [Signal; 9] = [
 ];
 
 /// The signals that zklock catches, by number, as the command is to find them again.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Caught {
     /// Those that had their default disposition.
     pub default: Vec<i32>,
@@ -38,12 +38,17 @@ pub struct Caught {
 pub struct Arrivals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Arrivals {
-    /// Those that arrived since the last time.
-    pub fn events(&mut self) -> impl Iterator<Item = Event> + use<> {
-        self.0.pending().filter_map(|number| Signal::try_from(number).ok()).map(|signal| match signal {
+    /// Those that arrived since the last time, each once. In which order they came nobody knows; SIGCONT is told
+    /// last, since going on where a stop was meant does less harm than a stop where going on was.
+    pub fn events(&mut self) -> Vec<Event> {
+        let signals = self.0.pending().filter_map(|number| Signal::try_from(number).ok());
+        let mut signals: Vec<Signal> = signals.collect();
+        signals.sort_by_key(|&signal| signal == Signal::SIGCONT);
+        let event = |signal| match signal {
             Signal::SIGCHLD => Event::Child,
             signal => Event::Signal(signal),
-        })
+        };
+        signals.into_iter().map(event).collect()
     }
 }
 
@@ -93,7 +98,25 @@ fn contains(mask: u64, signal: Signal) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::signal::raise;
+
     use super::*;
+
+    #[test]
+    fn each_signal_is_told_once_and_to_go_on_is_told_last() -> std::io::Result<()> {
+        let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
+        let (read, write) = UnixStream::pair()?;
+        let numbers = wanted.map(|signal| signal as i32);
+        let mut arrivals = Arrivals(SignalDelivery::with_pipe(read, write, SignalOnly, numbers)?);
+        assert!(arrivals.events().is_empty());
+        for signal in wanted.into_iter().chain(wanted) {
+            raise(signal)?;
+        }
+        let told: Vec<_> = arrivals.events().iter().map(|event| format!("{event:?}")).collect();
+        assert_eq!(told, ["Signal(SIGTSTP)", "Signal(SIGURG)", "Signal(SIGCONT)"]);
+        assert!(arrivals.events().is_empty());
+        Ok(())
+    }
 
     #[test]
     fn the_mask_counts_from_one() {

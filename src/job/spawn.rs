@@ -7,14 +7,13 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::signal::SigSet;
-use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
+use nix::unistd::{Pid, getpgrp, getpid, setpgid, tcgetpgrp, tcsetpgrp};
 use thiserror::Error;
 
-use super::image::Image;
 use super::signals::Caught;
 use crate::exit;
 use crate::guard::{Gate, is_refusal};
-use crate::sys;
+use crate::sys::{self, Image, Spawned};
 
 /// What to start.
 #[derive(Debug)]
@@ -80,21 +79,26 @@ pub fn spawn(launch: &Launch, foreground: Option<&File>, gate: &Gate<'_>) -> Res
             let _ = tcsetpgrp(tty, getpid());
         }
         sys::restore_sigpipe();
-        // Nobody would continue a child that Ctrl-Z stops at the gate: zklock waits for its exec.
-        let stop = [nix::libc::SIGTSTP];
-        let can_be_stopped = caught.default.contains(&stop[0]);
-        if can_be_stopped {
-            sys::restore_dispositions(&[], &stop);
+        // Nobody would continue a child that Ctrl-Z stops before its exec: zklock waits for that.
+        if caught.default.contains(&nix::libc::SIGTSTP) {
+            sys::bear_until_exec(nix::libc::SIGTSTP);
         }
         mask.thread_set_mask()?;
-        // From here on next to nothing but exec stands between the guard's word and the command.
-        gate.pass()?;
-        if can_be_stopped {
-            sys::restore_dispositions(&stop, &[]);
-        }
-        Ok(())
+        // Nothing but the exec stands between the guard's word and the command.
+        gate.pass()
     });
-    started.map_err(|error| explain(launch.program.clone(), &error))
+    let explained = |error: io::Error| explain(launch.program.clone(), &error);
+    let Spawned { pid, failed } = started.map_err(explained)?;
+    let Some(error) = failed else { return Ok(pid) };
+    // As long as it isn't reaped, its number is nobody else's: the guard mustn't know it any longer than that.
+    gate.withdraw();
+    if let Some(tty) = foreground.filter(|&tty| tcgetpgrp(tty) == Ok(pid)) {
+        let _ = tcsetpgrp(tty, getpgrp());
+    }
+    if let Err(error) = sys::reap(pid) {
+        log::debug!("can't reap the child that failed: {error}");
+    }
+    Err(explained(error))
 }
 
 /// What an error of fork or exec means for `program`.

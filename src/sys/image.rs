@@ -1,5 +1,5 @@
 //! What becomes of a process by exec: program, arguments and environment, ready for the kernel. All that has to be
-//! allocated is allocated here, since nothing may be between fork and exec.
+//! allocated is allocated here: between fork and exec nothing may be.
 
 use std::env;
 use std::ffi::{CStr, CString, NulError, OsString};

@@ -55,8 +55,17 @@ pub(super) fn drop_handlers() {
     }
 }
 
-/// Gives signals back the disposition that zklock was started with. For the child between fork and exec, where
-/// zklock's handlers would still tell zklock of what was meant for the child.
+/// Makes `signal` do nothing up to the exec, and its default from then on. For the child between fork and exec: there
+/// is no moment in between, as there would be for a signal that is ignored first.
+pub fn bear_until_exec(signal: i32) {
+    extern "C" fn nothing(_: libc::c_int) {}
+
+    let handler: extern "C" fn(_) = nothing;
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+}
+
+/// Gives signals back the disposition that zklock was started with. For a process that is about to exec.
 pub fn restore_dispositions(default: &[i32], ignored: &[i32]) {
     let dispositions = default.iter().map(|&signal| (signal, libc::SIG_DFL));
     for (signal, disposition) in dispositions.chain(ignored.iter().map(|&signal| (signal, libc::SIG_IGN))) {

@@ -1,33 +1,39 @@
 //! Starting a process.
 
 use std::ffi::CString;
-use std::{env, io, ptr};
+use std::{io, ptr};
 
 use nix::libc;
 use nix::sched::{CloneFlags, clone};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
-use super::children::reap;
+use super::image::Image;
 use super::signals::drop_handlers;
-use crate::job::image::Image;
 
-/// Room for what the child calls, with much to spare. It is only mapped where it is used.
+/// Room for what the child calls, with much to spare: the largest thing is a path of 4 KiB.
 const STACK: usize = 64 * 1024;
 
+/// A child that was started.
+#[derive(Debug)]
+pub struct Spawned {
+    /// It is reaped by whoever started it, also if it failed.
+    pub pid: Pid,
+    /// Why it didn't become what it was to be. It is dead then, or about to be.
+    pub failed: Option<io::Error>,
+}
+
 /// Starts `image` in a child that borrows this process's memory until its exec, while the calling thread waits
-/// (as after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`.
-/// An error of either is returned, and nothing is left of the child then.
+/// (as after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`, and
+/// doesn't come to the exec if that fails.
 ///
 /// The child begins with every signal blocked, and without handlers: what zklock catches has its default there, what
-/// it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no locks, nothing but system calls on
-/// what it has captured.
-pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Pid> {
+/// it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of ours, nothing but system calls
+/// on what it has captured.
+pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Spawned> {
     let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
-    // The C library puts each candidate of PATH there; and all arguments once more, for a script that doesn't say
-    // what runs it.
-    let path = env::var_os("PATH").map_or(0, |path| path.len());
-    let mut stack = vec![0; STACK + path + 2 * size_of_val(arguments.as_slice())];
+    // For a script that doesn't say what runs it, the C library puts all arguments there once more.
+    let mut stack = vec![0; STACK + size_of_val(arguments.as_slice())];
     let mut failed = None;
     let child = Box::new(|| {
         drop_handlers();
@@ -45,17 +51,11 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
     // suspended until the child has left our memory by exec or exit. To the other threads it does nothing: `prepare`
     // takes no lock and allocates nothing, and no handler of ours runs in it.
     let spawned = unsafe { clone(child, &mut stack, flags, Some(libc::SIGCHLD)) };
-    // Nothing may come between a child and whoever is to look after it.
-    let restored = mask.thread_set_mask();
-    let pid = spawned?;
-    match failed {
-        Some(error) => {
-            let reaped = reap(pid);
-            log::trace!("the child failed: {error}; mask: {restored:?}, reaped: {reaped:?}");
-            Err(error)
-        }
-        None => Ok(pid),
+    // No reason to leave the child alone.
+    if let Err(error) = mask.thread_set_mask() {
+        log::debug!("can't restore the signal mask: {error}");
     }
+    Ok(Spawned { pid: spawned?, failed })
 }
 
 /// As C has arrays of strings: a null pointer ends it.
@@ -73,6 +73,7 @@ mod tests {
     use nix::sys::signal::{Signal, kill, raise};
     use nix::unistd::getpid;
 
+    use super::super::children::reap;
     use super::*;
 
     fn image(program: &str, arguments: &[&str]) -> Image {
@@ -82,13 +83,14 @@ mod tests {
 
     #[test]
     fn the_child_is_there_when_it_returns() -> io::Result<()> {
-        let pid = spawn(&image("sh", &["-c", "exit 7"]), || Ok(()))?;
-        assert_eq!(reap(pid)?.code(), Some(7));
+        let child = spawn(&image("sh", &["-c", "exit 7"]), || Ok(()))?;
+        assert!(child.failed.is_none(), "{child:?}");
+        assert_eq!(reap(child.pid)?.code(), Some(7));
         Ok(())
     }
 
     #[test]
-    fn of_a_failure_nothing_is_left() {
+    fn a_failure_is_told_with_the_child_that_is_to_be_reaped() -> io::Result<()> {
         for (program, result, expected) in
             [("/no/such/program", Ok(()), Errno::ENOENT), ("true", Err(Errno::ECANCELED), Errno::ECANCELED)]
         {
@@ -97,11 +99,13 @@ mod tests {
                 child.store(getpid().as_raw(), Ordering::SeqCst);
                 Ok(result?)
             });
-            assert_eq!(spawned.map_err(|error| error.raw_os_error()), Err(Some(expected as i32)));
-            let child = Pid::from_raw(child.into_inner());
-            assert_ne!(child, getpid());
-            assert_eq!(kill(child, None), Err(Errno::ESRCH), "not even a zombie");
+            let Spawned { pid, failed } = spawned?;
+            assert_eq!(failed.and_then(|error| error.raw_os_error()), Some(expected as i32));
+            assert_eq!(pid.as_raw(), child.into_inner());
+            assert_ne!(reap(pid)?.code(), Some(0));
+            assert_eq!(kill(pid, None), Err(Errno::ESRCH), "not even a zombie");
         }
+        Ok(())
     }
 
     #[test]
@@ -110,11 +114,11 @@ mod tests {
         // SAFETY: an atomic store may be made in a handler.
         unsafe { signal_hook::low_level::register(libc::SIGUSR2, || RAN.store(true, Ordering::SeqCst)) }?;
         let before = SigSet::thread_get_mask()?;
-        let pid = spawn(&image("true", &[]), || {
+        let child = spawn(&image("true", &[]), || {
             SigSet::empty().thread_set_mask()?;
             Ok(raise(Signal::SIGUSR2)?)
         })?;
-        assert_eq!(reap(pid)?.signal(), Some(libc::SIGUSR2));
+        assert_eq!(reap(child.pid)?.signal(), Some(libc::SIGUSR2));
         assert!(!RAN.load(Ordering::SeqCst));
         assert_eq!(SigSet::thread_get_mask()?, before);
         Ok(())

@@ -1,7 +1,8 @@
 //! What is typed reaches the command when it asks for it.
 
 use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, fg};
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, children_of, freeze, guard_of};
+use nix::sys::signal::Signal;
 
 /// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
 const PAGER: &str = "bash -c 'cat; printf :; read -r -s -n 1 key </dev/tty; echo \"<$key>\"'";
@@ -87,6 +88,26 @@ fn a_job_in_the_background_can_be_brought_to_the_front() {
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);
     assert_eq!(shell.code(SOON), 130);
+    assert_foreground(&mut shell);
+}
+
+/// A start that fails gives the terminal back, so that the next one can have it.
+#[test]
+fn a_command_that_its_second_guard_lets_go_can_read() {
+    let case = Case::new("second-guard");
+    let holder = case.holder();
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock {} sh -c 'read word; echo got $word'", case.path()), SOON);
+    case.wait_for_contenders(2);
+    let zklock = children_of(shell.pid()).first().expect("a waiter").0;
+    freeze(guard_of(zklock));
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    case.wait_for_contenders(1);
+    shell.terminal().send(b"something\n");
+    shell.terminal().expect("got something\r\n", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
     assert_foreground(&mut shell);
 }
 
