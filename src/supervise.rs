@@ -186,8 +186,10 @@ impl Supervision<'_> {
 
     /// A guard that was killed is replaced at once. If that fails the command goes on: it holds the lock.
     fn look_at_guard(&mut self) {
+        // Once the job is reaped, its group's number may be somebody else's.
+        let group = self.supervisor.is_over().is_none().then(|| self.job.group());
         if self.claim.guard_is_dead()
-            && let Err(error) = self.claim.renew_guard(Some(self.job.group()))
+            && let Err(error) = self.claim.renew_guard(group)
         {
             let risk = "if zklock is killed now, the command may outlive the lock";
             ui::warn(

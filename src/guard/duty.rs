@@ -40,7 +40,8 @@ impl Duty {
             Order::Nodes { hosts, session_timeout, nodes } => {
                 (self.hosts, self.session_timeout, self.nodes) = (hosts, session_timeout, nodes);
             }
-            Order::Lease(lease) => self.lease = lease,
+            Order::Lease(lease) if !self.job_over => self.lease = lease,
+            Order::Lease(_) => {}
             Order::Running(group) => self.group = Some(group),
             // What remains is the release, and zklock sees to that as long as it lives.
             Order::JobOver => (self.group, self.lease, self.job_over) = (None, None, true),
@@ -130,6 +131,7 @@ mod tests {
         duty.obey(until(9_000));
         assert_eq!(duty.task(at(2_000)), Task::Watch(Some(at(8_800))));
         duty.obey(Order::JobOver);
+        duty.obey(until(9_000));
         assert_eq!(duty.task(at(9_999)), Task::Watch(None), "the release is zklock's");
         duty.obey(Order::Dismissed);
         duty.abandon();

@@ -38,12 +38,14 @@ pub struct Caught {
 pub struct Arrivals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Arrivals {
-    /// Those that arrived since the last time, each once. In which order they came nobody knows; SIGCONT is told
-    /// last, since going on where a stop was meant does less harm than a stop where going on was.
+    /// Those that arrived since the last time, each once. In which order they came nobody knows; SIGCONT takes a stop
+    /// with it, since going on where a stop was meant does less harm than a stop where going on was.
     pub fn events(&mut self) -> Vec<Event> {
         let signals = self.0.pending().filter_map(|number| Signal::try_from(number).ok());
         let mut signals: Vec<Signal> = signals.collect();
-        signals.sort_by_key(|&signal| signal == Signal::SIGCONT);
+        if signals.contains(&Signal::SIGCONT) {
+            signals.retain(|&signal| signal != Signal::SIGTSTP);
+        }
         let event = |signal| match signal {
             Signal::SIGCHLD => Event::Child,
             signal => Event::Signal(signal),
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_told_once_and_to_go_on_is_told_last() -> std::io::Result<()> {
+    fn each_signal_is_told_once_and_none_to_stop_beside_one_to_go_on() -> std::io::Result<()> {
         let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
         let (read, write) = UnixStream::pair()?;
         let numbers = wanted.map(|signal| signal as i32);
@@ -113,7 +115,9 @@ mod tests {
             raise(signal)?;
         }
         let told: Vec<_> = arrivals.events().iter().map(|event| format!("{event:?}")).collect();
-        assert_eq!(told, ["Signal(SIGTSTP)", "Signal(SIGURG)", "Signal(SIGCONT)"]);
+        assert_eq!(told, ["Signal(SIGCONT)", "Signal(SIGURG)"]);
+        raise(Signal::SIGTSTP)?;
+        assert!(matches!(arrivals.events()[..], [Event::Signal(Signal::SIGTSTP)]));
         assert!(arrivals.events().is_empty());
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use nix::errno::Errno;
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, setpgid, tcgetpgrp, tcsetpgrp};
 use thiserror::Error;
 
@@ -71,6 +71,8 @@ impl SpawnError {
 /// Starts the command. When this returns, the guard knows of it and it runs.
 pub fn spawn(launch: &Launch, foreground: Option<&File>, gate: &Gate<'_>) -> Result<Pid, SpawnError> {
     let Launch { mask, caught, .. } = launch;
+    // An interrupted wait would begin anew.
+    let at_the_gate = *mask | Signal::SIGTSTP;
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         sys::restore_dispositions(&[], &caught.ignored);
@@ -83,9 +85,10 @@ pub fn spawn(launch: &Launch, foreground: Option<&File>, gate: &Gate<'_>) -> Res
         if caught.default.contains(&nix::libc::SIGTSTP) {
             sys::bear_until_exec(nix::libc::SIGTSTP);
         }
-        mask.thread_set_mask()?;
+        at_the_gate.thread_set_mask()?;
+        gate.pass()?;
         // Nothing but the exec stands between the guard's word and the command.
-        gate.pass()
+        Ok(mask.thread_set_mask()?)
     });
     let explained = |error: io::Error| explain(launch.program.clone(), &error);
     let Spawned { pid, failed } = started.map_err(explained)?;

@@ -70,7 +70,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
     use nix::errno::Errno;
-    use nix::sys::signal::{Signal, kill, raise};
+    use nix::sys::signal::{Signal, kill};
     use nix::unistd::getpid;
 
     use super::super::children::reap;
@@ -116,7 +116,7 @@ mod tests {
         let before = SigSet::thread_get_mask()?;
         let child = spawn(&image("true", &[]), || {
             SigSet::empty().thread_set_mask()?;
-            Ok(raise(Signal::SIGUSR2)?)
+            Ok(kill(getpid(), Signal::SIGUSR2)?)
         })?;
         assert_eq!(reap(child.pid)?.signal(), Some(libc::SIGUSR2));
         assert!(!RAN.load(Ordering::SeqCst));
