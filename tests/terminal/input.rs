@@ -1,8 +1,7 @@
 //! What is typed reaches the command when it asks for it.
 
-use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, fg};
-use crate::support::{Case, SOON, children_of, freeze, guard_of};
-use nix::sys::signal::Signal;
+use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg};
+use crate::support::{Case, SOON, children_of, end, freeze, guard_of};
 
 /// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
 const PAGER: &str = "bash -c 'cat; printf :; read -r -s -n 1 key </dev/tty; echo \"<$key>\"'";
@@ -95,14 +94,11 @@ fn a_job_in_the_background_can_be_brought_to_the_front() {
 #[test]
 fn a_command_that_its_second_guard_lets_go_can_read() {
     let case = Case::new("second-guard");
-    let holder = case.holder();
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {} sh -c 'read word; echo got $word'", case.path()), SOON);
-    case.wait_for_contenders(2);
+    let holder = enter_behind_a_holder(&mut shell, &case, "sh -c 'read word; echo got $word'");
     let zklock = children_of(shell.pid()).first().expect("a waiter").0;
     freeze(guard_of(zklock));
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    end(holder);
     case.wait_for_contenders(1);
     shell.terminal().send(b"something\n");
     shell.terminal().expect("got something\r\n", SOON);

@@ -1,7 +1,7 @@
 //! Ctrl-C, Ctrl-\ and Ctrl-Z.
 
-use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, fg, printer};
-use crate::support::{Case, SOON, processes_of, wait_until};
+use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg, printer};
+use crate::support::{Case, SOON, end, processes_of, wait_until};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -38,16 +38,13 @@ fn the_shell_sees_what_the_command_died_of() {
 #[test]
 fn ctrl_c_ends_a_waiter() {
     let case = Case::new("ctrl-c-waiting");
-    let holder = case.holder();
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {} echo ran", case.path()), SOON);
-    case.wait_for_contenders(2);
+    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
     shell.terminal().send(CTRL_C);
     assert!(!shell.prompt(SOON).contains("ran"));
     assert_eq!(shell.code(SOON), 130);
     case.wait_for_contenders(1);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    end(holder);
 }
 
 #[test]
@@ -112,15 +109,12 @@ fn a_job_that_stays_stopped_for_too_long_has_lost_the_lock() {
 #[test]
 fn ctrl_z_stops_a_waiter_and_fg_lets_it_go_on() {
     let case = Case::new("ctrl-z-waiting");
-    let holder = case.holder();
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {} echo ran", case.path()), SOON);
-    case.wait_for_contenders(2);
+    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
     shell.terminal().send(CTRL_Z);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    end(holder);
     shell.enter("fg", SOON);
     shell.terminal().expect("ran\r\n", SOON);
     shell.prompt(SOON);

@@ -6,7 +6,7 @@ mod keys;
 mod scripts;
 mod window;
 
-use crate::support::{Case, SOON, Shell, signal_printer, wait_until};
+use crate::support::{Case, Running, SOON, Shell, signal_printer, wait_until};
 
 const CTRL_C: &[u8] = b"\x03";
 const CTRL_D: &[u8] = b"\x04";
@@ -18,6 +18,15 @@ const CTRL_BACKSLASH: &[u8] = b"\x1c";
 fn enter(shell: &mut Shell, case: &Case, command: &str, expected: &str) {
     shell.enter(&format!("$zklock {} {command}", case.path()), SOON);
     shell.terminal().expect(expected, SOON);
+}
+
+/// Runs `zklock` with the case's lock and this command line in the shell, behind a holder, which is returned.
+#[track_caller]
+fn enter_behind_a_holder(shell: &mut Shell, case: &Case, command: &str) -> Running {
+    let holder = case.holder();
+    shell.enter(&format!("$zklock {} {command}", case.path()), SOON);
+    case.wait_for_contenders(2);
+    holder
 }
 
 /// The program that says what reaches it and exits with 4 at Ctrl-\, as a command line.

@@ -1,7 +1,7 @@
 //! The window changes its size, or is closed.
 
-use super::{CTRL_BACKSLASH, enter, printer};
-use crate::support::{Case, SOON, Shell, assert_no_processes};
+use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer};
+use crate::support::{Case, SOON, Shell, assert_no_processes, end};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
 
@@ -80,14 +80,11 @@ fn a_closed_window_ends_a_script() {
 #[test]
 fn a_closed_window_ends_a_waiter() {
     let case = Case::new("hang-up-waiting");
-    let holder = case.holder();
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {} echo ran", case.path()), SOON);
-    case.wait_for_contenders(2);
+    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
     shell.terminal().hang_up();
     case.wait_for_contenders(1);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    end(holder);
 }
 
 #[test]
