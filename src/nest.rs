@@ -141,8 +141,8 @@ pub fn become_command(launch: Launch) -> SpawnError {
         Ok(image) => image,
         Err(error) => return error,
     };
-    sys::restore_dispositions(&launch.caught.default, &launch.caught.ignored);
-    sys::restore_sigpipe();
+    sys::drop_handlers();
+    sys::restore_ignored(launch.ignores_children);
     if let Err(error) = launch.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }

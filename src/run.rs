@@ -30,9 +30,9 @@ pub fn run(options: &Options) -> Result<Exit> {
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     // Before there are other threads: these have children of their own.
     let children = descendants::children_at_start();
-    let (caught, arrivals) = signals::listen(&emitter)?;
+    let (arrivals, ignores_children) = signals::listen(&emitter)?;
     events.listen(arrivals);
-    let found = Found { mask, caught, children };
+    let found = Found { mask, ignores_children, children };
     under_lock(options, &words, found, emitter, &events).with_context(|| words.first_lock().to_string())
 }
 

@@ -11,7 +11,6 @@ use crate::environment::{HeldLock, environment, full_path};
 use crate::event::{Event, Events};
 use crate::exit::Exit;
 use crate::job::Job;
-use crate::job::signals::Caught;
 use crate::job::spawn::{Launch, SpawnError};
 use crate::lock::contender::OwnNode;
 use crate::lock::path::LockPath;
@@ -25,8 +24,8 @@ use crate::ui;
 pub struct Found {
     /// The signal mask.
     pub mask: SigSet,
-    /// What zklock catches.
-    pub caught: Caught,
+    /// Whether SIGCHLD was ignored.
+    pub ignores_children: bool,
     /// Its children.
     pub children: Vec<Pid>,
 }
@@ -92,7 +91,7 @@ impl Work<'_> {
             arguments: self.words.arguments.clone(),
             environment: environment(&in_order, &self.outer, chroot)?,
             mask: self.found.mask,
-            caught: self.found.caught,
+            ignores_children: self.found.ignores_children,
             strangers: self.found.children,
         })
     }

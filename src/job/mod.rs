@@ -14,7 +14,6 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp};
 
 use self::spawn::{Launch, SpawnError};
@@ -48,8 +47,7 @@ impl Job {
         let strangers = launch.strangers.clone();
         let terminal = Terminal::open();
         let in_foreground = terminal.starts_in_foreground();
-        let foreground = terminal.tty().filter(|_| in_foreground);
-        let group = spawn::spawn(launch, foreground, gate)?;
+        let group = spawn::spawn(launch, in_foreground.then_some(&terminal), gate)?;
         let stop_signal = stop_signal as i32;
         Ok(Self { group, terminal, stop_signal, in_foreground, status: None, strangers, refused: false })
     }
@@ -163,7 +161,7 @@ impl Job {
 /// Reaps dead children that are none of the `spared`: whoever lost its parent below us, and as PID 1 everybody's.
 pub fn reap_strangers(spared: &[Pid]) {
     while let Some(dead) = sys::any_dead_child().map(Pid::from_raw).filter(|dead| !spared.contains(dead)) {
-        if waitpid(dead, Some(WaitPidFlag::WNOHANG)).is_err() {
+        if sys::reap(dead).is_err() {
             break;
         }
     }

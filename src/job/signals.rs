@@ -24,15 +24,6 @@ const CAUGHT: [Signal; 9] = [
     Signal::SIGTSTP,
 ];
 
-/// The signals that zklock catches, by number, as the command is to find them again.
-#[derive(Debug)]
-pub struct Caught {
-    /// Those that had their default disposition.
-    pub default: Vec<i32>,
-    /// Those that were ignored and are caught all the same: zklock must hear of its children.
-    pub ignored: Vec<i32>,
-}
-
 /// Where caught signals arrive.
 #[derive(Debug)]
 pub struct Arrivals(SignalDelivery<UnixStream, SignalOnly>);
@@ -61,8 +52,9 @@ impl AsFd for Arrivals {
     }
 }
 
-/// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it.
-pub fn listen(events: &Emitter) -> Result<(Caught, Arrivals)> {
+/// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it. But zklock must hear
+/// of its children: with where signals arrive comes whether SIGCHLD was ignored.
+pub fn listen(events: &Emitter) -> Result<(Arrivals, bool)> {
     let ignored = ignored();
     if !contains(ignored, Signal::SIGINT) {
         let events = events.clone();
@@ -77,10 +69,7 @@ pub fn listen(events: &Emitter) -> Result<(Caught, Arrivals)> {
     let (read, write) = UnixStream::pair().context("can't make a pipe for signals")?;
     let arrivals =
         SignalDelivery::with_pipe(read, write, SignalOnly, &wanted).context("can't catch signals")?;
-    let int = Some(Signal::SIGINT as i32).filter(|_| !contains(ignored, Signal::SIGINT));
-    let is_ignored = |&number: &i32| Signal::try_from(number).is_ok_and(|signal| contains(ignored, signal));
-    let (ignored, default) = wanted.into_iter().chain(int).partition(is_ignored);
-    Ok((Caught { default, ignored }, Arrivals(arrivals)))
+    Ok((Arrivals(arrivals), contains(ignored, Signal::SIGCHLD)))
 }
 
 /// The mask of signals that are ignored, as the kernel tells it.

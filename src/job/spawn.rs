@@ -1,16 +1,15 @@
 //! Starting the command: its own process group, its own environment, and everything else as zklock found it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{Pid, getpgrp, getpid, setpgid, tcgetpgrp, tcsetpgrp};
+use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 
-use super::signals::Caught;
+use super::terminal::Terminal;
 use crate::exit;
 use crate::guard::{Gate, is_refusal};
 use crate::sys::{self, Image, Spawned};
@@ -26,8 +25,8 @@ pub struct Launch {
     pub environment: Vec<(&'static str, String)>,
     /// The signal mask that zklock was started with.
     pub mask: SigSet,
-    /// The signals that zklock catches and the command must not inherit a word of.
-    pub caught: Caught,
+    /// Whether zklock was started with SIGCHLD ignored.
+    pub ignores_children: bool,
     /// Children that zklock was started with: they are none of the job's.
     pub strangers: Vec<Pid>,
 }
@@ -69,34 +68,30 @@ impl SpawnError {
 }
 
 /// Starts the command. When this returns, the guard knows of it and it runs.
-pub fn spawn(launch: &Launch, foreground: Option<&File>, gate: &Gate<'_>) -> Result<Pid, SpawnError> {
-    let Launch { mask, caught, .. } = launch;
+pub fn spawn(launch: &Launch, foreground: Option<&Terminal>, gate: &Gate<'_>) -> Result<Pid, SpawnError> {
     // An interrupted wait would begin anew.
-    let at_the_gate = *mask | Signal::SIGTSTP;
+    let at_the_gate = launch.mask | Signal::SIGTSTP;
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-        sys::restore_dispositions(&[], &caught.ignored);
-        if let Some(tty) = foreground {
+        if let Some(tty) = foreground.and_then(Terminal::tty) {
             // Not vital: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());
         }
-        sys::restore_sigpipe();
+        sys::restore_ignored(launch.ignores_children);
         // Nobody would continue a child that Ctrl-Z stops before its exec: zklock waits for that.
-        if caught.default.contains(&nix::libc::SIGTSTP) {
-            sys::bear_until_exec(nix::libc::SIGTSTP);
-        }
+        sys::bear_until_exec(nix::libc::SIGTSTP);
         at_the_gate.thread_set_mask()?;
         gate.pass()?;
         // Nothing but the exec stands between the guard's word and the command.
-        Ok(mask.thread_set_mask()?)
+        Ok(launch.mask.thread_set_mask()?)
     });
     let explained = |error: io::Error| explain(launch.program.clone(), &error);
     let Spawned { pid, failed } = started.map_err(explained)?;
     let Some(error) = failed else { return Ok(pid) };
     // As long as it isn't reaped, its number is nobody else's: the guard mustn't know it any longer than that.
     gate.withdraw();
-    if let Some(tty) = foreground.filter(|&tty| tcgetpgrp(tty) == Ok(pid)) {
-        let _ = tcsetpgrp(tty, getpgrp());
+    if let Some(terminal) = foreground {
+        terminal.take_back(pid);
     }
     if let Err(error) = sys::reap(pid) {
         log::debug!("can't reap the child that failed: {error}");

@@ -11,6 +11,6 @@ pub use self::children::{ChildState, any_dead_child, observe, reap};
 pub use self::image::Image;
 pub use self::process::{close_from, fail_on_abort, share_one_heap};
 pub use self::signals::{
-    bear_until_exec, die_of, restore_dispositions, restore_sigpipe, sigpipe_was_ignored, stop_by,
+    bear_until_exec, die_of, drop_handlers, restore_ignored, sigpipe_was_ignored, stop_by,
 };
 pub use self::spawn::{Spawned, spawn};

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use nix::libc;
 
+use super::signals::disposition;
 use crate::exit;
 
 /// Closes every descriptor from `first` on. For a process that has none of its own yet.
@@ -44,18 +45,15 @@ pub fn fail_on_abort() {
         }
     }
 
-    let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `found` is valid to write to, and read only if the call filled it; the new action is zeroed, which
-    // is valid, but for the handler, of the kind that SA_SIGINFO asks for.
+    if disposition(libc::SIGABRT) != Some(libc::SIG_DFL) {
+        return;
+    }
+    // SAFETY: the new action is zeroed, which is valid, but for the handler, of the kind that SA_SIGINFO asks for.
     unsafe {
         let handler: extern "C" fn(_, _, _) = aborted;
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_SIGINFO;
-        if libc::sigaction(libc::SIGABRT, std::ptr::null(), found.as_mut_ptr()) == 0
-            && found.assume_init().sa_sigaction == libc::SIG_DFL
-        {
-            libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
-        }
+        libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
     }
 }

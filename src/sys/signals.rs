@@ -15,12 +15,7 @@ static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = ".init_array")]
 static REMEMBER_SIGPIPE: extern "C" fn() = {
     extern "C" fn remember() {
-        let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it.
-        let ignored = unsafe {
-            libc::sigaction(libc::SIGPIPE, ptr::null(), found.as_mut_ptr()) == 0
-                && found.assume_init().sa_sigaction == libc::SIG_IGN
-        };
+        let ignored = disposition(libc::SIGPIPE) == Some(libc::SIG_IGN);
         SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
     }
     remember
@@ -31,46 +26,47 @@ pub fn sigpipe_was_ignored() -> bool {
     SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
 }
 
-/// Sets SIGPIPE to what zklock was started with. For the child between fork and exec.
-pub fn restore_sigpipe() {
-    let disposition = if sigpipe_was_ignored() { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: neither disposition runs code of ours.
-    unsafe { libc::signal(libc::SIGPIPE, disposition) };
-}
-
-/// Gives every signal that has a handler its default. For the child between fork and exec, where a handler would
-/// tell zklock of what was meant for the child.
-pub(super) fn drop_handlers() {
-    for signal in 1..=libc::SIGRTMAX() {
-        let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it; some
-        // numbers it refuses. The default runs no code of ours.
-        unsafe {
-            if libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) == 0
-                && !matches!(found.assume_init().sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
-            {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-        }
+/// What `signal` does now: its default, nothing, or what a handler does. `None`: there is no such signal.
+pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
+    let mut found = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it, and zeroed
+    // a valid value.
+    unsafe {
+        let known = libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) == 0;
+        known.then_some(found.assume_init().sa_sigaction)
     }
 }
 
-/// Makes `signal` do nothing up to the exec, and its default from then on. For the child between fork and exec: there
-/// is no moment in between, as there would be for a signal that is ignored first.
+/// Gives every signal that has a handler its default. For a process that is about to exec: a handler would still tell
+/// zklock of what was meant for the command.
+pub fn drop_handlers() {
+    let has_handler = |&signal: &i32| {
+        disposition(signal).is_some_and(|found| !matches!(found, libc::SIG_DFL | libc::SIG_IGN))
+    };
+    for signal in (1..=libc::SIGRTMAX()).filter(has_handler) {
+        // SAFETY: the default runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Ignores what was ignored when zklock was started: SIGPIPE, which it ignores itself, or with `children` SIGCHLD,
+/// which it catches. For a process that is about to exec, and has dropped its handlers.
+pub fn restore_ignored(children: bool) {
+    for (signal, ignored) in [(libc::SIGPIPE, sigpipe_was_ignored()), (libc::SIGCHLD, children)] {
+        // SAFETY: neither disposition runs code of ours.
+        unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+    }
+}
+
+/// Makes `signal`, where it has its default, do nothing up to the exec, and its default from then on. For the child
+/// between fork and exec: there is no moment in between, as there would be for a signal that is ignored first.
 pub fn bear_until_exec(signal: i32) {
     extern "C" fn nothing(_: libc::c_int) {}
 
-    let handler: extern "C" fn(_) = nothing;
-    // SAFETY: the handler does nothing.
-    unsafe { libc::signal(signal, handler as libc::sighandler_t) };
-}
-
-/// Gives signals back the disposition that zklock was started with. For a process that is about to exec.
-pub fn restore_dispositions(default: &[i32], ignored: &[i32]) {
-    let dispositions = default.iter().map(|&signal| (signal, libc::SIG_DFL));
-    for (signal, disposition) in dispositions.chain(ignored.iter().map(|&signal| (signal, libc::SIG_IGN))) {
-        // SAFETY: neither disposition runs code of ours.
-        unsafe { libc::signal(signal, disposition) };
+    if disposition(signal) == Some(libc::SIG_DFL) {
+        let handler: extern "C" fn(_) = nothing;
+        // SAFETY: the handler does nothing.
+        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
     }
 }
 

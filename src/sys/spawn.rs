@@ -51,7 +51,7 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
     // suspended until the child has left our memory by exec or exit. To the other threads it does nothing: `prepare`
     // takes no lock and allocates nothing, and no handler of ours runs in it.
     let spawned = unsafe { clone(child, &mut stack, flags, Some(libc::SIGCHLD)) };
-    // No reason to leave the child alone.
+    // Not returned: the caller has to hear of the child.
     if let Err(error) = mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }
