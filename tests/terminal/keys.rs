@@ -1,7 +1,10 @@
 //! Ctrl-C, Ctrl-\ and Ctrl-Z.
 
-use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg, printer};
-use crate::support::{Case, SOON, end, processes_of, wait_until};
+use super::{
+    CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg, printer, sleeps,
+    stop_asleep,
+};
+use crate::support::{Case, SOON, end, wait_until};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -93,12 +96,10 @@ fn a_job_that_stays_stopped_for_too_long_has_lost_the_lock() {
     let command = format!("$zklock {options} {} sh -c 'echo up; sleep 61; :'", case.path());
     shell.enter(&command, SOON);
     shell.terminal().expect("up\r\n", SOON);
-    shell.terminal().send(CTRL_Z);
+    stop_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
-    wait_until("the guard to end the job", SOON, || {
-        !processes_of(case.marker()).iter().any(|(_, name)| name.starts_with("sleep"))
-    });
+    wait_until("the guard to end the job", SOON, || !sleeps(&case));
     fg(&mut shell);
     shell.terminal().expect("the lock was lost", SOON);
     shell.prompt(SOON);

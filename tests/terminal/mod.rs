@@ -6,7 +6,7 @@ mod keys;
 mod scripts;
 mod window;
 
-use crate::support::{Case, Running, SOON, Shell, signal_printer, wait_until};
+use crate::support::{Case, Running, SOON, Shell, processes_of, signal_printer, wait_until};
 
 const CTRL_C: &[u8] = b"\x03";
 const CTRL_D: &[u8] = b"\x04";
@@ -32,6 +32,19 @@ fn enter_behind_a_holder(shell: &mut Shell, case: &Case, command: &str) -> Runni
 /// The program that says what reaches it and exits with 4 at Ctrl-\, as a command line.
 fn printer() -> String {
     signal_printer(&["QUIT=4"]).join(" ")
+}
+
+/// Whether the `sleep` of a job is there.
+fn sleeps(case: &Case) -> bool {
+    processes_of(case.marker()).iter().any(|(_, name)| name.starts_with("sleep"))
+}
+
+/// Types Ctrl-Z once the job's `sleep` runs. A shell that starts programs as after `vfork`, such as dash, doesn't stop
+/// while a child stands stopped before its exec, with zklock or without.
+#[track_caller]
+fn stop_asleep(shell: &mut Shell, case: &Case) {
+    wait_until("the job to sleep", SOON, || sleeps(case));
+    shell.terminal().send(CTRL_Z);
 }
 
 /// Types `fg`, and returns when the terminal's keys are no longer the shell's.

@@ -1,6 +1,6 @@
 //! The window changes its size, or is closed.
 
-use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer};
+use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_asleep};
 use crate::support::{Case, SOON, Shell, assert_no_processes, end};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
@@ -61,7 +61,7 @@ fn a_closed_window_ends_a_command_in_the_background_and_a_stopped_one() {
 
     let mut shell = case.shell();
     enter(&mut shell, &case, "sh -c 'echo up; sleep 61; :'", "up\r\n");
-    shell.terminal().send(super::CTRL_Z);
+    stop_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     assert_ends_all(&case, shell);
