@@ -71,7 +71,7 @@ fn leases(criterion: &mut Criterion) {
 }
 
 fn records(criterion: &mut Criterion) {
-    let record = Record::of_this_process(Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
+    let record = Record::of_process(7, Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
     let bytes = record.to_bytes();
     criterion.bench_function("record/write", |bencher| bencher.iter(|| black_box(&record).to_bytes()));
     criterion.bench_function("record/read", |bencher| bencher.iter(|| Record::from_bytes(black_box(&bytes))));

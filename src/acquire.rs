@@ -8,14 +8,12 @@ use nix::sys::signal::Signal;
 use crate::claim::{Claim, Notice};
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
-use crate::job;
 use crate::lock::contender::{News, Trouble};
 use crate::lock::once::{Once, Verdict};
 use crate::lock::path::LockPath;
 use crate::lock::record::{describe, printable};
 use crate::lock::set::Set;
 use crate::release::ends_us;
-use crate::sys;
 use crate::ui::{self, Seen, WaitingLine};
 use crate::zk::{Diagnosis, Failure, Hosts, Reply};
 
@@ -69,7 +67,8 @@ pub fn acquire(
         hosts,
         limits,
         once,
-        line: WaitingLine::new(limits.began, limits.deadline),
+        line: WaitingLine::new(limits.began, limits.deadline, claim.worker().group),
+        stop: Stop::Not,
         connected: false,
         connect_by: Some(limits.connect_by()),
         waiting_for: None,
@@ -86,9 +85,11 @@ pub fn acquire(
         let now = BootTime::now();
         claim.revive_lease(now);
         claim.confirm_if_due(now);
+        acquisition.give_place_up_if_stopped(claim);
         if acquisition.is_ours(claim, now)
             && let Some(outcome) = acquisition.is_due(claim)
         {
+            acquisition.line.end();
             return Ok(outcome);
         }
         let give_up_at = acquisition.give_up_at();
@@ -120,13 +121,28 @@ struct Acquisition<'a> {
     awaits_lease: bool,
     /// Our node is gone; whether with our session or by somebody's hand is asked.
     node_gone: bool,
+    stop: Stop,
+}
+
+/// Whether zklock is stopped, as by Ctrl-Z, and what that means for its place in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// It isn't.
+    Not,
+    /// It is, and keeps its place until its turn comes.
+    InQueue,
+    /// Its turn came: the place is being given up, since nobody may wait for somebody who is stopped. Meanwhile
+    /// zklock may have been told to go on.
+    Leaving { goes_on: bool },
+    /// It has no session. Another begins when it goes on.
+    Away,
 }
 
 impl Acquisition<'_> {
     /// All held, and under a lease that leaves the command some time. A waiter confirms while it waits, so that
     /// it is fresh as a rule; else the confirmations that are under way make it so.
     fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> bool {
-        if self.node_gone || !claim.set().is_some_and(Set::all_held) {
+        if self.node_gone || self.stop != Stop::Not || !claim.set().is_some_and(Set::all_held) {
             return false;
         }
         let kill_after = self.limits.kill_after;
@@ -143,7 +159,7 @@ impl Acquisition<'_> {
         let (Some(once), Some(set)) = (&mut self.once, claim.set()) else { return Some(Outcome::Held) };
         if !once.has_begun() {
             let (node, data) = set.first()?;
-            once.begin(node, data).into_iter().for_each(|request| claim.ask_aside(request));
+            once.begin(node, &data).into_iter().for_each(|request| claim.ask_aside(request));
         }
         match once.verdict()? {
             Verdict::Due => Some(Outcome::Held),
@@ -181,6 +197,15 @@ impl Acquisition<'_> {
     fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
         let waited = ui::time(BootTime::now().since(self.limits.began));
         match claim.set() {
+            Some(set) if matches!(self.stop, Stop::Leaving { .. } | Stop::Away) => {
+                let path = set.path(set.current()).map(ToString::to_string).unwrap_or_default();
+                let text = format!("gave up after {waited}: its turn came while zklock was stopped");
+                if !set.seen_busy() {
+                    bail!(text);
+                }
+                log::warn!("{path}: busy: {text}");
+                Ok(Outcome::Busy)
+            }
             Some(set) if set.all_held() => bail!(
                 "first in line, but the ensemble didn't confirm it often enough within {waited} to run anything; \
                  is it overloaded?"
@@ -206,18 +231,11 @@ impl Acquisition<'_> {
     fn take(&mut self, claim: &mut Claim, event: Event) -> Result<Option<Outcome>> {
         match event {
             Event::Signal(signal) if ends_us(signal) => return Ok(Some(Outcome::Interrupted(signal))),
-            // Nothing runs yet that could stop beside us.
-            Event::Signal(Signal::SIGTSTP) => {
-                self.line.clear();
-                sys::stop_by(nix::libc::SIGTSTP, false);
-            }
-            Event::Signal(_) => {}
-            Event::Child => {
-                if claim.guard_is_dead() {
-                    claim.renew_guard(None)?;
-                }
-                job::reap_strangers(&[claim.guard_pid()]);
-            }
+            // Nobody is left to answer for us.
+            Event::MonitorDied => return Ok(Some(Outcome::Interrupted(Signal::SIGKILL))),
+            Event::Signal(Signal::SIGTSTP) => self.suspend(claim),
+            Event::Signal(Signal::SIGCONT) | Event::NotStopped => self.go_on(claim)?,
+            Event::Signal(_) | Event::Child => {}
             event => {
                 for notice in claim.take(event) {
                     if let Some(outcome) = self.notice(claim, notice)? {
@@ -236,6 +254,15 @@ impl Acquisition<'_> {
             Notice::Lost(Failure::AuthFailed) => bail!("{}", self.refused(claim)),
             // Not the end of a session, but of the client: it would happen again.
             Notice::Lost(failure @ Failure::Other(_)) => bail!(failure),
+            Notice::Lost(_) | Notice::Closed if self.is_leaving() => {
+                let goes_on = self.stop == Stop::Leaving { goes_on: true };
+                self.stop = Stop::Away;
+                if goes_on {
+                    self.go_on(claim)?;
+                }
+            }
+            // What our node's deletion leads to, we have done ourselves.
+            _ if self.is_leaving() => {}
             Notice::Lost(failure) => self.begin_again(claim, &failure)?,
             Notice::NodeGone => bail!(Trouble::Deleted),
             // The session lives, so that it can't have taken the node along. Another has its name now.
@@ -260,6 +287,9 @@ impl Acquisition<'_> {
             News::Queued(node) => {
                 ui::step(path, format_args!("queued as {}", node.path));
                 self.line.queued(node.created);
+                if self.stop != Stop::Not {
+                    claim.mark_stopped(true);
+                }
             }
             News::Waiting { predecessor, data, since, ahead, holder } => {
                 let who = describe(&predecessor, &data);
@@ -272,6 +302,8 @@ impl Acquisition<'_> {
                 }
                 self.waiting_for = Some(who);
             }
+            // It isn't taken: `give_place_up_if_stopped`.
+            News::Held if self.stop != Stop::Not => {}
             News::Held => {
                 self.line.end();
                 let node = claim.set().and_then(|set| set.nodes().find(|(lock, _)| *lock == path));
@@ -297,6 +329,63 @@ impl Acquisition<'_> {
         Ok(None)
     }
 
+    /// zklock is to stop, as by Ctrl-Z. Nothing runs yet that could stop beside us; the worker goes on, and so does its
+    /// session.
+    fn suspend(&mut self, claim: &mut Claim) {
+        self.stop = match self.stop {
+            Stop::Not => {
+                claim.mark_stopped(true);
+                Stop::InQueue
+            }
+            Stop::Leaving { .. } => Stop::Leaving { goes_on: false },
+            other => other,
+        };
+        self.line.clear();
+        ui::drain();
+        claim.worker().stop(nix::libc::SIGTSTP, false);
+    }
+
+    fn go_on(&mut self, claim: &mut Claim) -> Result<()> {
+        match self.stop {
+            Stop::Not => {}
+            Stop::InQueue => {
+                self.stop = Stop::Not;
+                claim.mark_stopped(false);
+            }
+            // As soon as that is done.
+            Stop::Leaving { .. } => self.stop = Stop::Leaving { goes_on: true },
+            Stop::Away => {
+                if let Some(path) = claim.set().and_then(|set| set.path(set.current())) {
+                    ui::warn(path, "its turn came while zklock was stopped; queueing again at the end");
+                }
+                self.stop = Stop::Not;
+                self.reopen(claim)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_leaving(&self) -> bool {
+        matches!(self.stop, Stop::Leaving { .. })
+    }
+
+    /// A waiter that is stopped is nobody's turn: it lets the others pass.
+    fn give_place_up_if_stopped(&mut self, claim: &Claim) {
+        if self.stop == Stop::InQueue
+            && let Some(set) = claim.set().filter(|set| set.any_held())
+        {
+            if let Some(path) = set.path(set.current()) {
+                ui::step(
+                    path,
+                    "its turn came while zklock was stopped: left the queue until it is continued",
+                );
+            }
+            self.stop = Stop::Leaving { goes_on: false };
+            self.line.end();
+            claim.release();
+        }
+    }
+
     /// The session ended while nothing was run yet: nothing is lost but our place in the queue.
     fn begin_again(&mut self, claim: &mut Claim, failure: &Failure) -> Result<()> {
         if let Some(path) = claim.set().and_then(|set| set.path(set.current())) {
@@ -305,6 +394,10 @@ impl Acquisition<'_> {
                 format_args!("the session was lost while waiting ({failure}); queueing again at the end"),
             );
         }
+        self.reopen(claim)
+    }
+
+    fn reopen(&mut self, claim: &mut Claim) -> Result<()> {
         (self.connected, self.connect_by) = (false, self.try_until());
         self.awaits_lease = false;
         self.node_gone = false;
@@ -316,7 +409,7 @@ impl Acquisition<'_> {
 
     fn refused(&self, claim: &Claim) -> String {
         let hosts = self.hosts;
-        if claim.security().credentials.is_empty() {
+        if claim.settings().security.credentials.is_empty() {
             format!("{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH")
         } else {
             format!(

@@ -6,11 +6,11 @@ use std::io;
 
 use crate::claim::{Claim, Notice};
 use crate::clock::BootTime;
-use crate::event::Events;
+use crate::event::{Event, Events};
 use crate::lock::once::{LastSuccess, record_path};
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
-use crate::release::patience;
+use crate::release::{let_go, patience};
 use crate::ui;
 use crate::zk::{Failure, Reply, Request};
 
@@ -29,7 +29,8 @@ pub fn conclude(claim: &mut Claim, events: &Events, path: &LockPath, by: Record)
     match failure {
         None => ui::step(path, "success recorded"),
         Some(why) => {
-            ui::warn(
+            // An error, and not only a warning: otherwise `-q` would hide that the command runs every time.
+            ui::error(
                 path,
                 format_args!("the success could not be recorded, so that the next run isn't skipped: {why}"),
             );
@@ -55,6 +56,9 @@ impl Conclusion<'_> {
             let Some(event) = self.events.next(Some(until))? else {
                 return Ok(Some("no server confirmed it".to_owned()));
             };
+            if matches!(event, Event::MonitorDied) {
+                let_go();
+            }
             for notice in self.claim.take(event) {
                 match notice {
                     Notice::Aside(Reply::Concluded(Ok(()))) => return Ok(None),

@@ -51,11 +51,7 @@ impl HeldLock {
 
 /// The variables for a command that runs under `locks`, in the user's order. `outer` are the locks held
 /// around zklock itself. The single variables speak of the first lock.
-pub fn environment(
-    locks: &[HeldLock],
-    outer: &[HeldLock],
-    chroot: &str,
-) -> Result<Vec<(&'static str, String)>> {
+pub fn environment(locks: &[HeldLock], outer: &[HeldLock], chroot: &str) -> Result<Vec<(String, String)>> {
     let below = |path: &'_ str| -> String { path.strip_prefix(chroot).unwrap_or(path).to_owned() };
     let paths: Vec<(String, String)> =
         locks.iter().map(|lock| (below(&lock.path), below(&lock.node))).collect();
@@ -72,13 +68,14 @@ pub fn environment(
     let first = told.first().context("no lock is held")?;
     let around: Vec<&HeldLock> =
         locks.iter().chain(outer.iter().filter(|held| !locks.contains(held))).collect();
-    Ok(vec![
+    let variables = [
         ("ZKLOCK_PATH", first.path.to_owned()),
         ("ZKLOCK_NODE", first.node.to_owned()),
         ("ZKLOCK_FENCING_TOKEN", first.fencing_token.to_string()),
         ("ZKLOCK_LOCKS", serde_json::to_string(&told)?),
         (HELD, serde_json::to_string(&around)?),
-    ])
+    ];
+    Ok(variables.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
 /// The locks held around us, as the variable says. Whoever wrote nonsense into it is as good as outside.
@@ -110,8 +107,8 @@ mod tests {
         }
     }
 
-    fn value(variables: &[(&'static str, String)], name: &str) -> String {
-        variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    fn value(variables: &[(String, String)], name: &str) -> String {
+        variables.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
     #[test]

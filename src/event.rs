@@ -1,17 +1,18 @@
 //! Everything that can happen to zklock while it runs, in one channel: one loop reads it.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::alarm::Alarm;
 use crate::clock::BootTime;
-use crate::job::signals::Arrivals;
+use crate::pair::{Ear, Heard, Order};
 use crate::zk::{Reply, SessionChange, SessionKey};
 
 /// One thing that happened.
@@ -19,7 +20,11 @@ use crate::zk::{Reply, SessionChange, SessionKey};
 pub enum Event {
     /// Somebody sent zklock a signal.
     Signal(Signal),
-    /// A child changed its state (SIGCHLD).
+    /// zklock was to stop, and the kernel didn't do it: nobody could continue it.
+    NotStopped,
+    /// The monitor is dead.
+    MonitorDied,
+    /// At least one child changed its state (SIGCHLD).
     Child,
     /// The session with the ensemble came, went, or is in doubt.
     Session(SessionKey, SessionChange),
@@ -34,8 +39,16 @@ pub struct Events {
     sender: Sender<Event>,
     bell: Arc<EventFd>,
     alarm: Alarm,
-    /// Signals, once [`listen`](Self::listen) was called. A handler can't send to the queue.
-    arrivals: Option<RefCell<Arrivals>>,
+    /// What the worker of a pair hears besides, once [`listen`](Self::listen) was called.
+    senses: Option<Senses>,
+}
+
+#[derive(Debug)]
+struct Senses {
+    /// SIGCHLD.
+    children: SignalFd,
+    monitor: Ear,
+    monitor_died: Cell<bool>,
 }
 
 /// A sending end of the channel.
@@ -51,7 +64,7 @@ pub fn channel() -> io::Result<(Emitter, Events)> {
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let alarm = Alarm::new()?;
     let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
-    Ok((emitter, Events { queue, sender, bell, alarm, arrivals: None }))
+    Ok((emitter, Events { queue, sender, bell, alarm, senses: None }))
 }
 
 impl Emitter {
@@ -65,9 +78,17 @@ impl Emitter {
 }
 
 impl Events {
-    /// From now on the signals that arrive are events too.
-    pub fn listen(&mut self, arrivals: Arrivals) {
-        self.arrivals = Some(RefCell::new(arrivals));
+    /// From now on what the monitor says, and what becomes of children, are events too. SIGCHLD must be blocked.
+    pub fn listen(&mut self, monitor: Ear) -> io::Result<()> {
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
+        self.senses = Some(Senses { children, monitor, monitor_died: Cell::new(false) });
+        Ok(())
+    }
+
+    /// Whether the monitor is known to be dead.
+    pub fn monitor_died(&self) -> bool {
+        self.senses.as_ref().is_some_and(|senses| senses.monitor_died.get())
     }
 
     /// The next event, or `None` once `until` has passed. Without `until` it waits for ever.
@@ -85,25 +106,60 @@ impl Events {
 
     /// An event that has already happened, if there is one.
     pub fn pending(&self) -> Option<Event> {
-        self.line_up_signals();
-        self.queue.try_recv().ok()
+        if let Some(senses) = &self.senses {
+            // The queue lives as long as its reader, which is this.
+            senses.perceive(|event| drop(self.sender.send(event)));
+        }
+        let event = self.queue.try_recv().ok()?;
+        if let (Event::Signal(signal), Some(senses)) = (&event, &self.senses) {
+            senses.monitor.acts_on(*signal);
+        }
+        Some(event)
     }
 
     /// Waits until the bell rings or `until` passes; either is then looked at anew.
     fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
-        match &self.arrivals {
-            Some(arrivals) => self.alarm.wait([self.bell.as_fd(), arrivals.borrow().as_fd()], until)?,
-            None => self.alarm.wait([self.bell.as_fd()], until)?,
+        let bell = self.bell.as_fd();
+        match &self.senses {
+            // At its end a line can be read for ever.
+            Some(senses) if senses.monitor_died.get() => {
+                self.alarm.wait([bell, senses.children.as_fd()], until)?;
+            }
+            Some(senses) => {
+                self.alarm.wait([bell, senses.children.as_fd(), senses.monitor.as_fd()], until)?;
+            }
+            None => self.alarm.wait([bell], until)?,
         }
         // Empty is fine: another bell was taken with an earlier event.
         let _ = self.bell.read();
         Ok(())
     }
+}
 
-    fn line_up_signals(&self) {
-        for event in self.arrivals.iter().flat_map(|arrivals| arrivals.borrow_mut().events()) {
-            // The queue lives as long as its reader, which is this.
-            let _ = self.sender.send(event);
+impl Senses {
+    fn perceive(&self, tell: impl Fn(Event)) {
+        while !self.monitor_died.get() {
+            match self.monitor.hear() {
+                Heard::Word(Order::Signal(number)) => {
+                    if let Ok(signal) = Signal::try_from(number) {
+                        tell(Event::Signal(signal));
+                    }
+                }
+                Heard::Word(Order::NotStopped) => tell(Event::NotStopped),
+                Heard::Silence => break,
+                Heard::End => {
+                    self.monitor_died.set(true);
+                    tell(Event::MonitorDied);
+                }
+            }
+        }
+        // One stands for all: whoever hears of it looks at every child.
+        let mut any = false;
+        while let Ok(Some(_)) = self.children.read_signal() {
+            any = true;
+        }
+        if any {
+            tell(Event::Child);
         }
     }
 }

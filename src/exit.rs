@@ -3,8 +3,9 @@
 use std::process;
 
 use nix::sys::resource::{Resource, setrlimit};
+use serde::{Deserialize, Serialize};
 
-use crate::sys;
+use crate::{memory, sys};
 
 /// The lock was lost while the command ran, and it was stopped.
 pub const LOST: u8 = 123;
@@ -18,7 +19,7 @@ pub const CANNOT_RUN: u8 = 126;
 pub const NOT_FOUND: u8 = 127;
 
 /// The end of zklock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// With this code.
     Code(u8),
@@ -35,8 +36,10 @@ impl Exit {
             Self::Signal(signal) => {
                 // The kernel lets no signal kill PID 1 from inside.
                 if process::id() != 1 {
-                    // The command's own core dump is the interesting one; ours would only overwrite it.
+                    // The command's own core dump is the interesting one; ours would only overwrite it. A pattern
+                    // that pipes cores to a program ignores the limit.
                     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+                    memory::hide();
                     sys::die_of(signal);
                 }
                 process::exit(128 + signal)

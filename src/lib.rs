@@ -7,13 +7,15 @@
 //! |---|---|
 //! | [`cli`], [`config`], [`exit`], [`ui`] | what the user says, hears, and is left with |
 //! | [`admin`] | the verbs: status, revoke, completions, man |
-//! | [`run`], [`work`] | connect, acquire, hold, release |
+//! | [`run`], [`pair`] | two processes with one fate |
+//! | [`monitor`] | the one that the user started: it watches over the other |
+//! | [`worker`], [`work`] | the other: connect, acquire, hold, release |
 //! | [`acquire`], [`supervise`], [`conclude`], [`release`] | the loops of that story |
 //! | [`claim`] | a session, its contenders and the lease, moved along by events |
 //! | [`lock`] | names, the queue, a contender's next step, the lease: pure |
 //! | [`environment`], [`nest`] | what the command is told, and a zklock inside the command |
-//! | [`guard`] | a second process that stops the command when zklock can't |
 //! | [`job`] | the command: started, signalled, stopped, reaped |
+//! | [`descendants`] | every process below this one, and the end of all |
 //! | [`zk`] | the ensemble; the only place that is async |
 //! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
 //! | [`memory`] | what others can see of this process once it holds secrets |
@@ -26,18 +28,21 @@ pub mod cli;
 pub mod clock;
 pub mod conclude;
 pub mod config;
+pub mod descendants;
 pub mod environment;
 pub mod event;
 pub mod exit;
-pub mod guard;
 pub mod job;
 pub mod lock;
 pub mod memory;
+pub mod monitor;
 pub mod nest;
+pub mod pair;
 pub mod release;
 pub mod run;
 pub mod supervise;
 pub mod sys;
 pub mod ui;
 pub mod work;
+pub mod worker;
 pub mod zk;

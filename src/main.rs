@@ -1,16 +1,12 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
 
-use std::{env, process};
+use std::env;
 
 use zklock::exit::{self, Exit};
-use zklock::{admin, cli, guard, run, sys, ui};
+use zklock::{admin, cli, run, sys, ui};
 
 fn main() {
     let words: Vec<_> = env::args_os().collect();
-    if words.first().is_some_and(|name| name == guard::NAME) {
-        // Nobody reads what a guard would say; its end says the same.
-        process::exit(guard::stand_guard().is_err().into());
-    }
     sys::fail_on_abort();
     sys::share_one_heap();
     let (options, settings) = match cli::parse(&words) {
@@ -26,5 +22,6 @@ fn main() {
         log::error!("{error:#}");
         Exit::Code(exit::FAILURE)
     });
+    ui::drain_at_the_end();
     exit.end()
 }

@@ -4,6 +4,7 @@
 //! and that it is the same one. It tells the ensemble too: another one with the same path has another node.
 
 use anyhow::{Result, bail};
+use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::execvpe;
 
@@ -74,6 +75,7 @@ fn look(
     loop {
         match events.next(settings.deadline)? {
             Some(Event::Signal(signal)) if ends_us(signal) => return Ok(Some(Around::Interrupted(signal))),
+            Some(Event::MonitorDied) => return Ok(Some(Around::Interrupted(Signal::SIGKILL))),
             Some(Event::Session(of, SessionChange::Connected { .. })) if of == key => {
                 candidates.iter().enumerate().for_each(|(index, candidate)| ask(index, candidate));
             }
@@ -141,9 +143,15 @@ pub fn become_command(launch: Launch) -> SpawnError {
         Ok(image) => image,
         Err(error) => return error,
     };
+    let found = launch.found;
+    // An exec keeps it, and the command didn't ask to adopt orphans.
+    if !found.was_subreaper {
+        let _ = prctl::set_child_subreaper(false);
+    }
     sys::drop_handlers();
-    sys::restore_ignored(launch.ignores_children);
-    if let Err(error) = launch.mask.thread_set_mask() {
+    sys::restore_ignored(found.ignores_children);
+    // What came since zklock began waits for this.
+    if let Err(error) = found.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }
     let Err(error) = execvpe(image.program(), image.arguments(), image.environment());

@@ -10,10 +10,13 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::lock::path::LockPath;
 use crate::lock::set::Set;
-use crate::ui;
+use crate::{sys, ui};
 
 /// Longer than this nobody waits for servers that don't answer.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// What there is to do after the command takes no longer: the record of its success, the release, and some last words.
+pub const LONGEST_END: Duration = Duration::from_secs(20);
 
 /// For an attempt to connect that is given up.
 const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
@@ -21,7 +24,7 @@ const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
 /// What is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Giving {
-    /// A place in the queue. Nothing ran: a signal ends zklock at once, and the guard takes the nodes away.
+    /// A place in the queue. Nothing ran: a signal ends zklock at once, and the worker goes on deleting the nodes.
     UpWaiting,
     /// The locks. The command has ended, and its exit code must not be lost.
     Back,
@@ -61,6 +64,7 @@ pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result
             Some(Event::Signal(signal)) if giving == Giving::UpWaiting && ends_us(signal) => {
                 return Ok(Release::CutShort(signal));
             }
+            Some(Event::MonitorDied) => let_go(),
             Some(event) => {
                 for notice in claim.take(event) {
                     if let Some(said) = end(&notice, giving) {
@@ -73,6 +77,12 @@ pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result
             }
         }
     }
+}
+
+/// The monitor is dead: for the caller zklock has ended. It waits for the end of its pipes, perhaps.
+pub fn let_go() {
+    ui::drain();
+    sys::let_go_of_the_caller();
 }
 
 /// How long to wait for servers at the end; the nodes go with the session then. Without a session there is

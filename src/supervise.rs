@@ -4,18 +4,17 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-
 use crate::claim::{Claim, Notice};
 use crate::cli::Words;
 use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::exit::{self, Exit};
+use crate::job::Job;
 use crate::job::supervisor::{Action, Happening, Supervisor};
-use crate::job::{self, Job};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::printable;
+use crate::release::LONGEST_END;
 use crate::sys::ChildState;
 use crate::ui;
 use crate::zk::Failure;
@@ -32,11 +31,12 @@ pub struct OnLost {
 /// Why the lock can't be trusted any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Loss {
-    LeaseOver { silent_for: Duration },
+    LeaseOver { silent_for: Duration, stood_still: Option<Duration> },
     Session(Failure),
     NodeDeleted,
     Revoked(Option<String>),
     Queue(Trouble),
+    MonitorDied,
 }
 
 impl Loss {
@@ -46,7 +46,14 @@ impl Loss {
             Self::Revoked(by) => {
                 return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("somebody"));
             }
-            Self::LeaseOver { silent_for } => {
+            Self::MonitorDied => return format!("the monitor process {verb} killed"),
+            Self::LeaseOver { stood_still: Some(span), .. } => {
+                let span = ui::time(*span);
+                &format!(
+                    "zklock stood still for {span} (stopped, or starved of processor time), and the session may end"
+                )
+            }
+            Self::LeaseOver { silent_for, .. } => {
                 let silent_for = ui::time(*silent_for);
                 &format!("the ensemble confirmed nothing for {silent_for}, and the session may end")
             }
@@ -58,8 +65,8 @@ impl Loss {
     }
 }
 
-/// How long after it was continued zklock waits for the signal that did it. None comes if nobody stopped it.
-const CONTINUED_BY_NOBODY: Duration = Duration::from_millis(100);
+/// Waking up that much later than was asked for isn't the usual delay of a busy machine.
+const STANDSTILL: Duration = Duration::from_millis(500);
 
 struct Supervision<'a> {
     job: Job,
@@ -70,11 +77,13 @@ struct Supervision<'a> {
     on_lost: OnLost,
     supervisor: Supervisor,
     lost: Option<Loss>,
-    resume_by: Option<BootTime>,
+    /// How much too late zklock woke up at worst since the last confirmation.
+    stood_still: Option<Duration>,
+    looked_at: BootTime,
 }
 
 /// Sees the job to its end, and says how zklock is to exit. The job is reaped when this returns, and the lock
-/// not yet released.
+/// not yet released. An error means that the job may still run: then nothing may be released.
 pub fn supervise(
     job: Job,
     claim: &mut Claim,
@@ -83,35 +92,44 @@ pub fn supervise(
     on_lost: OnLost,
 ) -> io::Result<Exit> {
     let (path, command) = (words.first_lock(), printable(&words.shown.to_string_lossy()));
-    let supervisor = Supervisor::default();
-    let mut supervision =
-        Supervision { job, claim, path, command, on_lost, supervisor, lost: None, resume_by: None };
+    let mut supervision = Supervision {
+        job,
+        claim,
+        path,
+        command,
+        on_lost,
+        supervisor: Supervisor::default(),
+        lost: None,
+        stood_still: None,
+        looked_at: BootTime::now(),
+    };
     loop {
-        let event = events.next(supervision.next_wake())?;
+        let wake = supervision.next_wake();
+        let event = events.next(wake)?;
+        supervision.look_at_the_clock(wake);
         // The lease before anything else: what woke us may be "continue" after a long sleep.
         supervision.keep_the_lease()?;
         if let Some(event) = event {
             supervision.take(event)?;
         }
+        supervision.kill_what_is_left()?;
         if let Some(forced) = supervision.supervisor.is_over() {
-            return Ok(supervision.exit(forced));
+            let exit = supervision.exit(forced);
+            supervision.claim.worker().command_is_over(exit, LONGEST_END);
+            supervision.tell_how_it_was(forced);
+            return Ok(exit);
         }
+        supervision.show_deadline();
     }
 }
 
 impl Supervision<'_> {
     fn take(&mut self, event: Event) -> io::Result<()> {
         match event {
-            Event::Signal(signal) => {
-                if signal == Signal::SIGCONT {
-                    self.resume_by = None;
-                }
-                self.happened(Happening::Signalled(signal as i32))
-            }
-            Event::Child => {
-                self.look_at_guard();
-                self.look_at_children()
-            }
+            Event::Signal(signal) => self.happened(Happening::Signalled(signal as i32)),
+            Event::NotStopped => self.happened(Happening::NotStopped),
+            Event::MonitorDied => self.lose(Loss::MonitorDied),
+            Event::Child => self.look_at_children(),
             event => {
                 for notice in self.claim.take(event) {
                     self.notice(notice)?;
@@ -137,44 +155,60 @@ impl Supervision<'_> {
                 ui::step(self.path, "connected again");
                 Ok(())
             }
+            Notice::Confirmed => {
+                self.stood_still = None;
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Notes a standstill: woken by something that came in time, or by nothing, long after it was to look again.
+    fn look_at_the_clock(&mut self, wake: Option<BootTime>) {
+        let now = BootTime::now();
+        let late = wake.map(|wake| now.since(wake.max(self.looked_at))).filter(|&late| late >= STANDSTILL);
+        self.stood_still = self.stood_still.max(late);
+        self.looked_at = now;
     }
 
     fn keep_the_lease(&mut self) -> io::Result<()> {
         let now = BootTime::now();
         self.claim.confirm_if_due(now);
-        let kill_after = self.on_lost.kill_after;
+        let (kill_after, stood_still) = (self.on_lost.kill_after, self.stood_still);
         if let Some(lease) = self.claim.lease()
             && lease.stop_at(kill_after) <= now
         {
             let silent_for = now.since(lease.last_confirmed());
-            self.lose(Loss::LeaseOver { silent_for })?;
+            self.lose(Loss::LeaseOver { silent_for, stood_still })?;
         }
-        if self.resume_by.is_some_and(|by| by <= now) {
-            self.resume_by = None;
-            self.happened(Happening::Signalled(nix::libc::SIGCONT))?;
-        }
-        self.happened(Happening::Tick)?;
-        if self.supervisor.has_killed() { self.look_at_children() } else { Ok(()) }
+        self.happened(Happening::Tick)
     }
 
     fn lose(&mut self, loss: Loss) -> io::Result<()> {
         let now = BootTime::now();
+        // Nobody is there any more to answer for us: the command dies as it would with zklock.
+        let at_once = loss == Loss::MonitorDied;
         // A revoked lock is still ours, and its lease goes on; whatever else is lost leaves no more than that.
         let kill_at = match loss {
+            Loss::MonitorDied => now,
             Loss::Revoked(_) => now + self.on_lost.kill_after,
             _ => self.claim.lease().map_or(now, |lease| lease.kill_at()),
         };
-        if self.lost.is_none() {
-            let fate = if self.on_lost.terminate { "is stopped" } else { "goes on (--on-lost continue)" };
-            ui::warn(self.path, format_args!("{}; {} {fate}", loss.told("is"), self.command));
-            self.lost = Some(loss);
-        } else if !self.may_be_sooner(kill_at) {
+        let is_first = self.lost.is_none();
+        if !is_first && !self.may_be_sooner(kill_at) && !at_once {
             return Ok(());
         }
-        if self.on_lost.terminate {
-            self.happened(Happening::MustStop { grace: self.on_lost.kill_after, kill_at })?;
+        // First the stop, then the words: nothing that is told may hold it up.
+        let stops = self.on_lost.terminate || at_once;
+        if stops {
+            let grace = if at_once { Duration::ZERO } else { self.on_lost.kill_after };
+            self.happened(Happening::MustStop { grace, kill_at })?;
+            self.happened(Happening::Tick)?;
+        }
+        if is_first || at_once {
+            let fate = if stops { "is stopped" } else { "goes on (--on-lost continue)" };
+            ui::warn(self.path, format_args!("{}; {} {fate}", loss.told("is"), self.command));
+            self.lost = Some(loss);
         }
         Ok(())
     }
@@ -184,23 +218,8 @@ impl Supervision<'_> {
         self.supervisor.next_tick().is_some_and(|planned| kill_at < planned)
     }
 
-    /// A guard that was killed is replaced at once. If that fails the command goes on: it holds the lock.
-    fn look_at_guard(&mut self) {
-        // Once the job is reaped, its group's number may be somebody else's.
-        let group = self.supervisor.is_over().is_none().then(|| self.job.group());
-        if self.claim.guard_is_dead()
-            && let Err(error) = self.claim.renew_guard(group)
-        {
-            let risk = "if zklock is killed now, the command may outlive the lock";
-            ui::warn(
-                self.path,
-                format_args!("the guard process died and can't be started again: {error}; {risk}"),
-            );
-        }
-    }
-
     fn look_at_children(&mut self) -> io::Result<()> {
-        job::reap_strangers(&[self.job.group(), self.claim.guard_pid()]);
+        self.job.reap_orphans();
         match self.job.observe() {
             Some(ChildState::Dead) => self.happened(Happening::LeaderDied)?,
             Some(ChildState::Stopped(signal)) => {
@@ -208,39 +227,77 @@ impl Supervision<'_> {
             }
             None => {}
         }
-        if self.supervisor.is_stopping() && self.job.none_left(self.claim.guard_pid()) {
+        if self.supervisor.is_stopping() && self.job.none_left() {
             self.happened(Happening::NoneLeft)?;
         }
         Ok(())
     }
 
-    fn happened(&mut self, happening: Happening) -> io::Result<()> {
-        for action in self.supervisor.on(happening, BootTime::now()) {
-            if matches!(action, Action::Suspend(_)) {
-                self.say_how_long_the_lock_lasts();
-            }
-            if action == Action::Reap {
-                self.claim.job_is_over();
-            }
-            self.job.carry_out(action, self.claim.guard_pid())?;
-            if matches!(action, Action::Suspend(_)) {
-                self.resume_by = Some(BootTime::now() + CONTINUED_BY_NOBODY);
-            }
+    /// Once KILL was sent, it is sent to whoever comes to light, until nobody does.
+    fn kill_what_is_left(&mut self) -> io::Result<()> {
+        let now = BootTime::now();
+        if !self.supervisor.has_killed() {
+            return Ok(());
+        }
+        // What is lost for certain may be somebody else's already.
+        let is_ours =
+            matches!(self.lost, Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
+        let latest = self.claim.lease().filter(|_| is_ours).map_or(now, |lease| lease.too_late_at());
+        if self.job.kill(Some(latest), now) {
+            self.look_at_children()?;
+        }
+        for left in self.job.left_for_long(now).into_iter().flatten() {
+            ui::warn(
+                self.path,
+                format_args!("{left}; zklock waits for its end, and keeps the lock while its session lasts"),
+            );
         }
         Ok(())
     }
 
-    fn say_how_long_the_lock_lasts(&mut self) {
-        let kill_after = self.on_lost.kill_after;
-        if let Some(lease) = self.claim.lease()
-            && self.on_lost.terminate
-        {
-            let left = BootTime::now().until(lease.stop_at(kill_after));
-            ui::warn(
-                self.path,
-                format_args!("stopped; the lock is lost if it isn't continued within {}", ui::time(left)),
-            );
+    fn happened(&mut self, happening: Happening) -> io::Result<()> {
+        let was_suspended = self.supervisor.is_suspended();
+        for action in self.supervisor.on(happening, BootTime::now()) {
+            match action {
+                Action::Suspend(signal) => self.suspend(signal),
+                action => self.job.carry_out(action)?,
+            }
         }
+        if self.supervisor.is_suspended() != was_suspended {
+            self.claim.mark_stopped(!was_suspended);
+        }
+        Ok(())
+    }
+
+    /// The job has stopped, and the monitor is to stop with it: the shell gets its prompt. The lock is kept.
+    fn suspend(&mut self, signal: i32) {
+        let alone = self.job.gives_up_terminal();
+        let kept = if self.lost.is_some() { "it doesn't hold the lock any more" } else { "the lock is kept" };
+        if matches!(signal, nix::libc::SIGTTIN | nix::libc::SIGTTOU) {
+            // It may well be given the terminal by the zklock around this one. Else the shell says what it wants.
+            ui::step(self.path, format_args!("{} wants the terminal; meanwhile {kept}", self.command));
+        } else {
+            let text = format_args!("{} is stopped, and {kept}; fg or bg continues it", self.command);
+            ui::warn(self.path, text);
+        }
+        // Before the shell's prompt.
+        ui::drain();
+        self.claim.worker().stop(signal, alone || signal != nix::libc::SIGTSTP);
+    }
+
+    /// From when on the monitor has to act, should this process stand still.
+    fn show_deadline(&mut self) {
+        let killed = self.supervisor.has_killed();
+        // If KILL has no effect, it has none from the monitor either.
+        let in_vain = killed && self.job.is_stuck();
+        let (stopping, kill_after) = (self.supervisor.is_stopping(), self.on_lost.kill_after);
+        let deadline = self.claim.lease().map(|lease| match (killed, stopping) {
+            (true, _) => lease.end(),
+            (false, true) => lease.too_late_at(),
+            (false, false) => lease.take_over_at(kill_after),
+        });
+        let deadline = deadline.filter(|_| self.on_lost.terminate && !in_vain);
+        self.claim.worker().set_deadline(deadline);
     }
 
     fn next_wake(&mut self) -> Option<BootTime> {
@@ -250,25 +307,24 @@ impl Supervision<'_> {
             Some(_) => None,
         };
         let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > BootTime::now());
-        let sweep = self.supervisor.has_killed().then(|| BootTime::now() + Job::SWEEP);
-        [stop_at, sweep, self.claim.next_due(), self.supervisor.next_tick(), self.resume_by]
-            .into_iter()
-            .flatten()
-            .min()
+        let sweep = self.job.next_kill().filter(|_| self.supervisor.has_killed());
+        [stop_at, sweep, self.claim.next_due(), self.supervisor.next_tick()].into_iter().flatten().min()
     }
 
-    fn exit(&mut self, forced: bool) -> Exit {
-        let since = self.claim.lease().map(|lease| BootTime::now().since(lease.last_confirmed()));
+    fn exit(&self, forced: bool) -> Exit {
         match (&self.lost, forced, self.job.exit()) {
-            (Some(loss), true, _) => {
-                let after = since.map(ui::time).unwrap_or_default();
-                let stopped =
-                    format_args!("{} was stopped {after} after the last confirmation", self.command);
-                ui::error(self.path, format_args!("{}; {stopped}", loss.told("was")));
-                Exit::Code(exit::LOST)
-            }
+            (Some(_), true, _) => Exit::Code(exit::LOST),
             (_, _, Some(exit)) => exit,
             (_, _, None) => Exit::Code(exit::FAILURE),
+        }
+    }
+
+    fn tell_how_it_was(&mut self, forced: bool) {
+        let since = self.claim.lease().map(|lease| BootTime::now().since(lease.last_confirmed()));
+        if let (Some(loss), true) = (&self.lost, forced) {
+            let after = since.map(ui::time).unwrap_or_default();
+            let stopped = format_args!("{} was stopped {after} after the last confirmation", self.command);
+            ui::error(self.path, format_args!("{}; {stopped}", loss.told("was")));
         }
     }
 }

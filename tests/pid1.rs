@@ -2,7 +2,9 @@
 //!
 //! A PID namespace is all of a container that matters here. `unshare` makes one; where it may not, say so.
 
-use crate::support::{Case, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until};
+use crate::support::{
+    Case, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until, worker_of,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::process::Command;
@@ -45,9 +47,10 @@ fn zombies_below(pid: Pid) -> usize {
 #[test]
 fn the_exit_code_is_the_command_s() {
     let case = Case::new("pid1-code");
-    let running = start(&case, "echo \"parent $PPID\"; exit 7");
+    let script = "while read -r name value; do [ $name = PPid: ] && echo \"above it: $value\"; done </proc/$PPID/status";
+    let running = start(&case, &format!("{script}; exit 7"));
     let output = running.wait(SOON);
-    assert_eq!(output.assert_code(7).stdout, "parent 1\n");
+    assert_eq!(output.assert_code(7).stdout, "above it: 1\n", "the worker's parent");
 }
 
 #[test]
@@ -90,9 +93,10 @@ fn orphans_of_the_command_are_reaped() {
     let running = start(&case, script);
     running.wait_for_stdout("ready", SOON);
     let zklock = zklock_of(&running);
-    // unshare, zklock, the shell and its sleep.
-    wait_until("the end of the orphans", SOON, || processes_of(case.marker()).len() == 4);
-    wait_until("them to be reaped", SOON, || zombies_below(zklock) == 0);
+    let worker = worker_of(zklock);
+    // unshare, zklock, its worker, the shell and its sleep.
+    wait_until("the end of the orphans", SOON, || processes_of(case.marker()).len() == 5);
+    wait_until("them to be reaped", SOON, || zombies_below(zklock) + zombies_below(worker) == 0);
     kill(zklock, Signal::SIGTERM).expect("zklock");
     running.wait(SOON).assert_code(128 + 15);
 }

@@ -1,5 +1,5 @@
 //! The floor: the same client library doing the same requests, a fork and an exec, and nothing of what makes a
-//! lock of it. No lease, no guard, no signals, no lost answer: never use it for anything but to compare.
+//! lock of it. No lease, no second process, no signals, no lost answer: never use it for anything but to compare.
 
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};

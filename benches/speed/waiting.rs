@@ -19,8 +19,8 @@ use crate::table::{Table, ms};
 /// What a while of waiting cost.
 struct Rest {
     lasted: f64,
-    zklock: Sample,
-    guard: Sample,
+    monitor: Sample,
+    worker: Sample,
     processor: f64,
     packets: Packets,
 }
@@ -50,7 +50,7 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     let arrived = began.elapsed();
     queue::settle(count);
 
-    let guards = guards(&waiters);
+    let workers = workers(&waiters);
     let taken = (memory - available()) / count as f64;
     let mut table = Table::new(&[&format!("{count} waiters: {}", who.name()), "median", "most"]);
     let mut say = |what: &str, sample: &Sample| {
@@ -58,17 +58,17 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     };
     let memory = |pid: &u32| proportional(*pid) / 1024.0;
     let ids: Vec<u32> = waiters.iter().map(Child::id).collect();
-    say("proportional set size of zklock, MiB", &sample(&ids, memory));
-    say("the same of its guard, MiB", &sample(&guards, memory));
-    let both = ids.iter().zip(&guards).map(|(own, guard)| memory(own) + memory(guard));
+    say("proportional set size of the monitor, MiB", &sample(&ids, memory));
+    say("the same of the worker, MiB", &sample(&workers, memory));
+    let both = ids.iter().zip(&workers).map(|(own, worker)| memory(own) + memory(worker));
     let mut sum = Sample::default();
     sum.extend(both);
     say("**both together, MiB**", &sum);
-    say("**threads of zklock**", &sample(&ids, |pid| threads(*pid)));
-    say("threads of its guard", &sample(&guards, |pid| threads(*pid)));
-    let rest = rest(arena, &ids, &guards, watched);
-    say("wake-ups of zklock in a minute", &rest.zklock);
-    say("wake-ups of its guard in a minute", &rest.guard);
+    say("threads of the monitor", &sample(&ids, |pid| threads(*pid)));
+    say("**threads of the worker**", &sample(&workers, |pid| threads(*pid)));
+    let rest = rest(arena, &ids, &workers, watched);
+    say("wake-ups of the monitor in a minute", &rest.monitor);
+    say("wake-ups of the worker in a minute", &rest.worker);
     table.print("Waiting");
     let requests = rest.packets.received / rest.lasted / count as f64;
     println!(
@@ -82,7 +82,7 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
 }
 
 /// The one child that each waiter has.
-fn guards(waiters: &[Child]) -> Vec<u32> {
+fn workers(waiters: &[Child]) -> Vec<u32> {
     let families = families();
     waiters.iter().map(|waiter| families[&waiter.id()][0]).collect()
 }
@@ -94,28 +94,29 @@ fn sample(ids: &[u32], value: impl Fn(&u32) -> f64) -> Sample {
 }
 
 /// Looks at them for a while, in which nothing happens.
-fn rest(arena: &Arena, ids: &[u32], guards: &[u32], watched: Duration) -> Rest {
+fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest {
     let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
     let (began, packets_before) = (Instant::now(), packets(&arena.one));
-    let (zklocks, guard) = (counts(ids), counts(guards));
+    let (monitors_before, workers_before) = (counts(ids), counts(workers));
     let processor = |ids: &[u32]| ids.iter().map(|pid| spent(*pid)).sum::<f64>();
-    let used = processor(ids) + processor(guards);
+    let used = processor(ids) + processor(workers);
     sleep(watched);
-    let used = processor(ids) + processor(guards) - used;
+    let used = processor(ids) + processor(workers) - used;
     let a_minute = |before: &[f64], after: &[f64]| {
         let mut sample = Sample::default();
         let grown = before.iter().zip(after).map(|(before, after)| after - before);
         sample.extend(grown.map(|grown| grown * 60.0 / watched.as_secs_f64()));
         sample
     };
-    let (zklock, guard) = (a_minute(&zklocks, &counts(ids)), a_minute(&guard, &counts(guards)));
+    let monitor = a_minute(&monitors_before, &counts(ids));
+    let worker = a_minute(&workers_before, &counts(workers));
     let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
     let received = after.received - packets_before.received;
     let processor = used / ids.len() as f64 / lasted;
     Rest {
         lasted,
-        zklock,
-        guard,
+        monitor,
+        worker,
         processor,
         packets: Packets { received, sent: after.sent - packets_before.sent },
     }

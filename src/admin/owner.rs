@@ -12,6 +12,8 @@ pub(super) struct Owner {
     pub(super) user: Option<String>,
     pub(super) program: Option<String>,
     pub(super) label: Option<String>,
+    /// Whether it is stopped, as by Ctrl-Z.
+    pub(super) stopped: bool,
     /// Who has asked it to give up.
     pub(super) revoked_by: Option<String>,
 }
@@ -37,6 +39,7 @@ impl Owner {
             user: Some(printable(&record.user)),
             program: Some(printable(&record.program)),
             label: record.label.as_deref().map(printable),
+            stopped: record.stopped,
             revoked_by: record.revoked_by.as_deref().map(printable),
         }
     }

@@ -1,22 +1,19 @@
-//! Our claim on the locks: a session, a contender for each lock, the lease, and the guard that answers for it
+//! Our claim on the locks: a session, a contender for each lock, the lease, and the monitor that answers for it
 //! all if we can't. Events move it along.
 //!
 //! Here the pure parts meet the wire. What a step asks for is sent; what it leads to is handed up.
 
-mod guarded;
-
 use std::io;
 
-use self::guarded::Guarding;
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
-use crate::guard::Guard;
-use crate::lock::contender::{Entry, News, Trouble};
+use crate::lock::contender::{Entry, News, OwnNode, Trouble};
 use crate::lock::lease::Lease;
 use crate::lock::path::LockPath;
 use crate::lock::renewal::Renewal;
 use crate::lock::set::{Set, SetStep};
-use crate::zk::{Diagnosis, Failure, Reply, Request, Security, Session, SessionChange, SessionKey, Settings};
+use crate::pair::{OwnedNode, Worker};
+use crate::zk::{Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
 
 /// Something that came of an event.
 #[derive(Debug)]
@@ -64,8 +61,7 @@ pub struct Claim {
     entries: Vec<Entry>,
     events: Emitter,
     contending: Option<Contending>,
-    guard: Guard,
-    guarding: Guarding,
+    worker: Worker,
     over: bool,
     /// A node of ours was deleted by somebody. What has its name now isn't ours.
     node_gone: bool,
@@ -88,18 +84,17 @@ impl Claim {
         settings: Settings,
         entries: impl FnOnce() -> Vec<Entry>,
         events: Emitter,
+        worker: Worker,
     ) -> io::Result<Self> {
         let session = Session::open(SessionKey(0), settings.clone(), events.clone())?;
-        // While the first packets travel: who we are takes a look into several files, and a guard that is there in time costs the command no wait.
-        let guard = Guard::start(&settings.security)?;
         Ok(Self {
             session,
             settings,
+            // While the first packets travel: who we are takes a look into several files.
             entries: entries(),
             events,
             contending: None,
-            guard,
-            guarding: Guarding::Nothing,
+            worker,
             over: false,
             node_gone: false,
         })
@@ -175,7 +170,6 @@ impl Claim {
         match reply {
             Reply::Confirmed(sent, Ok(())) => {
                 contending.renewal.answered(sent, now);
-                self.tell_lease();
                 return vec![Notice::Confirmed];
             }
             Reply::Confirmed(_, Err(Failure::NoNode)) => {
@@ -205,8 +199,11 @@ impl Claim {
             return vec![];
         };
         for (lock, request) in step.requests {
-            if matches!(request, Request::Create { .. }) && contending.set.nodes().next().is_none() {
-                contending.create_sent = BootTime::now();
+            if let Request::Create { parent, prefix, .. } = &request {
+                self.worker.enters(&format!("{parent}/{prefix}"));
+                if contending.set.nodes().next().is_none() {
+                    contending.create_sent = BootTime::now();
+                }
             }
             self.session.ask(lock, request);
         }
@@ -220,6 +217,33 @@ impl Claim {
             self.tell_nodes();
         }
         notices
+    }
+
+    /// The monitor has to know whom to delete if we can't.
+    fn tell_nodes(&self) {
+        if let Some(contending) = &self.contending {
+            let timeout = contending.renewal.lease.timeout().as_millis();
+            self.worker.own(u64::try_from(timeout).unwrap_or(u64::MAX), self.owned_nodes());
+        }
+    }
+
+    /// Our nodes.
+    pub fn owned_nodes(&self) -> Vec<OwnedNode> {
+        let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
+        self.set().into_iter().flat_map(Set::nodes).map(|(_, node)| owned(node)).collect()
+    }
+
+    /// The other half of zklock, as this one knows it.
+    pub fn worker(&mut self) -> &mut Worker {
+        &mut self.worker
+    }
+
+    /// Shows others that zklock was stopped, or goes on.
+    pub fn mark_stopped(&mut self, stopped: bool) {
+        if let Some(contending) = &mut self.contending {
+            let step = contending.set.mark_stopped(stopped);
+            self.carry_out(step);
+        }
     }
 
     /// Asks something that moves no contender along. The answer is [`Notice::Aside`].
@@ -261,9 +285,9 @@ impl Claim {
         self.contending.as_ref().map(|contending| &contending.set)
     }
 
-    /// Who we are, and how we connect.
-    pub fn security(&self) -> &Security {
-        &self.settings.security
+    /// How we connect, and who we are.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The id of the session, once there is one.

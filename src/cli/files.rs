@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// No credentials, no certificate and no key are longer. The guard gets them over a socket, whose messages have an end.
+/// No credentials, no certificate and no key are longer.
 const LONGEST: u64 = 32 * 1024;
 
 /// What is in a file that is to hold a secret. Refused if others could have read it too.

@@ -1,7 +1,5 @@
 //! The command under the lock: started, supervised, stopped and reaped by one thread.
 
-pub mod descendants;
-pub mod signals;
 pub mod spawn;
 pub mod supervisor;
 pub mod terminal;
@@ -9,18 +7,18 @@ pub mod terminal;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::{Pid, getpgrp};
+use nix::unistd::Pid;
 
 use self::spawn::{Launch, SpawnError};
 use self::supervisor::Action;
 use self::terminal::Terminal;
+use crate::clock::BootTime;
+use crate::descendants::{self, Children, Left, Round, Sweep};
 use crate::exit::Exit;
-use crate::guard::Gate;
+use crate::pair::Worker;
 use crate::sys::{self, ChildState};
 
 /// The command, running in a process group of its own.
@@ -28,28 +26,46 @@ use crate::sys::{self, ChildState};
 pub struct Job {
     group: Pid,
     terminal: Terminal,
+    /// The process group of the monitor.
+    own_group: Pid,
     /// Sent instead of TERM by a forced stop.
     stop_signal: i32,
     in_foreground: bool,
     status: Option<ExitStatus>,
-    /// Children of this process that were there before the job: a shell that becomes zklock by `exec` has some.
-    strangers: Vec<Pid>,
     refused: bool,
+    children: Children,
+    sweep: Option<Sweep>,
 }
 
 impl Job {
-    /// Starts the command, in the terminal's foreground if that is where it belongs.
-    pub fn start(launch: &Launch, gate: &Gate<'_>, stop_signal: Signal) -> Result<Self, SpawnError> {
-        // Who loses its parent becomes our child, so that a forced stop finds every process of the job.
-        if let Err(error) = prctl::set_child_subreaper(true) {
-            log::debug!("can't become a subreaper: {error}");
-        }
-        let strangers = launch.strangers.clone();
-        let terminal = Terminal::open();
-        let in_foreground = terminal.starts_in_foreground();
-        let group = spawn::spawn(launch, in_foreground.then_some(&terminal), gate)?;
-        let stop_signal = stop_signal as i32;
-        Ok(Self { group, terminal, stop_signal, in_foreground, status: None, strangers, refused: false })
+    /// Starts the command, in the terminal's foreground if that is where it belongs; not after `latest`.
+    pub fn start(
+        launch: &Launch,
+        worker: &Worker,
+        latest: Option<BootTime>,
+        stop_signal: Signal,
+    ) -> Result<Self, SpawnError> {
+        let own_group = worker.group;
+        let children = Children::of_this_process();
+        let terminal = Terminal::open(own_group);
+        let in_foreground = terminal.starts_in_foreground(worker.monitor);
+        let group = spawn::spawn(launch, in_foreground.then_some(&terminal), latest, worker.page())?;
+        Ok(Self {
+            group,
+            terminal,
+            own_group,
+            stop_signal: stop_signal as i32,
+            in_foreground,
+            status: None,
+            refused: false,
+            children,
+            sweep: None,
+        })
+    }
+
+    /// Reaps the job's dead, but for the leader.
+    pub fn reap_orphans(&self) {
+        reap_all_but(self.group, &self.children);
     }
 
     /// What is new about the leader.
@@ -67,34 +83,45 @@ impl Job {
         self.group
     }
 
-    /// Whether no process of the job is left, but for the leader that waits to be reaped. Seen twice: one look
-    /// can miss a process whose parent forks it and dies meanwhile.
-    pub fn none_left(&self, guard: Pid) -> bool {
-        let seen_empty = || self.processes(guard).is_some_and(|found| found.is_empty());
-        seen_empty() && seen_empty()
+    /// Whether no process of the job is left, but for the leader that waits to be reaped.
+    pub fn none_left(&self) -> bool {
+        self.children.list().is_some_and(|children| children.iter().all(|&child| child == self.group))
+            && sys::is_dead(self.group)
     }
 
-    fn processes(&self, guard: Pid) -> Option<Vec<Pid>> {
-        let spared: Vec<Pid> = self.strangers.iter().copied().chain([guard]).collect();
-        descendants::of_this_process(&spared)
+    /// Kills whatever is left of the job, as soon as it may be and at the latest by `latest`. Whether it is gone, but for
+    /// the leader that waits to be reaped.
+    pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
+        // The group at once: the leader isn't reaped, so that its number is nobody else's.
+        let _ = killpg(self.group, Signal::SIGKILL);
+        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_time_until(latest, now));
+        sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
     }
 
-    /// Carries out one action of the supervisor.
-    pub fn carry_out(&mut self, action: Action, guard: Pid) -> io::Result<()> {
+    /// When to kill again, once it was killed and something is left.
+    pub fn next_kill(&self) -> Option<BootTime> {
+        self.sweep.as_ref()?.next()
+    }
+
+    /// What is left for long after KILL, once.
+    pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
+        self.sweep.as_mut()?.left_for_long(now)
+    }
+
+    /// Whether something is left that may never go.
+    pub fn is_stuck(&self) -> bool {
+        self.sweep.as_ref().is_some_and(Sweep::is_stuck)
+    }
+
+    /// Carries out one action of the supervisor that is about processes and the terminal.
+    pub fn carry_out(&mut self, action: Action) -> io::Result<()> {
         log::debug!("job: {action:?}");
         match action {
             Action::SignalGroup(signal) => self.signal_group(signal),
-            Action::SignalAll(signal) => self.signal_all(signal, guard),
+            Action::SignalAll(signal) => self.signal_all(signal),
             Action::GiveTerminal => {
                 self.in_foreground = true;
                 self.terminal.give(self.group);
-            }
-            Action::Suspend(signal) => {
-                // Had the job the terminal, then its signal reached nobody else: the rest of the pipeline or
-                // script that we are a part of stops with us.
-                let alone = self.terminal.take_back(self.group);
-                self.in_foreground |= alone;
-                sys::stop_by(signal, alone || signal != nix::libc::SIGTSTP);
             }
             Action::Resume => {
                 if self.in_foreground && self.foreground() == supervisor::Foreground::Ours {
@@ -103,8 +130,18 @@ impl Job {
                 self.signal_group(nix::libc::SIGCONT);
             }
             Action::Reap => self.reap()?,
+            // These are more than processes.
+            Action::Suspend(_) | Action::Kill => {}
         }
         Ok(())
+    }
+
+    /// The job has stopped, and zklock is about to: takes the terminal back. Whether the job had it, so that its
+    /// signal reached nobody else: the rest of the pipeline or script that we are a part of has to stop with us.
+    pub fn gives_up_terminal(&mut self) -> bool {
+        let alone = self.terminal.take_back(self.group);
+        self.in_foreground |= alone;
+        alone
     }
 
     fn signal_group(&mut self, signal: i32) {
@@ -117,13 +154,13 @@ impl Job {
         }
     }
 
-    fn signal_all(&mut self, signal: i32, guard: Pid) {
+    fn signal_all(&mut self, signal: i32) {
         let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };
-        for pid in self.processes(guard).unwrap_or_default() {
+        for pid in descendants::below(self.children.list().unwrap_or_default()) {
             if nix::unistd::getpgid(Some(pid)) != Ok(self.group) {
                 let _ = kill(pid, signal);
             }
@@ -140,7 +177,7 @@ impl Job {
             && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
             && let Ok(signal) = Signal::try_from(signal)
         {
-            let _ = killpg(getpgrp(), signal);
+            let _ = killpg(self.own_group, signal);
         }
         Ok(())
     }
@@ -153,14 +190,19 @@ impl Job {
             (None, signal) => Exit::Signal(signal.unwrap_or(nix::libc::SIGKILL)),
         })
     }
-
-    /// Pause between two looks for what KILL has left.
-    pub const SWEEP: Duration = Duration::from_millis(10);
 }
 
-/// Reaps dead children that are none of the `spared`: whoever lost its parent below us, and as PID 1 everybody's.
-pub fn reap_strangers(spared: &[Pid]) {
-    while let Some(dead) = sys::any_dead_child().map(Pid::from_raw).filter(|dead| !spared.contains(dead)) {
+/// Reaps dead children but for this one: whoever lost its parent below us, and as PID 1 everybody's.
+pub fn reap_all_but(spared: Pid, children: &Children) {
+    while let Some(dead) = sys::any_dead_child().map(Pid::from_raw) {
+        if dead == spared {
+            // It hides those behind it, who are looked at one by one.
+            let others = children.list().unwrap_or_default().into_iter().filter(|&child| child != spared);
+            others.for_each(|child| {
+                let _ = sys::reap_if_dead(child);
+            });
+            break;
+        }
         if sys::reap(dead).is_err() {
             break;
         }

@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 
 use nix::errno::Errno;
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 
 use super::terminal::Terminal;
+use crate::clock::BootTime;
 use crate::exit;
-use crate::guard::{Gate, is_refusal};
+use crate::pair::{Found, Page};
 use crate::sys::{self, Image, Spawned};
 
 /// What to start.
@@ -22,13 +23,9 @@ pub struct Launch {
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// What is added to the environment.
-    pub environment: Vec<(&'static str, String)>,
-    /// The signal mask that zklock was started with.
-    pub mask: SigSet,
-    /// Whether zklock was started with SIGCHLD ignored.
-    pub ignores_children: bool,
-    /// Children that zklock was started with: they are none of the job's.
-    pub strangers: Vec<Pid>,
+    pub environment: Vec<(String, String)>,
+    /// How zklock found its signals, and the command shall find them.
+    pub found: Found,
 }
 
 /// Why the command didn't start.
@@ -40,9 +37,12 @@ pub enum SpawnError {
     /// It is there and can't be run.
     #[error("'{}' can't be run: {}", .0.display(), .1)]
     CannotRun(OsString, String),
-    /// The guard didn't let it go: zklock's lease is over, or the guard is dead.
-    #[error("the command was not started: the guard process refused it or doesn't answer")]
-    Refused,
+    /// The lease was over just before its exec.
+    #[error(
+        "the command was not started: zklock stood still just before (stopped, or starved of processor time), and \
+         its lease ran out"
+    )]
+    TooLate,
     /// The system has no room for another process.
     #[error("can't start a process for '{}': {}", .0.display(), .1)]
     NoProcess(OsString, String),
@@ -62,34 +62,41 @@ impl SpawnError {
         match self {
             Self::NotFound(_) => exit::NOT_FOUND,
             Self::CannotRun(..) => exit::CANNOT_RUN,
-            Self::NoProcess(..) | Self::Refused => exit::FAILURE,
+            Self::NoProcess(..) | Self::TooLate => exit::FAILURE,
         }
     }
 }
 
-/// Starts the command. When this returns, the guard knows of it and it runs.
-pub fn spawn(launch: &Launch, foreground: Option<&Terminal>, gate: &Gate<'_>) -> Result<Pid, SpawnError> {
-    // An interrupted wait would begin anew.
-    let at_the_gate = launch.mask | Signal::SIGTSTP;
+/// Starts the command, unless `latest` has passed by the time of its exec. In the terminal's foreground, if one is given.
+pub fn spawn(
+    launch: &Launch,
+    foreground: Option<&Terminal>,
+    latest: Option<BootTime>,
+    page: Page,
+) -> Result<Pid, SpawnError> {
+    let Found { mask, ignores_children, .. } = launch.found;
+    let before_exec = mask | Signal::SIGTSTP;
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        page.set_group(getpid());
         if let Some(tty) = foreground.and_then(Terminal::tty) {
             // Not vital: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());
         }
-        sys::restore_ignored(launch.ignores_children);
+        sys::restore_ignored(ignores_children);
         // Nobody would continue a child that Ctrl-Z stops before its exec: zklock waits for that.
         sys::bear_until_exec(nix::libc::SIGTSTP);
-        at_the_gate.thread_set_mask()?;
-        gate.pass()?;
-        // Nothing but the exec stands between the guard's word and the command.
-        Ok(launch.mask.thread_set_mask()?)
+        before_exec.thread_set_mask()?;
+        // If all of zklock was frozen since it looked at its lease, this is the last look.
+        if latest.is_some_and(|latest| BootTime::now() >= latest) {
+            return Err(Errno::ETIME.into());
+        }
+        // Nothing but the exec stands between that and the command.
+        Ok(mask.thread_set_mask()?)
     });
     let explained = |error: io::Error| explain(launch.program.clone(), &error);
     let Spawned { pid, failed } = started.map_err(explained)?;
     let Some(error) = failed else { return Ok(pid) };
-    // As long as it isn't reaped, its number is nobody else's: the guard mustn't know it any longer than that.
-    gate.withdraw();
     if let Some(terminal) = foreground {
         terminal.take_back(pid);
     }
@@ -102,7 +109,7 @@ pub fn spawn(launch: &Launch, foreground: Option<&Terminal>, gate: &Gate<'_>) ->
 /// What an error of fork or exec means for `program`.
 pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
     match error.raw_os_error() {
-        _ if is_refusal(error) => SpawnError::Refused,
+        Some(nix::libc::ETIME) => SpawnError::TooLate,
         Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
         Some(nix::libc::ENOENT) => SpawnError::CannotRun(
             program,

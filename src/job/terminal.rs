@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
+use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
 
 use super::supervisor::Foreground;
 
@@ -16,23 +16,24 @@ use super::supervisor::Foreground;
 #[derive(Debug)]
 pub struct Terminal {
     tty: Option<File>,
+    /// The monitor's group. The worker, which opens it, has one of its own that never is in the foreground.
     own_group: Pid,
 }
 
 impl Terminal {
-    /// Opens the controlling terminal.
-    pub fn open() -> Self {
+    /// Opens the controlling terminal, for a zklock whose monitor is in this process group.
+    pub fn open(own_group: Pid) -> Self {
         // Setting the foreground from the background is answered with SIGTTOU unless it is blocked.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
-        Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group: getpgrp() }
+        Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group }
     }
 
     /// Whether the job should begin in the foreground. Yes where zklock alone is what the user started: it
     /// leads the foreground group, and input and output are the terminal. In a pipeline or a script the
     /// others of the group need the foreground as well, and the job gets it once it asks.
-    pub fn starts_in_foreground(&self) -> bool {
+    pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
         self.foreground(Pid::from_raw(0)) == Foreground::Ours
-            && self.own_group == nix::unistd::getpid()
+            && self.own_group == monitor
             && io::stdin().is_terminal()
             && io::stdout().is_terminal()
     }

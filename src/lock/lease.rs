@@ -83,7 +83,25 @@ impl Lease {
 
     /// When KILL has to be sent so that the job is not only dying but gone by the end.
     pub fn kill_at(&self) -> BootTime {
-        self.end().before(REAPING.min(self.timeout / 12))
+        self.end().before(self.margin())
+    }
+
+    /// When the monitor has to act for a worker that hasn't begun to stop the job: halfway between the moments of the
+    /// stop and of KILL, so that also a machine that is busy sees it dead in time.
+    pub fn take_over_at(&self, kill_after: Duration) -> BootTime {
+        let stop_at = self.stop_at(kill_after);
+        stop_at + (stop_at.until(self.kill_at()) / 2).max(self.margin() / 4)
+    }
+
+    /// When the monitor has to act for a worker that has begun to stop the job and hasn't killed it: a little after
+    /// [`kill_at`](Self::kill_at), so that only one that stands still is taken for such.
+    pub fn too_late_at(&self) -> BootTime {
+        self.end().before(self.margin() * 3 / 4)
+    }
+
+    /// How long before the end KILL is sent.
+    fn margin(&self) -> Duration {
+        REAPING.min(self.timeout / 12)
     }
 
     /// What the server granted.
@@ -139,6 +157,11 @@ mod tests {
         assert_eq!(lease.stop_at(Duration::from_mins(1)), at(95 + 10), "a third of the timeout of silence");
         assert_eq!(lease.stop_at(Duration::from_millis(800)), at(95 + 14));
         assert_eq!(lease.kill_at(), lease.end().before(REAPING));
+        assert_eq!(
+            lease.take_over_at(Duration::from_millis(800)),
+            lease.end().before(Duration::from_millis(600))
+        );
+        assert_eq!(lease.take_over_at(Duration::ZERO), lease.too_late_at());
     }
 
     #[test]
@@ -183,7 +206,12 @@ mod tests {
                 }
                 let counted = sent_times.len().checked_sub(BACK + 1).map_or(0, |i| sent_times[i]);
                 prop_assert_eq!(lease.end(), ms(counted + 30_000));
-                prop_assert!(lease.stop_at(Duration::ZERO) <= lease.kill_at() && lease.kill_at() < lease.end());
+                prop_assert!(lease.stop_at(Duration::ZERO) <= lease.kill_at());
+                prop_assert!(lease.kill_at() < lease.too_late_at() && lease.too_late_at() < lease.end());
+                for kill_after in [0, 1, 5_000, 60_000].map(Duration::from_millis) {
+                    let take_over = lease.take_over_at(kill_after);
+                    prop_assert!(lease.stop_at(kill_after) < take_over && take_over <= lease.too_late_at());
+                }
             }
         }
     }

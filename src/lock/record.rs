@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::Path;
 
+use nix::unistd::getppid;
 use serde::{Deserialize, Serialize};
 
 use super::name::Mode;
@@ -32,6 +33,9 @@ pub struct Record {
     /// Set by a contender for one of several slots when it has got one: whoever is behind looks at the queue.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_slot: bool,
+    /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
     /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
@@ -59,8 +63,8 @@ pub fn has_slot(data: &[u8]) -> bool {
 }
 
 impl Record {
-    /// Describes this process, which is about to contend in `mode` for `program`.
-    pub fn of_this_process(program: &Path, label: Option<String>, mode: Mode) -> Self {
+    /// Describes the zklock with this `pid` here, which is about to contend in `mode` for `program`.
+    pub fn of_process(pid: u32, program: &Path, label: Option<String>, mode: Mode) -> Self {
         let uid = nix::unistd::Uid::current();
         let user =
             nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
@@ -69,20 +73,21 @@ impl Record {
         Self {
             version: 1,
             host,
-            pid: std::process::id(),
+            pid,
             user,
             program,
             label,
             mode: mode.word().to_owned(),
             slots: mode.slots(),
             has_slot: false,
+            stopped: false,
             revoked_by: None,
         }
     }
 
-    /// Whether this very process wrote it.
-    pub fn is_this_process(&self) -> bool {
-        self.pid == std::process::id() && self.host == host()
+    /// Whether the zklock wrote it that this process is the worker of.
+    fn is_ours(&self) -> bool {
+        i32::try_from(self.pid).is_ok_and(|pid| pid == getppid().as_raw()) && self.host == host()
     }
 
     /// The bytes that a lock node carries.
@@ -108,7 +113,7 @@ impl fmt::Display for Record {
 /// A contender as people know it, or by its node if that doesn't say.
 pub fn describe(node: &str, data: &[u8]) -> String {
     match Record::from_bytes(data) {
-        Some(record) if record.is_this_process() => "an earlier session of our own".to_owned(),
+        Some(record) if record.is_ours() => "an earlier session of our own".to_owned(),
         Some(record) => record.to_string(),
         None => format!("node {}", printable(node)),
     }
@@ -149,7 +154,7 @@ mod tests {
         Record {
             host: "host-a".to_owned(),
             pid: 42,
-            ..Record::of_this_process(Path::new("/usr/bin/rsync"), label.map(str::to_owned), Mode::Exclusive)
+            ..Record::of_process(42, Path::new("/usr/bin/rsync"), label.map(str::to_owned), Mode::Exclusive)
         }
     }
 

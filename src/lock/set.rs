@@ -58,6 +58,21 @@ impl Set {
         self.contenders.iter_mut().for_each(Contender::unsettle);
     }
 
+    /// Whether at least one lock is ours.
+    pub fn any_held(&self) -> bool {
+        self.contenders.iter().any(Contender::holds)
+    }
+
+    /// Has every node of ours say that zklock was stopped, or that it goes on.
+    pub fn mark_stopped(&mut self, stopped: bool) -> SetStep {
+        let mut all = SetStep::default();
+        for index in 0..self.contenders.len() {
+            let step = self.step(index, |contender| contender.mark_stopped(stopped));
+            all.requests.extend(step.requests);
+        }
+        all
+    }
+
     /// Whether every lock is ours.
     pub fn all_held(&self) -> bool {
         self.held == self.contenders.len()
@@ -84,7 +99,7 @@ impl Set {
     }
 
     /// Our node at the first lock, and what it says.
-    pub fn first(&self) -> Option<(&OwnNode, &[u8])> {
+    pub fn first(&self) -> Option<(&OwnNode, Vec<u8>)> {
         let contender = self.contenders.first()?;
         Some((contender.own()?, contender.data()))
     }

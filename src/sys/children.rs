@@ -28,6 +28,12 @@ pub fn observe(pid: i32) -> Option<ChildState> {
     Some(ChildState::Stopped(unsafe { info.si_status() }))
 }
 
+/// Whether the child `pid` is dead and not reaped.
+pub fn is_dead(pid: Pid) -> bool {
+    let id = libc::id_t::try_from(pid.as_raw());
+    id.is_ok_and(|id| wait(libc::P_PID, id, libc::WEXITED | libc::WNOWAIT).is_some())
+}
+
 /// The pid of any child that is dead and not reaped.
 pub fn any_dead_child() -> Option<i32> {
     let info = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT)?;
@@ -47,6 +53,11 @@ fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> Option<libc::siginf
     };
     // SAFETY: either zeroed or filled for a child.
     (unsafe { info.si_pid() } != 0).then_some(info)
+}
+
+/// Reaps the child `pid` if it is dead.
+pub fn reap_if_dead(pid: Pid) -> Option<ExitStatus> {
+    is_dead(pid).then(|| reap(pid).ok()).flatten()
 }
 
 /// Waits for the end of the child `pid`.

@@ -18,10 +18,10 @@ impl Image {
     pub fn new(
         program: &OsString,
         arguments: &[OsString],
-        added: &[(&'static str, String)],
+        added: &[(String, String)],
     ) -> Result<Self, NulError> {
         let words = [program].into_iter().chain(arguments);
-        let kept = env::vars_os().filter(|(name, _)| added.iter().all(|(new, _)| name != new));
+        let kept = env::vars_os().filter(|(name, _)| added.iter().all(|(new, _)| name != new.as_str()));
         let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let variable = |(name, value): (OsString, OsString)| {
             let mut bytes = name.into_vec();
@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn what_is_added_takes_the_place_of_what_has_its_name() {
         let inherited = env::var("PATH").unwrap_or_default();
-        let added = [("PATH", "/added".to_owned()), ("ZKLOCK_NEW", "a=b".to_owned())];
+        let added =
+            [("PATH", "/added"), ("ZKLOCK_NEW", "a=b")].map(|(name, value)| (name.into(), value.into()));
         let image = Image::new(&"program".into(), &["-x".into()], &added).unwrap();
         assert_eq!(image.program(), c"program");
         assert_eq!(image.arguments(), [c"program".to_owned(), c"-x".to_owned()]);

@@ -49,6 +49,12 @@ pub fn drop_handlers() {
     }
 }
 
+/// Gives SIGCHLD its default, and says whether it was ignored.
+pub fn stop_ignoring_children() -> bool {
+    // SAFETY: the default runs no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN }
+}
+
 /// Ignores what was ignored when zklock was started: SIGPIPE, which it ignores itself, or with `children` SIGCHLD,
 /// which it catches. For a process that is about to exec, and has dropped its handlers.
 pub fn restore_ignored(children: bool) {
@@ -83,18 +89,32 @@ pub fn die_of(signal: i32) {
     }
 }
 
-/// Stops this process, or with `whole_group` its process group, as the terminal's signal `signal` would. Comes
-/// back when somebody continues it; at once if nobody could: the kernel stops no orphaned group.
-pub fn stop_by(signal: i32, whole_group: bool) {
+/// Stops this process, or with `whole_group` its process group, as the terminal's signal `signal` would, unless
+/// `goes_on` says that somebody has had it go on meanwhile. Comes back when somebody continues it; at once if nobody
+/// could: the kernel stops no orphaned group. For a process in which no other thread takes signals.
+pub fn stop_by(signal: i32, whole_group: bool, mut goes_on: impl FnMut() -> bool) {
     let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `found` is valid to write to, and read back only if the first call filled it; what is put back
-    // is what was there.
+    // SAFETY: `found` and `mask` are valid to write to, and read back only if the calls that fill them did; what is put
+    // back is what was there. No handler of ours runs for `signal` meanwhile.
     unsafe {
         let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         default.sa_sigaction = libc::SIG_DFL;
-        if libc::sigaction(signal, &raw const default, found.as_mut_ptr()) == 0 {
-            libc::kill(if whole_group { 0 } else { libc::getpid() }, signal);
-            libc::sigaction(signal, found.as_ptr(), ptr::null_mut());
+        let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
+        let mut only = MaybeUninit::<libc::sigset_t>::zeroed();
+        libc::sigemptyset(only.as_mut_ptr());
+        libc::sigaddset(only.as_mut_ptr(), signal);
+        if libc::sigaction(signal, &raw const default, found.as_mut_ptr()) != 0 {
+            return;
         }
+        // First it waits. Whoever has us go on from here on takes it away (the kernel does that with SIGCONT), and who did
+        // so before is seen.
+        libc::pthread_sigmask(libc::SIG_BLOCK, only.as_ptr(), mask.as_mut_ptr());
+        libc::kill(if whole_group { 0 } else { libc::getpid() }, signal);
+        if goes_on() {
+            // What is ignored doesn't go on waiting.
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, mask.as_ptr(), ptr::null_mut());
+        libc::sigaction(signal, found.as_ptr(), ptr::null_mut());
     }
 }

@@ -6,13 +6,11 @@
 
 use std::env;
 use std::io::{IsTerminal, stderr};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use nix::unistd::{getpgrp, tcgetpgrp};
+use nix::unistd::{Pid, tcgetpgrp};
 
-use super::time;
+use super::{output, time};
 use crate::clock::BootTime;
 use crate::lock::path::LockPath;
 use crate::lock::record::describe;
@@ -22,18 +20,6 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 /// What was seen of the holder longer ago than this is said to be old: nobody tells us when it changes.
 const FRESH: Duration = Duration::from_secs(5);
-
-/// The line on the screen, if there is one: what is logged meanwhile must not run into it.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
-
-/// Runs `write`, which writes to stderr, with the line out of the way.
-pub(super) fn aside<T>(write: impl FnOnce() -> T) -> T {
-    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match shown {
-        Some(bar) => bar.suspend(write),
-        None => write(),
-    }
-}
 
 /// A contender, as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +35,10 @@ pub struct Seen {
 pub struct WaitingLine {
     began: BootTime,
     deadline: Option<BootTime>,
+    /// The process group that has to be in the foreground: in the background the terminal is somebody else's.
+    group: Pid,
     on_terminal: bool,
+    is_shown: bool,
     next_draw: Option<BootTime>,
     /// Our clock and the server's at one moment.
     clocks: Option<(BootTime, ServerTime)>,
@@ -67,11 +56,20 @@ struct Queue {
 
 impl WaitingLine {
     /// A line for whoever began to wait then. Nothing is shown yet.
-    pub fn new(began: BootTime, deadline: Option<BootTime>) -> Self {
+    pub fn new(began: BootTime, deadline: Option<BootTime>, group: Pid) -> Self {
         // A dumb terminal can't take a line back.
         let smart = env::var_os("TERM").is_some_and(|term| term != "dumb");
         let on_terminal = smart && stderr().is_terminal() && log::log_enabled!(log::Level::Warn);
-        Self { began, deadline, on_terminal, next_draw: None, clocks: None, queue: None }
+        Self {
+            began,
+            deadline,
+            group,
+            on_terminal,
+            is_shown: false,
+            next_draw: None,
+            clocks: None,
+            queue: None,
+        }
     }
 
     /// Our node was made at this time of the server's.
@@ -123,18 +121,18 @@ impl WaitingLine {
         let text = self.text(now)?;
         if due <= now {
             self.next_draw = Some(now + REDRAW);
-            // In the background the terminal is somebody else's.
-            if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == getpgrp()) {
-                show(text);
+            if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == self.group) {
+                self.is_shown = true;
+                output::line(Some(text));
             }
         }
         self.next_draw
     }
 
     /// Takes the line off the screen. It comes back with the next drawing, if there is still something to tell.
-    pub fn clear(&self) {
-        if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            bar.finish_and_clear();
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            output::line(None);
         }
     }
 
@@ -194,17 +192,6 @@ impl Queue {
 /// A time to the second: anything finer only flickers.
 fn whole(span: Duration) -> String {
     if span < Duration::from_secs(1) { "0 s".to_owned() } else { time(Duration::from_secs(span.as_secs())) }
-}
-
-fn show(text: String) {
-    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let bar = shown.get_or_insert_with(|| {
-        let style =
-            ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        ProgressBar::new_spinner().with_style(style)
-    });
-    bar.set_message(text);
-    bar.tick();
 }
 
 #[cfg(test)]

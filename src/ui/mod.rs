@@ -1,6 +1,7 @@
 //! What people read, all of it on stderr: stdout belongs to the command.
 
 mod line;
+mod output;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::line::{Seen, WaitingLine};
+pub use self::output::{drain, drain_at_the_end, mute, speak};
 use crate::cli::Refused;
 use crate::exit::{self, Exit};
 use crate::lock::path::LockPath;
@@ -31,31 +33,20 @@ pub fn init(verbose: u8, quiet: bool) {
         .filter_module("zklock", own)
         .filter_module("zookeeper_client", library)
         .parse_default_env()
-        .target(Target::Pipe(Box::new(AsideStderr)))
-        .format(|out, record| {
+        .target(Target::Pipe(Box::new(io::sink())))
+        .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
-            if level <= Level::Info && target.starts_with("zklock") {
-                writeln!(out, "zklock: {text}")
+            let line = if level <= Level::Info && target.starts_with("zklock") {
+                format!("zklock: {text}\n")
             } else {
                 // The client library repeats what servers say.
                 let text = without_controls(&text.to_string());
-                writeln!(out, "zklock: {} {target}: {text}", level.as_str().to_lowercase())
-            }
+                format!("zklock: {} {target}: {text}\n", level.as_str().to_lowercase())
+            };
+            output::text(level, line.into_bytes());
+            Ok(())
         })
         .init();
-}
-
-/// stderr, shared with the line that is shown while we wait.
-struct AsideStderr;
-
-impl Write for AsideStderr {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        line::aside(|| io::stderr().write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything
@@ -107,6 +98,11 @@ pub fn step(path: &LockPath, text: impl Display) {
 /// Something that the user should know although it goes on.
 pub fn warn(path: &LockPath, text: impl Display) {
     log::warn!("{path}: {text}");
+}
+
+/// Leaves what is on the screen as it is.
+pub fn new_line() {
+    output::text(Level::Error, b"\n".to_vec());
 }
 
 /// Why it doesn't go on.

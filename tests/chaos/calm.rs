@@ -2,8 +2,7 @@
 
 use crate::arena::Arena;
 use crate::job::Job;
-use crate::processes;
-use crate::support::Observer;
+use crate::support::{Observer, processes_of};
 use crate::wish::{LOCK, OTHER_LOCK, Patience, Wish};
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -39,7 +38,7 @@ pub(crate) fn calm_down(arena: &Arena, observer: &Observer) -> Option<String> {
         return Some(format!("a fresh contender took {:?}", fresh.elapsed()));
     }
     let nodes = || [LOCK, OTHER_LOCK].iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
-    let left = || processes::left(&arena.place.marker, &arena.place.program);
+    let left = || processes_of(&arena.place.marker);
     await_it(AFTERWARDS, || nodes().is_empty() && left().is_empty());
     match (nodes(), left()) {
         (nodes, left) if nodes.is_empty() && left.is_empty() => arena.wrong(),

@@ -15,8 +15,6 @@ use std::time::Duration;
 /// Where and as whom contenders run.
 pub(crate) struct Place {
     pub(crate) dir: PathBuf,
-    /// A copy of the program that nobody else runs: so its guards are known by their executable.
-    pub(crate) program: PathBuf,
     pub(crate) marker: String,
     pub(crate) history: PathBuf,
     /// For each host.
@@ -26,10 +24,11 @@ pub(crate) struct Place {
 /// Something that was done to a contender, other than by servers and network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hit {
-    KilledZklock,
+    KilledMonitor,
+    KilledWorker,
     KilledHost,
-    Stopped,
-    KilledGuard,
+    StoppedMonitor,
+    StoppedWorker,
     Terminated,
     NodeDeleted,
 }
@@ -47,11 +46,24 @@ struct Life {
     hit: Option<Hit>,
 }
 
+impl Life {
+    /// The process that was started: the monitor.
+    fn zklock(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
+    }
+}
+
 impl Contender {
     pub(crate) fn spawn(wish: Wish, place: &Place) -> Self {
         let stderr = place.dir.join(format!("{}.stderr", wish.job.name));
         let mut command = Command::new("setsid");
-        command.arg(&place.program).args(["-v", "-z", &place.hosts[wish.host], "--connect-timeout", "60"]);
+        command.arg(env!("CARGO_BIN_EXE_zklock")).args([
+            "-v",
+            "-z",
+            &place.hosts[wish.host],
+            "--connect-timeout",
+            "60",
+        ]);
         command.args(["--session-timeout", &wish.session.to_string(), "--label", &wish.job.name]);
         if let Some(millis) = wish.kill_after {
             command.arg(format!("--kill-after=0.{millis:03}"));
@@ -106,34 +118,45 @@ impl Contender {
         let mut life = self.life();
         // Not reaped while we hold it, so the process id is still its own.
         let over = life.status.is_some() || life.hit.is_some();
-        let zklock = Pid::from_raw(i32::try_from(life.child.id()).expect("a process id"));
-        let (guard, job) = processes::children(zklock);
-        if over || (hit == Hit::KilledGuard && guard.is_none()) {
+        let zklock = life.zklock();
+        if over {
             return false;
         }
+        // There is none for a moment at the start and at the end.
+        let Some(worker) = processes::worker_of(zklock) else { return false };
         life.hit = Some(hit);
         match hit {
-            Hit::KilledZklock => kill(zklock, Signal::SIGKILL).ok(),
+            Hit::KilledMonitor => drop(kill(zklock, Signal::SIGKILL)),
+            Hit::KilledWorker => drop(kill(worker, Signal::SIGKILL)),
             Hit::KilledHost => {
-                // Stopped first, or it would see its guard and its job die.
-                kill(zklock, Signal::SIGSTOP).ok();
-                let _ = guard.map(|guard| kill(guard, Signal::SIGKILL));
-                let _ = job.map(|job| killpg(job, Signal::SIGKILL));
-                kill(zklock, Signal::SIGKILL).ok()
+                // Stopped first, or either would see the other and its job die.
+                processes::stop(zklock);
+                processes::stop(worker);
+                if let Some(job) = processes::job_of(worker) {
+                    killpg(job, Signal::SIGKILL).ok();
+                }
+                kill(worker, Signal::SIGKILL).ok();
+                kill(zklock, Signal::SIGKILL).ok();
             }
-            Hit::Stopped => kill(zklock, Signal::SIGSTOP).ok(),
-            Hit::KilledGuard => guard.and_then(|guard| kill(guard, Signal::SIGKILL).ok()),
-            Hit::Terminated => kill(zklock, Signal::SIGTERM).ok(),
-            Hit::NodeDeleted => None,
-        };
+            Hit::StoppedMonitor => drop(kill(zklock, Signal::SIGSTOP)),
+            Hit::StoppedWorker => drop(kill(worker, Signal::SIGSTOP)),
+            Hit::Terminated => drop(kill(zklock, Signal::SIGTERM)),
+            Hit::NodeDeleted => {}
+        }
         true
     }
 
-    /// Ends a stop.
+    /// Ends a stop, if somebody is still there.
     pub(crate) fn go_on(&self) {
         let life = self.life();
         if life.status.is_none() {
-            kill(Pid::from_raw(i32::try_from(life.child.id()).expect("a process id")), Signal::SIGCONT).ok();
+            let zklock = life.zklock();
+            let stopped = if life.hit == Some(Hit::StoppedWorker) {
+                processes::worker_of(zklock)
+            } else {
+                Some(zklock)
+            };
+            stopped.and_then(|stopped| kill(stopped, Signal::SIGCONT).ok());
         }
     }
 

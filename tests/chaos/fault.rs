@@ -25,11 +25,12 @@ pub(crate) enum Fault {
     Hole,
     HoleOfOneServer,
     Delay,
-    KillZklock,
-    /// zklock, guard and job at once, as when a machine dies.
+    KillMonitor,
+    KillWorker,
+    /// Monitor, worker and job at once, as when a machine dies.
     KillHost,
-    StopZklock,
-    KillGuard,
+    StopMonitor,
+    StopWorker,
     Terminate,
     DeleteNode,
 }
@@ -62,8 +63,8 @@ impl Fault {
             PulseFollower => rng.millis(4000, 6000),
             HoleToServers | HoleToClients | Hole | HoleOfOneServer => rng.millis(100, 6000),
             Delay => rng.millis(1000, 5000),
-            StopZklock => rng.millis(50, 7000),
-            CutClients | KillZklock | KillHost | KillGuard | Terminate | DeleteNode => Duration::ZERO,
+            StopMonitor | StopWorker => rng.millis(50, 7000),
+            CutClients | KillMonitor | KillWorker | KillHost | Terminate | DeleteNode => Duration::ZERO,
         }
     }
 }
@@ -84,14 +85,15 @@ const EVERYTHING: &[(usize, Fault)] = &[
     (6, Hole),
     (4, HoleOfOneServer),
     (6, Delay),
-    (8, KillZklock),
+    (7, KillMonitor),
+    (7, KillWorker),
     (5, KillHost),
-    (9, StopZklock),
-    (6, KillGuard),
+    (5, StopMonitor),
+    (9, StopWorker),
     (8, Terminate),
     (6, DeleteNode),
 ];
-const AGAINST_NO_LEASE: &[(usize, Fault)] = &[(8, StopZklock), (1, Hole), (1, KillGuard)];
+const AGAINST_NO_LEASE: &[(usize, Fault)] = &[(8, StopWorker), (1, Hole), (1, StopMonitor)];
 const AGAINST_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients), (1, IsolateFollower)];
 const AGAINST_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
 

@@ -8,14 +8,12 @@ use crate::clock;
 use crate::contender::Place;
 use crate::fault::Plan;
 use crate::options::{Aim, Options};
-use crate::processes;
 use crate::rng::Rng;
 use crate::storm::Storm;
 use crate::support::network::{Ensemble, Network};
-use crate::support::{Observer, new_marker};
+use crate::support::{Observer, kill_all, new_marker};
 use crate::watch::Watch;
 use crate::wish::{LOCK, OTHER_LOCK};
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,12 +59,9 @@ pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Pa
     for lock in [LOCK, OTHER_LOCK] {
         observer.mkdirs(lock);
     }
-    let program = dir.join("zklock");
-    fs::copy(env!("CARGO_BIN_EXE_zklock"), &program).expect("a copy of the program");
     let watch = Watch::new(dir);
     let place = Place {
         dir: dir.to_owned(),
-        program,
         marker: new_marker(),
         history: watch.path().to_owned(),
         hosts: (0..HOSTS).map(|host| network.connect_string(host)).collect(),
@@ -90,7 +85,7 @@ pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Pa
         let failed = |_| (Some("the checker failed, as said above".to_owned()), began.elapsed());
         let outcome = catch_unwind(story).unwrap_or_else(failed);
         arena.stop.store(true, Ordering::SeqCst);
-        processes::kill_left(&arena.place.marker, &arena.place.program);
+        kill_all(&arena.place.marker);
         outcome
     });
     Outcome {

@@ -32,9 +32,12 @@ impl Story {
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let Self { patience, hit, seen, in_storm, status, took } = *self;
         let timed = patience != Patience::Endless;
-        // A zklock that stood still for long is in the same trouble as one that could reach nobody.
-        let troubled = in_storm || matches!(hit, Some(Hit::Stopped | Hit::NodeDeleted));
-        if let (Patience::Some(limit), false, false) = (patience, seen.begun, hit == Some(Hit::Stopped))
+        // A worker that stood still for long is in the same trouble as one that could reach nobody. A monitor that did
+        // is in none.
+        let troubled =
+            in_storm || matches!(hit, Some(Hit::StoppedWorker | Hit::KilledWorker | Hit::NodeDeleted));
+        let stood_still = matches!(hit, Some(Hit::StoppedMonitor | Hit::StoppedWorker));
+        if let (Patience::Some(limit), false, false) = (patience, seen.begun, stood_still)
             && took > limit + LATE
         {
             return Some("gave up long after its time");
@@ -47,8 +50,10 @@ impl Story {
             (Some(0 | LOST), _) => true,
             (Some(BUSY), _) => timed,
             // With a limit, no answer in time is an end. Without, only the loss of its place is.
-            (Some(FAILURE), _) => hit == Some(Hit::NodeDeleted) || (timed && troubled),
-            (_, Some(9)) => matches!(hit, Some(Hit::KilledZklock | Hit::KilledHost)),
+            (Some(FAILURE), _) => {
+                matches!(hit, Some(Hit::NodeDeleted | Hit::KilledWorker)) || (timed && troubled)
+            }
+            (_, Some(9)) => matches!(hit, Some(Hit::KilledMonitor | Hit::KilledHost)),
             (_, Some(15)) => hit == Some(Hit::Terminated),
             _ => false,
         };

@@ -113,16 +113,18 @@ impl Storm<'_> {
 
     fn strike_contender(&self, draw: &Draw) -> Option<Strike> {
         let hit = match draw.fault {
-            Fault::KillZklock => Hit::KilledZklock,
+            Fault::KillMonitor => Hit::KilledMonitor,
+            Fault::KillWorker => Hit::KilledWorker,
             Fault::KillHost => Hit::KilledHost,
-            Fault::StopZklock => Hit::Stopped,
-            Fault::KillGuard => Hit::KilledGuard,
+            Fault::StopMonitor => Hit::StoppedMonitor,
+            Fault::StopWorker => Hit::StoppedWorker,
             Fault::Terminate => Hit::Terminated,
             _ => return self.delete_node(draw),
         };
         let prey = self.prey(draw)?;
         let whom = prey.name().to_owned();
-        prey.suffer(hit).then(|| Strike { whom, undo: (hit == Hit::Stopped).then_some(Undo::GoOn(prey)) })
+        let lasts = matches!(hit, Hit::StoppedMonitor | Hit::StoppedWorker);
+        prey.suffer(hit).then(|| Strike { whom, undo: lasts.then_some(Undo::GoOn(prey)) })
     }
 
     /// Mostly the holder, which is where it matters; else anybody.

@@ -12,7 +12,7 @@
 //! | expiry | at the first moment that `ExpiryQueue` could choose; any other is later |
 //! | a lost connection | what was under way is lost; connecting again revalidates the session at the leader, which touches it |
 //! | a zklock that is frozen or busy | confirms late |
-//! | supervisor and guard | the job is as stubborn as can be, and is gone only when the guard's last moment has come |
+//! | supervisor and monitor | the job is as stubborn as can be, and is gone only when the monitor's last moment has come |
 //! | the next in line | its messages take no time: nobody could get the lock sooner |
 //!
 //! What a delay can change is who hears what before whom, so not every delay is tried:
@@ -88,7 +88,7 @@ struct Slow {
     renewal: Renewal,
     line: Line,
     past: Past,
-    /// While the job runs: when the guard has seen it dead.
+    /// While the job runs: when the monitor has seen it dead.
     job_until: Option<BootTime>,
     /// The job was stopped, or the session is known to be over.
     over: bool,
@@ -284,7 +284,7 @@ impl Lease {
         }
     }
 
-    /// When the guard, as it is told, has the job dead at the latest.
+    /// When the monitor, as it is told, has the job dead at the latest.
     fn job_until(&self, lease: &RealLease) -> BootTime {
         if self.standstill.is_zero() { lease.end() } else { lease.kill_at() }
     }
@@ -398,7 +398,7 @@ impl State {
         at(self.now).before(self.slow.behind)
     }
 
-    /// What can't wait happens as time passes: the guard's kill, the leader's ping, the end of a session, and all
+    /// What can't wait happens as time passes: the monitor's kill, the leader's ping, the end of a session, and all
     /// that the next in line does.
     fn pass(&mut self, standstill: Duration) {
         self.now += 1;

@@ -7,7 +7,7 @@
 //! | requests, replies, watches | one flight for each session, see `link` |
 //! | session timeout, lease | a session ends only when its job is gone; the model `lease` is about why that is so |
 //! | the job | runs as soon as the lock is held, and ends at any time |
-//! | the guard of a zklock that died | kills the job at any time, then may delete the node, and the session ends at any time |
+//! | the half of a zklock whose other half died | kills the job at any time, then may delete the node, and the session ends at any time |
 //! | release | delete and close in one flight; a lost close is sent again after a reconnection |
 //!
 //! Not here: the making of parents, refused requests (ACLs, quotas), other clients' nodes, `-n`, confirmations.
@@ -115,8 +115,8 @@ pub enum Action {
     Expire(usize),
     LosePatience(usize),
     Crash(usize),
-    GuardKills(usize),
-    GuardDeletes(usize),
+    HalfKills(usize),
+    HalfDeletes(usize),
     StrangerDeletes(String),
     StrangerWrites(String),
 }
@@ -290,8 +290,8 @@ impl Recipe {
                 run_mut(runs, index).life = Life::Dead;
                 run_mut(runs, index).link = Link::new(0);
             }
-            Action::GuardKills(index) => run_mut(runs, index).job = false,
-            Action::GuardDeletes(index) => {
+            Action::HalfKills(index) => run_mut(runs, index).job = false,
+            Action::HalfDeletes(index) => {
                 let own = run_mut(runs, index).contender.own()?.path.clone();
                 history.delete(&own).ok()?;
             }
@@ -387,12 +387,12 @@ impl Run {
 
     fn actions(&self, index: usize, history: &History, in_turn: bool, actions: &mut Vec<Action>) {
         match self.life {
-            Life::Dead if self.job => actions.push(Action::GuardKills(index)),
+            Life::Dead if self.job => actions.push(Action::HalfKills(index)),
             Life::Dead if self.session_lives => {
                 actions.push(Action::Expire(index));
                 let own = self.contender.own();
                 if own.is_some_and(|own| history.find(&own.path, history.now()).is_some()) {
-                    actions.push(Action::GuardDeletes(index));
+                    actions.push(Action::HalfDeletes(index));
                 }
             }
             Life::Dead | Life::Ended => {}

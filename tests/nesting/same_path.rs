@@ -27,8 +27,10 @@ fn one_node_and_one_zklock_stand_for_all_of_them() {
     let running = start(outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), shell(HOLD)]));
     assert_eq!(case.contenders().len(), 1);
     let processes = processes_of(case.marker());
-    let ours = processes.iter().filter(|(_, line)| line.contains("zklock")).count();
-    assert_eq!(ours, 1, "the outer one: {processes:#?}");
+    let ours = processes.iter().filter(|(_, line)| line.contains("zklock"));
+    let (workers, others): (Vec<_>, Vec<_>) =
+        ours.partition(|(_, line)| line.starts_with("zklock: worker of "));
+    assert_eq!((workers.len(), others.len()), (1, 1), "the outer one: {processes:#?}");
     end(running);
 }
 

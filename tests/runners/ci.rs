@@ -1,17 +1,15 @@
 //! How service managers and CI runners end what they have started.
 
-use crate::support::{Case, Running, SOON, guard_of, is_alive, processes_of, wait_until};
+use crate::support::{Case, SOON, is_alive, processes_of, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::{Duration, Instant};
 
 /// Signals every process there is, as a service manager does with a control group.
-fn signal_all(case: &Case, zklock: &Running, signal: Signal) {
-    let guard = guard_of(zklock.pid());
+fn signal_all(case: &Case, signal: Signal) {
     for (pid, _) in processes_of(case.marker()) {
         // One may have ended already because of another.
         kill(pid, signal).ok();
     }
-    kill(guard, signal).ok();
 }
 
 #[test]
@@ -19,11 +17,11 @@ fn a_service_that_is_stopped_leaves_nothing() {
     let case = Case::new("service");
     let running = case.lock(&[], ["bash", "-c", "echo ready; sleep 61 | sleep 62"]).spawn();
     running.wait_for_stdout("ready", SOON);
-    let guard = guard_of(running.pid());
-    signal_all(&case, &running, Signal::SIGTERM);
+    let worker = worker_of(running.pid());
+    signal_all(&case, Signal::SIGTERM);
     running.wait(SOON).assert_signal(Signal::SIGTERM);
     assert_eq!(case.contenders(), [""; 0]);
-    assert!(!is_alive(guard));
+    assert!(!is_alive(worker));
 }
 
 /// Nobody is left who could delete the node: it goes with the session.
@@ -34,10 +32,10 @@ fn a_service_that_is_killed_leaves_its_node_to_the_session() {
     let options = ["--session-timeout", "2"];
     let running = case.lock(&options, ["bash", "-c", stubborn]).spawn();
     running.wait_for_stdout("ready", SOON);
-    let guard = guard_of(running.pid());
-    signal_all(&case, &running, Signal::SIGTERM);
-    assert!(running.is_running() && is_alive(guard));
-    signal_all(&case, &running, Signal::SIGKILL);
+    let worker = worker_of(running.pid());
+    signal_all(&case, Signal::SIGTERM);
+    assert!(running.is_running() && is_alive(worker));
+    signal_all(&case, Signal::SIGKILL);
     running.wait(SOON).assert_signal(Signal::SIGKILL);
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
 }
@@ -50,7 +48,7 @@ fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
         "trap 'echo got INT' INT; trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.05; done";
     let running = case.lock(&[], ["bash", "-c", stubborn]).spawn();
     running.wait_for_stdout("ready", SOON);
-    let guard = guard_of(running.pid());
+    let worker = worker_of(running.pid());
     let pause = |millis| {
         let began = Instant::now();
         let over = || began.elapsed() >= Duration::from_millis(millis);
@@ -66,7 +64,7 @@ fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
     running.signal(Signal::SIGKILL);
     running.wait(SOON).assert_signal(Signal::SIGKILL);
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
-    wait_until("the guard's end", SOON, || !is_alive(guard));
+    wait_until("the worker's end", SOON, || !is_alive(worker));
 }
 
 #[test]

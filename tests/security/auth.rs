@@ -1,8 +1,8 @@
 //! Who we are to the ensemble.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, Ensemble, SOON, Server, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Ensemble, SOON, Server, wait_until, worker_of};
+use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
 const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
@@ -85,13 +85,23 @@ fn on_another_server_we_are_still_who_we_were() {
 }
 
 #[test]
-fn the_guard_is_who_we_were() {
-    let case = Case::new("guard-auth").known_as(ALICE);
-    let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
+fn whichever_half_is_left_is_who_we_were() {
+    let case = Case::new("half-auth").known_as(ALICE);
+    let hold = || zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
+    // Long before the end of the session, which takes 30 s.
+    let assert_deleted =
+        |node: &str| wait_until("the node's end", Duration::from_secs(5), || !case.observer().exists(node));
+
+    let holder = hold();
+    let node = holder.wait_for_stdout(case.path(), SOON);
+    kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
+    assert_deleted(&node);
+    holder.wait(SOON).assert_code(123);
+
+    let holder = hold();
     let node = holder.wait_for_stdout(case.path(), SOON);
     holder.signal(Signal::SIGKILL);
-    // Long before the end of the session, which takes 30 s.
-    wait_until("the guard to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
+    assert_deleted(&node);
     holder.wait(SOON).assert_signal(Signal::SIGKILL);
 }
 

@@ -1,8 +1,8 @@
 //! Where secrets must not turn up.
 
 use super::file;
-use crate::support::{Case, Running, SOON, Zklock, children_of, guard_of, status_of};
-use nix::sys::signal::Signal;
+use crate::support::{Case, Running, SOON, Zklock, command_of, status_of, worker_of};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -37,12 +37,10 @@ fn a_secret_of_a_file_is_in_no_argument_no_environment_no_node_and_no_log() {
     for verbosity in [&["-vvvv"][..], &["-q"]] {
         let zklock = case.zklock().arg("--auth-file").arg(&auth).args(verbosity);
         let running = hold(zklock.env("RUST_LOG", "trace"), &case);
-        let guard = guard_of(running.pid());
-        for (pid, words) in children_of(running.pid()).into_iter().chain([(running.pid(), String::new())]) {
-            let shown = shown(pid, &["cmdline", "environ"]) + &words;
-            assert!(!shown.contains(SECRET), "{pid}: {shown}");
+        for pid in [running.pid(), worker_of(running.pid()), command_of(running.pid())] {
+            let shown = shown(pid, &["cmdline", "environ"]);
+            assert!(!shown.is_empty() && !shown.contains(SECRET), "{pid}: {shown}");
         }
-        assert_eq!(shown(guard, &["environ"]), "");
         let node = &case.contenders()[0];
         let data = case.observer().data(&format!("{}/{node}", case.path())).unwrap();
         assert!(!data.contains(SECRET), "{data}");
@@ -115,14 +113,23 @@ fn memory_with_secrets_is_hidden_and_the_command_s_is_as_it_was() {
         let zklock =
             if hidden { zklock.env("ZKLOCK_AUTH", format!("digest:alice:{SECRET}")) } else { zklock };
         let running = hold(zklock, &case);
-        let guard = guard_of(running.pid());
-        let children = children_of(running.pid());
-        let command = children.iter().find(|(pid, _)| *pid != guard).expect("the command").0;
-        let found = [running.pid(), guard, command].map(is_hidden);
-        assert_eq!(found, [hidden, hidden, false], "zklock, guard, command");
-        // All that the guard has to do it still can.
+        let zklock = running.pid();
+        let worker = worker_of(zklock);
+        let found = [zklock, worker, command_of(zklock)].map(is_hidden);
+        assert_eq!(found, [hidden, hidden, false], "monitor, worker, command");
+        let title = shown(worker, &["cmdline"]);
+        assert!(title.starts_with(&format!("zklock: worker of {zklock}\0")), "{title}");
+        // All that the worker has to do without the monitor it still can.
         running.signal(Signal::SIGKILL);
         case.wait_for_contenders(0);
         running.wait(SOON).assert_signal(Signal::SIGKILL);
+        // And the monitor without the worker.
+        let zklock = zklock_of_no_root(&case, &program);
+        let zklock =
+            if hidden { zklock.env("ZKLOCK_AUTH", format!("digest:alice:{SECRET}")) } else { zklock };
+        let running = hold(zklock, &case);
+        kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
+        case.wait_for_contenders(0);
+        running.wait(SOON).assert_code(123);
     }
 }

@@ -1,8 +1,9 @@
 //! While zklock waits: nothing runs that a signal could be meant for.
 
-use crate::support::{At, Case, Proxy, SOON, children_of, freeze, guard_of, op, shared, wait_until};
+use crate::support::{At, Case, Proxy, SOON, freeze, op, shared, status_of, thaw, wait_until, worker_of};
 use nix::sys::signal::Signal;
-use std::time::Duration;
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
 
 const ENDING: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
 
@@ -72,20 +73,53 @@ fn a_second_one_ends_it_at_once_and_the_node_still_goes() {
     holder.wait(SOON);
 }
 
-/// The guard is frozen, so that the command stands at its gate when the signal comes.
+fn sleeps(pid: Pid) -> bool {
+    status_of(pid, "State").is_some_and(|state| state.starts_with('S'))
+}
+
+/// The worker is frozen, so that it finds both when it goes on. SIGINT takes one more thread of the monitor, so that it
+/// can't be seen whether it was passed on.
 #[test]
-fn a_signal_between_the_lock_and_the_command_wins() {
-    let case = Case::new("signal-at-the-gate");
+fn a_signal_that_comes_with_the_lock_wins() {
+    let case = Case::new("signal-with-the-lock");
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        let holder = case.holder();
+        let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
+        case.wait_for_contenders(2);
+        let worker = worker_of(waiter.pid());
+        freeze(worker);
+        holder.signal(Signal::SIGTERM);
+        holder.wait(SOON);
+        waiter.signal(signal);
+        // The signal has woken the monitor by now: if it sleeps, it has passed it on.
+        wait_until("the monitor to sleep again", SOON, || sleeps(waiter.pid()));
+        thaw(worker);
+        let output = waiter.wait(SOON);
+        assert_eq!(output.assert_signal(signal).stdout, "");
+        // A command that is killed before it can say a word would have been started all the same.
+        assert!(!output.stderr.contains("acquired"), "{output}");
+        assert_eq!(case.contenders(), [""; 0]);
+    }
+}
+
+/// A worker that stands still hears nothing. Nobody has to wait for that.
+#[test]
+fn a_frozen_waiter_that_is_told_to_end_is_ended_after_a_moment() {
+    let case = Case::new("deaf");
     let holder = case.holder();
-    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-    case.wait_for_contenders(2);
-    freeze(guard_of(waiter.pid()));
+    for signal in ENDING {
+        let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+        waiter.wait_for_line("waiting for", SOON);
+        freeze(worker_of(waiter.pid()));
+        let began = Instant::now();
+        waiter.signal(signal);
+        let output = waiter.wait(SOON);
+        assert_eq!(output.assert_signal(signal).stdout, "");
+        output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't hear {signal}"));
+        output.assert_stderr("the command was not started");
+        assert!((2..6).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
+        assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+    }
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON);
-    wait_until("a child at the gate", SOON, || children_of(waiter.pid()).len() == 2);
-    waiter.signal(Signal::SIGTERM);
-    let output = waiter.wait(SOON);
-    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
-    // A command that is killed before it can say a word would have been started all the same.
-    assert!(!output.stderr.contains("once more"), "{output}");
 }

@@ -11,6 +11,7 @@ fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Valu
     let mut fields = json!({
         "position": place,
         "state": "held",
+        "stopped": false,
         "mode": "exclusive",
         "slots": 1,
         "host": host(),

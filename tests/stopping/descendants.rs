@@ -9,8 +9,8 @@ use nix::sys::signal::{Signal, kill};
 fn assert_all_gone(name: &str, options: &[&str], script: &str, processes: usize) {
     let case = Case::new(name);
     let running = start(&case, options, script);
-    // zklock and the script's own shell are the other two.
-    wait_until("the whole job", SOON, || processes_of(case.marker()).len() >= processes + 2);
+    // zklock, its worker and the script's own shell are the other three.
+    wait_until("the whole job", SOON, || processes_of(case.marker()).len() >= processes + 3);
     let marked = processes_of(case.marker());
     delete_node(&case);
     let output = running.wait(SOON);

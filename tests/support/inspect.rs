@@ -1,9 +1,9 @@
-//! What the kernel tells of a process that carries no marker, such as the guard.
+//! What the kernel tells of a process.
 
 use super::processes::state;
 use super::wait::{SOON, wait_for, wait_until};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getsid};
+use nix::unistd::Pid;
 use std::cell::RefCell;
 use std::fs;
 
@@ -37,17 +37,23 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// The guard of a zklock, once it is in a session of its own and listens.
+/// The worker of a zklock, once it has taken its place. Its parent, the monitor, is the process that was started.
 #[track_caller]
-pub(crate) fn guard_of(zklock: Pid) -> Pid {
-    wait_for("the guard", SOON, || {
-        let children = children_of(zklock);
-        let (guard, _) = children.into_iter().find(|(_, arguments)| arguments.starts_with("zklock-guard"))?;
-        (getsid(Some(guard)) == Ok(guard)).then_some(guard)
+pub(crate) fn worker_of(zklock: Pid) -> Pid {
+    wait_for("the worker", SOON, || {
+        let mut children = children_of(zklock).into_iter().map(|(pid, _)| pid);
+        children.find(|pid| status_of(*pid, "Name").as_deref() == Some("zklock-worker"))
     })
 }
 
-/// What a test froze. A guard carries no marker: were it left frozen by a test that fails, nobody would find it.
+/// The command of a zklock that runs it: a child of the worker.
+#[track_caller]
+pub(crate) fn command_of(zklock: Pid) -> Pid {
+    let worker = worker_of(zklock);
+    wait_for("the command", SOON, || children_of(worker).first().map(|(pid, _)| *pid))
+}
+
+/// What a test froze, and a test that fails shall not leave so.
 struct Frozen(Vec<Pid>);
 
 impl Drop for Frozen {

@@ -1,7 +1,7 @@
 //! What is typed reaches the command when it asks for it.
 
-use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg};
-use crate::support::{Case, SOON, children_of, end, freeze, guard_of};
+use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, fg};
+use crate::support::{Case, SOON};
 
 /// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
 const PAGER: &str = "bash -c 'cat; printf :; read -r -s -n 1 key </dev/tty; echo \"<$key>\"'";
@@ -90,20 +90,19 @@ fn a_job_in_the_background_can_be_brought_to_the_front() {
     assert_foreground(&mut shell);
 }
 
-/// A start that fails gives the terminal back, so that the next one can have it.
+/// It was given the terminal before it was seen that it isn't there.
 #[test]
-fn a_command_that_its_second_guard_lets_go_can_read() {
-    let case = Case::new("second-guard");
+fn a_start_that_fails_gives_the_terminal_back() {
+    let case = Case::new("failed-start");
     let mut shell = case.shell();
-    let holder = enter_behind_a_holder(&mut shell, &case, "sh -c 'read word; echo got $word'");
-    let zklock = children_of(shell.pid()).first().expect("a waiter").0;
-    freeze(guard_of(zklock));
-    end(holder);
-    case.wait_for_contenders(1);
+    shell.run(&format!("$zklock {} no-such-command", case.path()), SOON);
+    assert_eq!(shell.code(SOON), 127);
+    assert_foreground(&mut shell);
+    let body = format!("$zklock {} no-such-command; read -r word; echo got $word", case.path());
+    shell.enter(&format!("bash -c '{body}'"), SOON);
     shell.terminal().send(b"something\n");
     shell.terminal().expect("got something\r\n", SOON);
     shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
     assert_foreground(&mut shell);
 }
 

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::support::{Case, SOON, end, wait_until};
 use nix::sys::signal::Signal;
+use std::time::{Duration, Instant};
 
 #[test]
 fn ctrl_c_reaches_the_command_once() {
@@ -56,13 +57,13 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     let mut shell = case.shell();
     enter(&mut shell, &case, &printer(), "ready");
     shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("the lock is lost if it isn't continued within", SOON);
+    shell.terminal().expect("the lock is kept; fg or bg continues it", SOON);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     assert_eq!(shell.code(SOON), 128 + Signal::SIGTSTP as i32);
     assert!(shell.run("jobs", SOON).contains("Stopped"));
     assert_foreground(&mut shell);
-    assert_eq!(case.contenders().len(), 1, "the lock is kept for now");
+    assert_eq!(case.contenders().len(), 1, "the lock is kept");
 
     fg(&mut shell);
     shell.terminal().expect("got CONT", SOON);
@@ -89,22 +90,49 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 }
 
 #[test]
-fn a_job_that_stays_stopped_for_too_long_has_lost_the_lock() {
-    let case = Case::new("ctrl-z-too-long");
+fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
+    let case = Case::new("ctrl-z-long");
     let mut shell = case.shell();
-    let options = "--session-timeout 4";
-    let command = format!("$zklock {options} {} sh -c 'echo up; sleep 61; :'", case.path());
-    shell.enter(&command, SOON);
+    shell.enter(&format!("$zklock --session-timeout 6 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
     shell.terminal().expect("up\r\n", SOON);
     stop_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
-    wait_until("the guard to end the job", SOON, || !sleeps(&case));
+    let node = case.wait_for_contenders(1);
+    let stopped_since = Instant::now();
+    wait_until("more than a session timeout", SOON, || stopped_since.elapsed() > Duration::from_secs(9));
+    assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
+    assert!(sleeps(&case), "{}", shell.terminal().text());
     fg(&mut shell);
-    shell.terminal().expect("the lock was lost", SOON);
+    shell.terminal().expect("sleep 61", SOON);
+    shell.terminal().send(CTRL_C);
     shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 123);
+    assert_eq!(shell.code(SOON), 130);
+    assert!(!shell.terminal().text().contains("lost"), "{}", shell.terminal().text());
     assert_foreground(&mut shell);
+}
+
+/// Whom a stopped waiter kept waiting would wait for as long as its user is at lunch.
+#[test]
+fn a_stopped_waiter_whose_turn_comes_lets_others_pass_and_queues_anew_on_fg() {
+    let case = Case::new("ctrl-z-turn");
+    let mut shell = case.shell();
+    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran here");
+    shell.terminal().send(CTRL_Z);
+    shell.terminal().expect("Stopped", SOON);
+    shell.prompt(SOON);
+    let next = case.lock(&["-v"], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
+    next.wait_for_line("2 ahead", SOON);
+    end(holder);
+    next.wait_for_stdout("running", SOON);
+    case.wait_for_contenders(1);
+    shell.enter("fg", SOON);
+    shell.terminal().expect("its turn came while zklock was stopped; queueing again at the end", SOON);
+    case.wait_for_contenders(2);
+    end(next);
+    shell.terminal().expect("ran here\r\n", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
 }
 
 #[test]

@@ -25,6 +25,7 @@ struct LockEntry<'a> {
 struct ContenderEntry<'a> {
     position: usize,
     state: &'static str,
+    stopped: bool,
     mode: &'static str,
     slots: u32,
     host: Option<&'a str>,
@@ -67,6 +68,7 @@ fn contender(contender: &Contender) -> ContenderEntry<'_> {
     ContenderEntry {
         position: contender.position,
         state: if contender.holds { "held" } else { "waiting" },
+        stopped: owner.stopped,
         mode: contender.mode.word(),
         slots: contender.mode.slots(),
         host: owner.host.as_deref(),

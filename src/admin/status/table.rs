@@ -128,10 +128,13 @@ fn last_success(last: &Success) -> String {
 }
 
 fn state(contender: &Contender) -> &'static str {
-    match (contender.holds, &contender.owner.revoked_by) {
-        (true, Some(_)) => "held, asked to stop",
-        (true, None) => "held",
-        (false, _) => "waiting",
+    let asked = contender.owner.revoked_by.is_some();
+    match (contender.holds, asked, contender.owner.stopped) {
+        (true, true, _) => "held, asked to stop",
+        (true, false, true) => "held, stopped",
+        (true, false, false) => "held",
+        (false, _, true) => "waiting, stopped",
+        (false, _, false) => "waiting",
     }
 }
 

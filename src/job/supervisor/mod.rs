@@ -8,9 +8,9 @@ use crate::clock::BootTime;
 
 /// Signal numbers that the decisions need; the rest are passed on as they come.
 pub mod signal {
-    pub use nix::libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+    pub use nix::libc::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
 }
-use self::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+use self::signal::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
 
 /// Something that happened to the job or to zklock while the job exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Happening {
         /// Where the terminal is.
         terminal: Foreground,
     },
+    /// zklock was to stop with the job, and the kernel didn't do it: nobody could continue it.
+    NotStopped,
     /// The job's leader is dead and not reaped.
     LeaderDied,
     /// Besides the leader, no process of the job is left.
@@ -60,10 +62,12 @@ pub enum Action {
     SignalAll(i32),
     /// Give the job the terminal's foreground.
     GiveTerminal,
-    /// Stop zklock as the terminal's signal with this number would have.
+    /// Stop the monitor as the terminal's signal with this number would have. The lock is kept.
     Suspend(i32),
     /// Go on after a suspension: give the terminal back to the job if zklock has it, and continue the job.
     Resume,
+    /// Kill every process of the job, also those that left its group, until none is left.
+    Kill,
     /// Reap the leader: nothing is signalled after this.
     Reap,
 }
@@ -71,9 +75,20 @@ pub enum Action {
 /// The state of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Running { suspended: bool },
-    Stopping { kill_at: BootTime, killed: bool, leader_dead: bool },
-    Over { forced: bool },
+    /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was told that nobody has a
+    /// terminal for it.
+    Running {
+        suspended: Option<i32>,
+        hung_up: bool,
+    },
+    Stopping {
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+    },
+    Over {
+        forced: bool,
+    },
 }
 
 /// Decides about one job.
@@ -84,7 +99,7 @@ pub struct Supervisor {
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { state: State::Running { suspended: false } }
+        Self { state: State::Running { suspended: None, hung_up: false } }
     }
 }
 
@@ -92,7 +107,7 @@ impl Supervisor {
     /// What to do about `happening`, which was noticed `now`.
     pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
         match self.state {
-            State::Running { suspended } => self.running(happening, suspended, now),
+            State::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
             State::Stopping { kill_at, killed, leader_dead } => {
                 self.stopping(happening, kill_at, killed, leader_dead, now)
             }
@@ -100,10 +115,25 @@ impl Supervisor {
         }
     }
 
-    fn running(&mut self, happening: Happening, suspended: bool, now: BootTime) -> Vec<Action> {
+    fn running(
+        &mut self,
+        happening: Happening,
+        suspended: Option<i32>,
+        hung_up: bool,
+        now: BootTime,
+    ) -> Vec<Action> {
         match happening {
-            Happening::Signalled(SIGCONT) if suspended => {
-                self.state = State::Running { suspended: false };
+            // It wants a terminal that nobody can give it. The kernel tells a stopped group that by HUP, and has it go
+            // on. Once: one that ignores HUP would stop again at once, and is left so.
+            Happening::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
+                if hung_up {
+                    return vec![];
+                }
+                self.state = State::Running { suspended: None, hung_up: true };
+                vec![Action::SignalGroup(SIGHUP), Action::Resume]
+            }
+            Happening::Signalled(SIGCONT) | Happening::NotStopped if suspended.is_some() => {
+                self.state = State::Running { suspended: None, hung_up };
                 vec![Action::Resume]
             }
             Happening::Signalled(signal) => vec![Action::SignalGroup(signal)],
@@ -111,8 +141,9 @@ impl Supervisor {
                 vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
             }
             Happening::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
-                self.state = State::Running { suspended: true };
-                vec![Action::Suspend(if signal == SIGSTOP { SIGTSTP } else { signal })]
+                let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
+                self.state = State::Running { suspended: Some(signal), hung_up };
+                vec![Action::Suspend(signal)]
             }
             Happening::LeaderDied => {
                 self.state = State::Over { forced: false };
@@ -129,7 +160,9 @@ impl Supervisor {
             }
             // A plain SIGSTOP from somebody stops the job alone, unless the job has the terminal: its user would
             // be left without a shell.
-            Happening::Stopped { .. } | Happening::NoneLeft | Happening::Tick => vec![],
+            Happening::Stopped { .. } | Happening::NotStopped | Happening::NoneLeft | Happening::Tick => {
+                vec![]
+            }
         }
     }
 
@@ -153,8 +186,6 @@ impl Supervisor {
             // Whoever asks again has no patience left.
             Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
             Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
-            // What is left may be new: a child that was forked as its parent was killed.
-            Happening::Tick if killed => vec![Action::SignalAll(SIGKILL)],
             Happening::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
                 self.state = State::Stopping { kill_at, killed, leader_dead };
@@ -166,7 +197,7 @@ impl Supervisor {
 
     fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Action> {
         self.state = State::Stopping { kill_at, killed: true, leader_dead };
-        vec![Action::SignalAll(SIGKILL)]
+        vec![Action::Kill]
     }
 
     /// When time alone changes something next.
@@ -180,6 +211,11 @@ impl Supervisor {
     /// Whether the job is being stopped, and it isn't the job's own end.
     pub fn is_stopping(&self) -> bool {
         matches!(self.state, State::Stopping { .. })
+    }
+
+    /// Whether zklock has stopped with the job.
+    pub fn is_suspended(&self) -> bool {
+        matches!(self.state, State::Running { suspended: Some(_), .. })
     }
 
     /// Whether KILL has been sent.

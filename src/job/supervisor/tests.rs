@@ -34,13 +34,9 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     let mut supervisor = stopping();
     assert_eq!(supervisor.next_tick(), Some(SOON));
     assert_eq!(supervisor.on(Happening::Tick, NOW), []);
-    assert_eq!(supervisor.on(Happening::Tick, SOON), [Action::SignalAll(SIGKILL)]);
+    assert_eq!(supervisor.on(Happening::Tick, SOON), [Action::Kill]);
     assert_eq!(supervisor.on(Happening::LeaderDied, SOON), []);
-    assert_eq!(
-        supervisor.on(Happening::Tick, SOON),
-        [Action::SignalAll(SIGKILL)],
-        "whoever was forked since"
-    );
+    assert_eq!(supervisor.on(Happening::Tick, SOON), [], "the rounds that follow are the sweep's");
     assert_eq!(supervisor.on(Happening::NoneLeft, SOON), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
 }
@@ -52,13 +48,13 @@ fn the_lease_cuts_the_grace_short() {
     assert_eq!(supervisor.next_tick(), Some(SOON));
     let mut supervisor = Supervisor::default();
     let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
-    assert_eq!(at_once, [Action::SignalAll(SIGKILL)], "too late for words");
+    assert_eq!(at_once, [Action::Kill], "too late for words");
 }
 
 #[test]
 fn who_asks_again_within_the_grace_kills_at_once() {
     for signal in [SIGTERM, SIGINT] {
-        assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::SignalAll(SIGKILL)]);
+        assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::Kill]);
     }
 }
 
@@ -80,12 +76,31 @@ fn a_suspended_job_is_continued_once() {
     assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
 }
 
+#[test]
+fn a_job_that_nobody_could_continue_goes_on_at_once() {
+    let stopped = |signal| {
+        let mut supervisor = Supervisor::default();
+        supervisor.on(Happening::Stopped { signal, terminal: Foreground::Other }, NOW);
+        assert!(supervisor.is_suspended());
+        supervisor
+    };
+    assert_eq!(stopped(SIGTSTP).on(Happening::NotStopped, NOW), [Action::Resume]);
+    let mut reader = stopped(SIGTTIN);
+    let hang_up = [Action::SignalGroup(SIGHUP), Action::Resume];
+    assert_eq!(reader.on(Happening::NotStopped, NOW), hang_up, "as the kernel does");
+    reader.on(Happening::Stopped { signal: SIGTTIN, terminal: Foreground::Other }, NOW);
+    assert_eq!(reader.on(Happening::NotStopped, NOW), [], "not in a loop");
+    assert_eq!(reader.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(Supervisor::default().on(Happening::NotStopped, NOW), []);
+}
+
 fn happening() -> impl Strategy<Value = Happening> {
     let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
     prop_oneof![
         prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(Happening::Signalled),
         (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
             .prop_map(|(signal, terminal)| Happening::Stopped { signal, terminal }),
+        Just(Happening::NotStopped),
         Just(Happening::LeaderDied),
         Just(Happening::NoneLeft),
         Just(Happening::Tick),
@@ -121,7 +136,7 @@ proptest! {
                     Action::Resume | Action::GiveTerminal | Action::Suspend(_) | Action::SignalGroup(_) => {
                         prop_assert!(!forced, "once the stop has begun nothing is started again: {:?}", action);
                     }
-                    Action::SignalAll(_) => prop_assert!(forced),
+                    Action::SignalAll(_) | Action::Kill => prop_assert!(forced),
                 }
             }
             prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);

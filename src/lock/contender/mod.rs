@@ -12,7 +12,7 @@ use self::trouble::{cannot_list, trouble};
 use super::name::{Family, Mode, Name, prefix};
 use super::path::LockPath;
 use super::queue::{self, Decision};
-use super::record;
+use super::record::{self, Record};
 use crate::zk::{Created, Failure, Node, Reply, Request, ServerTime};
 
 /// How often the parents may vanish between making them and using them: a container that is empty for a
@@ -64,9 +64,19 @@ pub struct Contender {
     own: Option<OwnNode>,
     own_watched: bool,
     own_version: i32,
+    says: Says,
     entries: u32,
     seen_busy: bool,
     phase: Phase,
+}
+
+/// What our node is to say besides what it was created with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Says {
+    has_slot: bool,
+    stopped: bool,
+    /// It isn't known to say so yet.
+    unsaid: bool,
 }
 
 impl Contender {
@@ -80,6 +90,7 @@ impl Contender {
             own: None,
             own_watched: false,
             own_version: 0,
+            says: Says::default(),
             entries: 0,
             seen_busy: false,
             phase,
@@ -96,9 +107,19 @@ impl Contender {
         self.own.as_ref()
     }
 
-    /// What our node is created with.
-    pub fn data(&self) -> &[u8] {
-        &self.entry.data
+    /// What our node is to say.
+    pub fn data(&self) -> Vec<u8> {
+        let data = if self.says.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
+        match Record::from_bytes(data) {
+            Some(record) if self.says.stopped => Record { stopped: true, ..record }.to_bytes(),
+            _ => data.clone(),
+        }
+    }
+
+    /// Has our node say that zklock was stopped, or that it goes on.
+    pub fn mark_stopped(&mut self, stopped: bool) -> Step {
+        self.says.stopped = stopped;
+        self.say()
     }
 
     /// Whether somebody was seen ahead of us.
@@ -140,8 +161,8 @@ impl Contender {
             Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
-            Reply::Written(Err(Failure::ConnectionLost)) => self.announce_slot(),
-            // If our node is gone, or was marked by somebody, the watch on it says so as well.
+            Reply::Written(Err(Failure::ConnectionLost)) => self.say(),
+            // If our node is gone, or was changed by somebody, the watch on it says so as well.
             Reply::Written(_)
             | Reply::Deleted(_)
             | Reply::Confirmed(..)
@@ -278,15 +299,20 @@ impl Contender {
     }
 
     /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
-    fn announce_slot(&self) -> Step {
-        match (&self.own, self.entry.mode) {
-            (Some(own), Mode::Slots(2..)) => self.ask(Request::Write(
-                own.path.clone(),
-                self.entry.data_with_slot.clone(),
-                self.own_version,
-            )),
-            _ => Step::default(),
+    fn announce_slot(&mut self) -> Step {
+        if !matches!(self.entry.mode, Mode::Slots(2..)) {
+            return Step::default();
         }
+        self.says.has_slot = true;
+        self.say()
+    }
+
+    /// Writes to our node what it is to say, unless somebody has changed it since we read it: that would undo a mark
+    /// that asks us to give up. Then it is tried again when it was read.
+    fn say(&mut self) -> Step {
+        let Some(own) = &self.own else { return Step::default() };
+        self.says.unsaid = true;
+        self.ask(Request::Write(own.path.clone(), self.data(), self.own_version))
     }
 
     /// Our own node is watched from the start. If somebody deletes it, whoever waits behind us goes on past
@@ -304,8 +330,11 @@ impl Contender {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
                 self.own_watched = true;
                 self.own_version = node.version;
-                let revoked = record::revocation(&node.data).map(News::Revoked);
-                Step { requests: vec![], news: revoked.into_iter().collect() }
+                if let Some(by) = record::revocation(&node.data) {
+                    return Step { requests: vec![], news: vec![News::Revoked(by)] };
+                }
+                self.says.unsaid &= node.data != self.data();
+                if self.says.unsaid { self.say() } else { Step::default() }
             }
             Ok(node) if *node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
             Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),

@@ -1,6 +1,6 @@
 //! Who we are to the ensemble, what others may do to our nodes, and who can listen.
 //!
-//! All of it is checked before any connection, and all that the guard needs to connect in our place is in here.
+//! All of it is checked before any connection, and before zklock becomes two processes: both can connect with it.
 
 mod acl;
 mod credential;

@@ -14,7 +14,7 @@ use zookeeper_client::{Error, TlsOptions};
 
 use crate::zk::hosts::Server;
 
-/// A bundle that is longer stays where it is: the guard gets the rest over a socket, whose messages have an end.
+/// A bundle that is longer stays in its file until it is needed: two processes would keep it in memory.
 const LONGEST: usize = 32 * 1024;
 
 /// Whom to believe, and how to prove who we are.
@@ -29,7 +29,7 @@ pub struct Tls {
 pub enum Ca {
     /// Those in this text.
     Pem(String),
-    /// Those in this file, which is too long to be sent to the guard.
+    /// Those in this file, which is too long to be kept in memory.
     File(PathBuf),
     /// Those that this system trusts, in this file.
     System(PathBuf),

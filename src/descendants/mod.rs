@@ -1,0 +1,143 @@
+//! The processes below this one.
+//!
+//! Each half of zklock is a child subreaper: a process that loses its parent becomes a child of the half below which it
+//! is. So the tree below the worker is the whole command, and below the monitor the worker as well.
+
+mod stat;
+mod sweep;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use nix::unistd::{Pid, getpid};
+
+use self::stat::Process;
+pub use self::sweep::{Left, Round, Sweep};
+
+/// The children of this process.
+#[derive(Debug)]
+pub struct Children {
+    /// Open from the start on: to end processes must not fail for want of a descriptor. `None` on a kernel without that
+    /// file.
+    file: Option<File>,
+}
+
+impl Children {
+    /// Those of the calling process, for as long as it lives; a fork has its own.
+    pub fn of_this_process() -> Self {
+        let own = getpid();
+        Self { file: File::open(format!("/proc/{own}/task/{own}/children")).ok() }
+    }
+
+    /// All of them, dead ones that aren't reaped included. `None` if the kernel doesn't tell.
+    ///
+    /// The list is exact if only the calling thread reaps: children that come while it is read come at its end, and none
+    /// goes (`get_children_pid` in Linux's `fs/proc/array.c`). They are its first thread's, which starts them all and
+    /// inherits the orphans.
+    pub fn list(&self) -> Option<Vec<Pid>> {
+        if let Some(text) = self.file.as_ref().and_then(read_again) {
+            return Some(parse_pids(&text));
+        }
+        // Whoever has this parent.
+        let all = all()?;
+        let ours = all.iter().filter(|process| process.parent == getpid().as_raw());
+        Some(ours.map(|process| Pid::from_raw(process.pid)).collect())
+    }
+}
+
+/// A process that is looked at again and again.
+#[derive(Debug)]
+pub struct Observed(File);
+
+impl Observed {
+    /// The process with this number.
+    pub fn new(pid: Pid) -> io::Result<Self> {
+        Ok(Self(File::open(format!("/proc/{pid}/stat"))?))
+    }
+
+    /// Whether it has begun to end: orphans below it are given to somebody else from then on, and its children when it
+    /// has ended. That comes long before it can be reaped.
+    pub fn is_ending(&self) -> bool {
+        read_again(&self.0).and_then(|text| stat::parse(&text)).is_none_or(|process| process.is_ending)
+    }
+}
+
+/// All that a file of `/proc` says now.
+fn read_again(file: &File) -> Option<String> {
+    let mut text = vec![];
+    let mut part = [0; 1024];
+    loop {
+        match file.read_at(&mut part, u64::try_from(text.len()).ok()?) {
+            Ok(0) => return String::from_utf8(text).ok(),
+            Ok(length) => text.extend_from_slice(part.get(..length)?),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// The `roots` and every process below them. A process that comes while it looks may be missed.
+pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
+    let mut found = roots;
+    let mut next = 0;
+    while let Some(&process) = found.get(next) {
+        found.extend(children_of(process));
+        next += 1;
+    }
+    found
+}
+
+/// The name of a process, for a message.
+pub fn name(pid: Pid) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat::parse(&stat)?.name)
+}
+
+/// The children of any process: each of its threads has its own.
+fn children_of(pid: Pid) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
+    let children =
+        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    children.flat_map(|children| parse_pids(&children)).collect()
+}
+
+fn parse_pids(text: &str) -> Vec<Pid> {
+    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
+}
+
+/// Every process that `/proc` shows. `None` if it can't be read: that nobody was seen proves nothing then.
+fn all() -> Option<Vec<Process>> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let processes = entries.flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<i32>().ok()?;
+        stat::parse(&fs::read_to_string(entry.path().join("stat")).ok()?)
+    });
+    let processes: Vec<Process> = processes.collect();
+    processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_grandchild_is_found_below_its_parent() -> io::Result<()> {
+        let mut child =
+            Command::new("sh").args(["-c", "sleep 60 & echo; wait"]).stdout(Stdio::piped()).spawn()?;
+        let mut line = [0];
+        child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let found = below(vec![pid]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(name(pid).as_deref(), Some("sh"));
+        for pid in found {
+            nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL)?;
+        }
+        child.wait()?;
+        Ok(())
+    }
+}

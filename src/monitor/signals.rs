@@ -1,0 +1,128 @@
+//! Signals that somebody sends to zklock, as the monitor hears of them.
+
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigSet, Signal};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+/// What is relayed to the worker, besides SIGINT; SIGTSTP is what Ctrl-Z sends.
+const CAUGHT: [Signal; 9] = [
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGWINCH,
+    Signal::SIGCONT,
+    Signal::SIGTSTP,
+];
+
+/// Where caught signals arrive.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    interrupts: Arc<EventFd>,
+    others: SignalDelivery<UnixStream, SignalOnly>,
+}
+
+impl Arrivals {
+    /// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it. One that was
+    /// blocked (`mask`) stays blocked. But zklock must hear of its children.
+    pub(super) fn listen(mask: &SigSet) -> Result<Self> {
+        let ignored = ignored();
+        let is_wanted = |signal: &Signal| !contains(ignored, *signal) && !mask.contains(*signal);
+        let interrupts = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
+            .context("can't make a channel for SIGINT")?;
+        let interrupts = Arc::new(interrupts);
+        if is_wanted(&Signal::SIGINT) {
+            let bell = Arc::clone(&interrupts);
+            // ctrlc before signal-hook: the other way round signal-hook goes deaf. Its thread is started while every
+            // signal is blocked, so that none is ever delivered to it.
+            ctrlc::try_set_handler(move || {
+                let _ = bell.write(1);
+            })
+            .context("can't catch SIGINT")?;
+        }
+        let wanted = CAUGHT.into_iter().filter(is_wanted).chain([Signal::SIGCHLD]);
+        let others = deliver(wanted).context("can't catch signals")?;
+        let mut mask = *mask;
+        mask.remove(Signal::SIGCHLD);
+        mask.thread_set_mask().context("can't unblock signals")?;
+        Ok(Self { interrupts, others })
+    }
+
+    /// Those that arrived since the last time, each once. In which order they came nobody knows; SIGCONT takes a stop
+    /// with it, since going on where a stop was meant does less harm than a stop where going on was.
+    pub(super) fn take(&mut self) -> Vec<Signal> {
+        let interrupted = self.interrupts.read().is_ok().then_some(Signal::SIGINT);
+        let others = self.others.pending().filter_map(|number| Signal::try_from(number).ok());
+        let mut signals: Vec<Signal> = interrupted.into_iter().chain(others).collect();
+        if signals.contains(&Signal::SIGCONT) {
+            signals.retain(|&signal| signal != Signal::SIGTSTP);
+        }
+        signals
+    }
+
+    /// Can be read from when some have arrived.
+    pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
+        [self.interrupts.as_fd(), self.others.get_read().as_fd()]
+    }
+}
+
+fn deliver(signals: impl Iterator<Item = Signal>) -> Result<SignalDelivery<UnixStream, SignalOnly>> {
+    let (read, write) = UnixStream::pair()?;
+    Ok(SignalDelivery::with_pipe(read, write, SignalOnly, signals.map(|signal| signal as i32))?)
+}
+
+/// The mask of signals that are ignored, as the kernel tells it.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    parse_mask(&status).unwrap_or_default()
+}
+
+fn parse_mask(status: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+fn contains(mask: u64, signal: Signal) -> bool {
+    mask & (1 << (signal as i32 - 1)) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::signal::raise;
+
+    use super::*;
+
+    #[test]
+    fn each_signal_is_told_once_and_none_to_stop_beside_one_to_go_on() -> Result<()> {
+        let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
+        let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
+        let mut arrivals = Arrivals { interrupts, others: deliver(wanted.into_iter())? };
+        assert_eq!(arrivals.take(), []);
+        for signal in wanted.into_iter().chain(wanted) {
+            raise(signal)?;
+        }
+        arrivals.interrupts.write(1)?;
+        assert_eq!(arrivals.take(), [Signal::SIGINT, Signal::SIGCONT, Signal::SIGURG]);
+        raise(Signal::SIGTSTP)?;
+        assert_eq!(arrivals.take(), [Signal::SIGTSTP]);
+        assert_eq!(arrivals.take(), []);
+        Ok(())
+    }
+
+    #[test]
+    fn the_mask_counts_from_one() {
+        let mask = parse_mask("Name:\tzklock\nSigIgn:\t0000000000001001\nSigCgt:\t0\n").unwrap_or_default();
+        assert!(contains(mask, Signal::SIGHUP) && contains(mask, Signal::SIGPIPE));
+        assert!(!contains(mask, Signal::SIGINT));
+        assert_eq!(parse_mask("nothing"), None);
+    }
+}

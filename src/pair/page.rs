@@ -1,0 +1,144 @@
+//! What the worker lets the monitor see without a message: a store can't be held up, however little the monitor
+//! reads.
+
+use std::io;
+use std::sync::atomic::Ordering::SeqCst;
+
+use nix::unistd::Pid;
+
+use crate::clock::BootTime;
+use crate::sys::SharedPage;
+
+const STAGE: usize = 0;
+const DEADLINE: usize = 1;
+const TAKEN: usize = 2;
+const GROUP: usize = 3;
+const ENTERING: usize = 4;
+/// The bytes of a text, eight in each number.
+const TEXT: usize = 8;
+
+/// How far the worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing was started yet.
+    Waiting,
+    /// The command may be running.
+    Running,
+    /// The command is over and reaped, or could not be started.
+    Over,
+}
+
+/// The page that both processes see.
+#[derive(Debug, Clone, Copy)]
+pub struct Page(SharedPage);
+
+impl Page {
+    /// A new one: waiting, without a deadline.
+    pub(super) fn map() -> io::Result<Self> {
+        Ok(Self(SharedPage::map()?))
+    }
+
+    /// How far the worker is.
+    pub fn stage(self) -> Stage {
+        match self.load(STAGE) {
+            0 => Stage::Waiting,
+            1 => Stage::Running,
+            _ => Stage::Over,
+        }
+    }
+
+    /// For the worker.
+    pub(super) fn set_stage(self, stage: Stage) {
+        self.store(STAGE, stage as u64);
+    }
+
+    /// From here on a worker that hasn't ended the command counts as frozen, and the monitor does it.
+    pub fn deadline(self) -> Option<BootTime> {
+        Some(self.load(DEADLINE)).filter(|&nanos| nanos != 0).map(BootTime::from_nanos)
+    }
+
+    /// For the worker.
+    pub(super) fn set_deadline(self, deadline: Option<BootTime>) {
+        self.store(DEADLINE, deadline.map_or(0, |deadline| deadline.as_nanos().max(1)));
+    }
+
+    /// How many of the signals that the monitor relayed the worker has taken in.
+    pub fn taken(self) -> u64 {
+        self.load(TAKEN)
+    }
+
+    /// For the worker.
+    pub(super) fn count_taken(self) {
+        self.numbers()[TAKEN].fetch_add(1, SeqCst);
+    }
+
+    /// The command's process group, from before its exec on.
+    pub fn group(self) -> Option<Pid> {
+        i32::try_from(self.load(GROUP)).ok().filter(|&group| group > 1).map(Pid::from_raw)
+    }
+
+    /// For the command's child between fork and exec: it allocates nothing.
+    pub fn set_group(self, group: Pid) {
+        self.store(GROUP, u64::try_from(group.as_raw()).unwrap_or_default());
+    }
+
+    /// The path of a node that is being created, but for its number: it may be there, and nobody was told.
+    pub fn entering(self) -> Option<String> {
+        let length = usize::try_from(self.load(ENTERING)).ok().filter(|&length| length > 0)?;
+        let words = (TEXT..SharedPage::LENGTH).take(length.div_ceil(8));
+        let mut bytes: Vec<u8> = words.flat_map(|index| self.load(index).to_ne_bytes()).collect();
+        bytes.truncate(length);
+        String::from_utf8(bytes).ok()
+    }
+
+    /// For the worker. A path that is too long isn't shown.
+    pub(super) fn set_entering(self, path: Option<&str>) {
+        // While it changes there is none.
+        self.store(ENTERING, 0);
+        let path = path.unwrap_or_default().as_bytes();
+        if path.len() > (SharedPage::LENGTH - TEXT) * 8 {
+            return;
+        }
+        for (index, bytes) in (TEXT..).zip(path.chunks(8)) {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            self.store(index, u64::from_ne_bytes(word));
+        }
+        self.store(ENTERING, path.len() as u64);
+    }
+
+    fn numbers(&self) -> &[std::sync::atomic::AtomicU64; SharedPage::LENGTH] {
+        self.0.numbers()
+    }
+
+    fn load(self, index: usize) -> u64 {
+        self.numbers()[index].load(SeqCst)
+    }
+
+    fn store(self, index: usize, value: u64) {
+        self.numbers()[index].store(value, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_seen() -> io::Result<()> {
+        let page = Page::map()?;
+        assert_eq!(
+            (page.stage(), page.deadline(), page.group(), page.entering()),
+            (Stage::Waiting, None, None, None)
+        );
+        page.set_deadline(Some(BootTime::from_nanos(0)));
+        assert!(page.deadline().is_some(), "the start of time is a deadline too");
+        for path in ["/locks/job/_c_1-lock-", "/a", "/12345678", "/1234567"] {
+            page.set_entering(Some(path));
+            assert_eq!(page.entering().as_deref(), Some(path));
+        }
+        page.set_entering(Some(&"x".repeat(5_000)));
+        assert_eq!(page.entering(), None);
+        Ok(())
+    }
+}

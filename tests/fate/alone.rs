@@ -1,0 +1,83 @@
+//! A worker that goes on alone, since no server has confirmed yet that the node is deleted: nothing of the caller's is
+//! held by it.
+
+use crate::support::{At, Case, Proxy, Running, SOON, end, is_alive, op, shared, wait_until, worker_of};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use std::fs;
+use std::time::Duration;
+
+/// What the caller had open, as the kernel shows it.
+const GIVEN: &str = "exec 7<open 8<>pipe";
+
+/// A waiter in the case's directory with files of its caller's, behind the holder, that was told to end and whose
+/// servers don't answer; and its worker.
+fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
+    fs::write(case.dir().join("open"), "").expect("a file");
+    nix::unistd::mkfifo(&case.dir().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    let zklock = case.lock(&["-v", "--session-timeout", "10"], ["echo", "ran"]);
+    let waiter = zklock.dir(case.dir()).prelude(GIVEN).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let worker = worker_of(waiter.pid());
+    assert!(held(worker).iter().any(|target| target.ends_with("/pipe")), "{:?}", held(worker));
+    proxy.once(op::DELETE, At::Hold);
+    waiter.signal(Signal::SIGTERM);
+    proxy.wait_fired(1, SOON);
+    // Nor on another connection.
+    proxy.blackhole();
+    (waiter, worker)
+}
+
+/// What its descriptors and its directory are.
+fn held(pid: Pid) -> Vec<String> {
+    let links = fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors").flatten();
+    let links = links.map(|link| link.path()).chain([format!("/proc/{pid}/cwd").into()]);
+    links.filter_map(|link| fs::read_link(link).ok()).map(|target| target.display().to_string()).collect()
+}
+
+#[track_caller]
+fn assert_holds_nothing_of_the_caller_s(case: &Case, worker: Pid) {
+    let of_caller = |target: &String| {
+        target.starts_with("pipe:") || target.starts_with(&case.dir().display().to_string())
+    };
+    wait_until("it to let go", SOON, || !held(worker).iter().any(of_caller));
+    assert_eq!(fs::read_link(format!("/proc/{worker}/cwd")).expect("a directory").display().to_string(), "/");
+}
+
+#[track_caller]
+fn assert_deletes(case: &Case, proxy: &Proxy, worker: Pid) {
+    proxy.cut_all();
+    proxy.release();
+    proxy.pass();
+    case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(8));
+    wait_until("the worker's end", SOON, || !is_alive(worker));
+}
+
+#[test]
+fn one_that_deletes_the_node_after_zklock_has_ended() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("alone").through(&proxy.connect_string());
+    let holder = case.holder();
+    let (waiter, worker) = leaving(&case, &proxy);
+    waiter.signal(Signal::SIGINT);
+    let output = waiter.wait(SOON);
+    assert!(output.assert_signal(Signal::SIGINT).closed, "the pipes of the caller: {output}");
+    assert!(is_alive(worker));
+    assert_holds_nothing_of_the_caller_s(&case, worker);
+    assert_deletes(&case, &proxy, worker);
+    end(holder);
+}
+
+#[test]
+fn one_whose_monitor_was_killed() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("alone-killed").through(&proxy.connect_string());
+    let holder = case.holder();
+    let (waiter, worker) = leaving(&case, &proxy);
+    waiter.signal(Signal::SIGKILL);
+    let output = waiter.wait(SOON);
+    assert!(output.assert_signal(Signal::SIGKILL).closed, "the pipes of the caller: {output}");
+    assert_holds_nothing_of_the_caller_s(&case, worker);
+    assert_deletes(&case, &proxy, worker);
+    end(holder);
+}

@@ -1,0 +1,207 @@
+//! `kill -9` of the monitor, of the worker, and of a waiter's.
+#![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
+
+use super::{kill_worker, start};
+use crate::support::{
+    Case, Running, SOON, freeze, is_alive, is_stopped, processes_of, wait_until, worker_of,
+};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+/// Measured in a few milliseconds; a busy machine may need more.
+const AT_ONCE: Duration = Duration::from_millis(500);
+/// What a hand-over takes at most, although the session lives on for 30 s.
+const HAND_OVER: Duration = Duration::from_secs(3);
+
+/// A job of a shell, a pipeline and a grandchild in the background.
+const FAMILY: &str = "(sleep 61 & sleep 62 &); sleep 63 | sleep 64 & echo ready; sleep 65; :";
+/// Its processes, and both halves of zklock.
+const ALL: usize = 8;
+
+/// Kills by `deed` and sees the whole job dead, and the node gone, long before the session ends.
+#[track_caller]
+fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
+    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    let is_of_job = |name: &str| name.starts_with("sleep") || name.starts_with("bash");
+    let mut job = processes_of(case.marker());
+    let zklocks: Vec<_> = job.extract_if(.., |(_, name)| !is_of_job(name)).collect();
+    assert_eq!(zklocks.len(), 2, "{zklocks:?}");
+    let began = Instant::now();
+    deed();
+    wait_until("the end of every process", AT_ONCE, || !job.iter().any(|(pid, _)| is_alive(*pid)));
+    let took = began.elapsed();
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    println!("all dead after {took:?}, the node gone after {:?}", began.elapsed());
+    wait_until("the end of zklock", HAND_OVER, || !zklocks.iter().any(|(pid, _)| is_alive(*pid)));
+}
+
+/// How zklock ends after its worker was killed while the command ran.
+#[track_caller]
+fn assert_lost(case: &Case, running: Running) {
+    let output = running.wait(SOON);
+    output
+        .assert_code(123)
+        .assert_stderr(case.path())
+        .assert_stderr("the worker process was killed by signal 9");
+    output
+        .assert_stderr("the command was stopped with all its processes")
+        .assert_stderr("the lock node is gone");
+    assert!(output.closed, "{output}");
+}
+
+#[test]
+fn the_whole_job_dies_with_the_monitor() {
+    let case = Case::new("kill-9");
+    let running = start(&case, &[], FAMILY);
+    assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
+    let output = running.wait(SOON);
+    assert!(output.assert_signal(Signal::SIGKILL).closed, "{output}");
+}
+
+#[test]
+fn the_whole_job_dies_with_the_worker() {
+    let case = Case::new("kill-9-worker");
+    let running = start(&case, &[], FAMILY);
+    assert_cleaned_up(&case, || kill_worker(&running));
+    assert_lost(&case, running);
+}
+
+#[test]
+fn even_if_the_whole_process_group_of_either_is_killed() {
+    let case = Case::new("killpg");
+    let running = start(&case, &[], FAMILY);
+    assert_cleaned_up(&case, || {
+        killpg(running.pid(), Signal::SIGKILL).expect("the monitor's group");
+    });
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    let running = start(&case, &[], FAMILY);
+    assert_cleaned_up(&case, || {
+        killpg(worker_of(running.pid()), Signal::SIGKILL).expect("the worker's group");
+    });
+    assert_lost(&case, running);
+}
+
+/// The worker stands still, too: the death of the monitor wakes it.
+#[test]
+fn a_stopped_job_dies_with_a_stopped_monitor_although_the_worker_is_stopped() {
+    let case = Case::new("kill-9-stopped");
+    let running = start(&case, &[], FAMILY);
+    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    for (pid, _) in processes_of(case.marker()) {
+        freeze(pid);
+    }
+    assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn a_stopped_job_dies_with_a_stopped_worker() {
+    let case = Case::new("kill-9-stopped-worker");
+    let running = start(&case, &[], FAMILY);
+    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    for (pid, _) in processes_of(case.marker()).into_iter().filter(|(pid, _)| *pid != running.pid()) {
+        freeze(pid);
+    }
+    assert_cleaned_up(&case, || kill_worker(&running));
+    assert_lost(&case, running);
+}
+
+/// By Ctrl-Z, say, and then somebody kills the one or the other.
+#[test]
+fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
+    let case = Case::new("kill-9-monitor-stopped");
+    let running = start(&case, &[], FAMILY);
+    freeze(running.pid());
+    kill_worker(&running);
+    assert!(is_stopped(running.pid()));
+    wait_until("a job without a worker", SOON, || processes_of(case.marker()).len() == ALL - 1);
+    running.signal(Signal::SIGCONT);
+    assert_lost(&case, running);
+    assert_eq!(processes_of(case.marker()), []);
+    assert_eq!(case.contenders(), [""; 0]);
+}
+
+#[test]
+fn whoever_left_the_group_the_session_and_the_environment_dies_with_either() {
+    let case = Case::new("kill-9-escaped");
+    // A daemon that ignores what can be ignored: nothing of it is left by which it could be known, but its ancestry.
+    let daemon = "trap \"\" TERM HUP INT; while :; do sleep 0.05; done";
+    let script = format!("(env -i setsid bash -c '{daemon}' & echo daemon $!); echo ready; sleep 63; :");
+    for worker in [false, true] {
+        let running = start(&case, &[], &script);
+        let line = running.wait_for_stdout("daemon", SOON);
+        let daemon = Pid::from_raw(line["daemon ".len()..].parse().expect("a pid"));
+        wait_until("a session of its own", SOON, || nix::unistd::getsid(Some(daemon)) == Ok(daemon));
+        if worker {
+            kill_worker(&running);
+            running.wait(SOON).assert_code(123);
+        } else {
+            running.signal(Signal::SIGKILL);
+            running.wait(SOON).assert_signal(Signal::SIGKILL);
+        }
+        wait_until("the daemon's end", SOON, || !is_alive(daemon));
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    }
+}
+
+#[test]
+fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
+    for worker in [false, true] {
+        let case = Case::new("hand-over");
+        let history = case.history();
+        let first = case.lock(&[], ["bash", "-c", &history.endless_job("first")]).spawn();
+        wait_until("the first to run", SOON, || history.sections().is_ok_and(|sections| sections.len() == 1));
+        let second = case.lock(&[], ["bash", "-c", &history.job("second", 0.2)]).spawn();
+        case.wait_for_contenders(2);
+        let began = Instant::now();
+        if worker {
+            kill_worker(&first);
+        } else {
+            first.signal(Signal::SIGKILL);
+        }
+        wait_until("the second to run", HAND_OVER, || {
+            history.sections().is_ok_and(|sections| sections.len() == 2)
+        });
+        println!("handed over after {:?}", began.elapsed());
+        second.wait(SOON).assert_code(0);
+        assert_eq!(history.exclusive_order(), ["first", "second"]);
+    }
+}
+
+#[test]
+fn the_node_of_a_killed_waiter_vanishes() {
+    let case = Case::new("kill-9-waiter");
+    let holder = case.holder();
+    for victim in ["monitor", "worker"] {
+        let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+        waiter.wait_for_line("waiting for", SOON);
+        let worker = worker_of(waiter.pid());
+        if victim == "monitor" {
+            waiter.signal(Signal::SIGKILL);
+            waiter.wait(SOON).assert_signal(Signal::SIGKILL);
+            case.observer().wait_for_contenders(case.path(), 1, HAND_OVER);
+            wait_until("the worker's end", HAND_OVER, || !is_alive(worker));
+        } else {
+            kill(worker, Signal::SIGKILL).expect("a worker");
+            let output = waiter.wait(SOON);
+            output.assert_code(125).assert_stderr(case.path());
+            output.assert_stderr("killed by signal 9").assert_stderr("the command was not started");
+            assert_eq!(output.stdout, "");
+            assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+        }
+    }
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
+#[test]
+fn a_command_without_a_lease_to_keep_dies_with_either_all_the_same() {
+    let case = Case::new("kill-9-continue");
+    let running = start(&case, &["--on-lost", "continue"], FAMILY);
+    assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    let running = start(&case, &["--on-lost", "continue"], FAMILY);
+    assert_cleaned_up(&case, || kill_worker(&running));
+    assert_lost(&case, running);
+}

@@ -1,0 +1,160 @@
+//! Moments in which the one is already there and the other not yet: each is covered.
+
+use super::{kill_worker, start};
+use crate::support::{
+    At, Case, Proxy, Running, SOON, freeze, is_alive, is_stopped, op, processes_of, shared, thaw, wait_until,
+    worker_of,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+/// A waiter whose worker was frozen before its turn came, and has not learned of it: the waiter, and its worker.
+fn first_and_frozen(case: &Case, options: &[&str]) -> (Running, Pid) {
+    let holder = case.holder();
+    let command = ["sh", "-c", "echo ran under $ZKLOCK_NODE; exit 6"];
+    let waiter = case.lock(&[&["-v"], options].concat(), command).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let worker = worker_of(waiter.pid());
+    freeze(worker);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+    (waiter, worker)
+}
+
+/// The worker wakes up to a lock that is its own, and to a monitor that is dead.
+#[test]
+fn a_monitor_that_is_killed_before_the_command_runs_takes_it_along() {
+    let case = Case::new("window-monitor");
+    let (waiter, worker) = first_and_frozen(&case, &[]);
+    waiter.signal(Signal::SIGKILL);
+    // Nobody has to thaw it.
+    wait_until("the worker's end", SOON, || !is_alive(worker));
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_signal(Signal::SIGKILL).stdout, "");
+    assert!(output.closed);
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
+}
+
+#[test]
+fn a_worker_that_is_killed_before_the_command_runs_takes_it_along() {
+    let case = Case::new("window-worker");
+    let (waiter, worker) = first_and_frozen(&case, &[]);
+    kill(worker, Signal::SIGKILL).expect("a worker");
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(125).assert_stderr("the command was not started").stdout, "");
+    assert!(output.closed);
+    assert_eq!(case.contenders(), [""; 0]);
+}
+
+#[test]
+fn a_worker_that_stood_still_when_its_turn_came_runs_the_command_if_it_goes_on_in_time() {
+    let case = Case::new("window-late");
+    let (waiter, worker) = first_and_frozen(&case, &[]);
+    let node = case.wait_for_contenders(1).remove(0);
+    thaw(worker);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(6).stdout, format!("ran under {}/{node}\n", case.path()));
+}
+
+/// Another had the lock in the meantime: what the worker holds when it goes on is nothing any more.
+#[test]
+fn a_worker_that_stood_still_for_longer_than_its_session_runs_nothing_under_the_old_lock() {
+    let case = Case::new("window-lease");
+    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2"]);
+    let old = case.wait_for_contenders(1).remove(0);
+    let next = case.holder();
+    assert!(!case.contenders().contains(&old), "its session is over");
+    thaw(worker);
+    waiter.wait_for_line("the session was lost while waiting", SOON);
+    waiter.wait_for_line("waiting for", SOON);
+    case.wait_for_contenders(2);
+    assert_eq!(waiter.stdout().text(), "");
+    next.signal(Signal::SIGTERM);
+    next.wait(SOON);
+    let output = waiter.wait(SOON);
+    assert!(output.assert_code(6).stdout.starts_with("ran under "), "{output}");
+    assert!(!output.stdout.contains(&old), "{output}");
+}
+
+/// Whoever has no time to queue anew fails, and runs nothing.
+#[test]
+fn a_worker_that_stood_still_until_its_time_was_over_runs_nothing() {
+    let case = Case::new("window-limit");
+    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2", "-w", "3"]);
+    let next = case.holder();
+    let frozen_since = Instant::now();
+    wait_until("the end of its time", SOON, || frozen_since.elapsed() > Duration::from_secs(3));
+    thaw(worker);
+    let output = waiter.wait(SOON);
+    assert!(matches!(output.code, Some(124 | 125)), "{output}");
+    assert_eq!(output.stdout, "");
+    next.signal(Signal::SIGTERM);
+    next.wait(SOON);
+}
+
+/// A job that has ended by itself, and left somebody in the background who doesn't belong to it any more; the delete of
+/// its node is under way.
+fn releasing(case: &Case, proxy: &Proxy) -> (Running, Pid) {
+    let script = "sleep 61 >/dev/null 2>&1 & echo ready $!; exit 5";
+    proxy.once(op::DELETE, At::Hold);
+    let running = start(case, &[], script);
+    let bystander = running.stdout().wait_for("ready", SOON)["ready ".len()..].to_owned();
+    proxy.wait_fired(1, SOON);
+    (running, Pid::from_raw(bystander.parse().expect("a pid")))
+}
+
+#[track_caller]
+fn assert_spared(bystander: Pid) {
+    assert!(is_alive(bystander), "whoever was no longer the job was killed");
+    kill(bystander, Signal::SIGKILL).expect("the bystander");
+}
+
+#[test]
+fn a_monitor_that_is_killed_between_the_job_s_end_and_the_release_takes_nobody_along() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("window-release").through(&proxy.connect_string());
+    let (running, bystander) = releasing(&case, &proxy);
+    let worker = worker_of(running.pid());
+    running.signal(Signal::SIGKILL);
+    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    proxy.cut_all();
+    proxy.release();
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
+    wait_until("the end of the worker", SOON, || !is_alive(worker));
+    assert_spared(bystander);
+}
+
+#[test]
+fn a_worker_that_is_killed_between_the_job_s_end_and_the_release_takes_neither_anybody_nor_the_code_along() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("window-release-worker").through(&proxy.connect_string());
+    let (running, bystander) = releasing(&case, &proxy);
+    kill_worker(&running);
+    proxy.cut_all();
+    proxy.release();
+    let output = running.wait(SOON);
+    output.assert_code(5).assert_stderr("the command had ended before");
+    assert_eq!(case.contenders(), [""; 0]);
+    assert_spared(bystander);
+}
+
+#[test]
+fn a_frozen_worker_whose_job_may_go_on_is_left_alone() {
+    let case = Case::new("frozen-continue");
+    let options = ["--session-timeout", "2", "--on-lost", "continue"];
+    let running = start(&case, &options, "echo ready; sleep 60; :");
+    let worker = worker_of(running.pid());
+    freeze(worker);
+    let began = Instant::now();
+    wait_until("the session's end", SOON, || {
+        began.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
+    });
+    let job = processes_of(case.marker());
+    assert_eq!(job.len(), 4, "monitor, worker, the shell and its sleep: {job:?}");
+    assert!(is_stopped(worker));
+    thaw(worker);
+    running.wait_for_line("the lock is lost", SOON);
+    running.signal(Signal::SIGTERM);
+    running.wait(SOON).assert_signal(Signal::SIGTERM);
+}
