@@ -1,0 +1,114 @@
+//! A stop without a terminal: somebody sends TSTP.
+
+use super::{LONGER, nodes, pass_time, wait_for_jobs, wait_for_status};
+use crate::support::{
+    Case, History, Running, SOON, children_of, is_stopped, wait_for, wait_until, worker_of,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// The process that becomes zklock starts it instead, in a group of its own, and waits for its end and not for a stop.
+const WITH_JOB_CONTROL: &str = "set -m; \"$0\" \"$@\" & \
+     while wait -f $!; code=$?; kill -0 $! 2>/dev/null; do sleep 0.05; done; exit $code";
+
+/// The same with a group of its own, and a caller that knows nothing of job control.
+const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait $!; exit $?";
+
+/// The zklock below such a caller.
+#[track_caller]
+fn below(caller: &Running) -> Pid {
+    wait_for("zklock", SOON, || {
+        let children = children_of(caller.pid()).into_iter();
+        children.filter(|(_, name)| name.contains("/zklock ")).map(|(pid, _)| pid).next()
+    })
+}
+
+#[track_caller]
+fn assert_stops_and_goes_on(prelude: &str) {
+    let case = Case::new("tstp");
+    let history = case.history();
+    let job = history.steady_job("only");
+    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    let caller = case.lock(&options, ["bash", "-c", &job]).prelude(prelude).spawn();
+    wait_for_jobs(&history, 1);
+    let zklock = below(&caller);
+    let paths = [case.path().to_owned()];
+    let before = nodes(&case, &paths);
+    for _ in 0..2 {
+        kill(zklock, Signal::SIGTSTP).expect("a running zklock");
+        wait_until("zklock to stop", SOON, || is_stopped(zklock));
+        caller.wait_for_line("the lock is kept", SOON);
+        wait_for_status(&case, case.path(), 0, "held", true);
+        let done = history.sections().unwrap();
+        assert!(!is_stopped(worker_of(zklock)), "the worker never stops");
+        pass_time(LONGER / 2);
+        assert_eq!(nodes(&case, &paths), before);
+        assert_eq!(history.sections().unwrap(), done);
+        kill(zklock, Signal::SIGCONT).expect("a stopped zklock");
+        wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+        wait_for_status(&case, case.path(), 0, "held", false);
+    }
+    history.finish("only");
+    caller.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn below_a_script_with_job_control_it_stops_and_keeps_the_lock() {
+    assert_stops_and_goes_on(WITH_JOB_CONTROL);
+}
+
+#[test]
+fn also_below_a_caller_without_job_control() {
+    assert_stops_and_goes_on(IN_A_GROUP);
+}
+
+/// There is nobody who could say `fg`.
+#[test]
+fn where_nobody_could_continue_it_it_goes_on() {
+    let case = Case::new("tstp-orphan");
+    let history: History = case.history();
+    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
+    wait_for_jobs(&history, 1);
+    let last = || history.sections().unwrap()[0].last;
+    for _ in 0..5 {
+        running.signal(Signal::SIGTSTP);
+        let before = last();
+        wait_until("some more work", SOON, || last() > before + 300_000_000);
+        assert!(!is_stopped(running.pid()));
+    }
+    wait_for_status(&case, case.path(), 0, "held", false);
+    history.finish("only");
+    running.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn a_waiter_that_nobody_could_continue_takes_its_turn() {
+    let case = Case::new("tstp-orphan-waiter");
+    let holder = case.holder();
+    let waiter = case.lock(&[], ["echo", "ran"]).spawn();
+    case.wait_for_contenders(2);
+    waiter.signal(Signal::SIGTSTP);
+    pass_time(std::time::Duration::from_millis(300));
+    crate::support::end(holder);
+    let output = waiter.wait(SOON);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+/// KILL and STOP are nobody's to catch; who stops only the monitor stops nothing that matters.
+#[test]
+fn a_frozen_monitor_costs_nothing() {
+    let case = Case::new("frozen-monitor");
+    let history = case.history();
+    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
+    wait_for_jobs(&history, 1);
+    let before = nodes(&case, &[case.path().to_owned()]);
+    crate::support::freeze(running.pid());
+    pass_time(LONGER);
+    assert_eq!(nodes(&case, &[case.path().to_owned()]), before);
+    assert!(!history.sections().unwrap()[0].ended);
+    crate::support::thaw(running.pid());
+    history.finish("only");
+    running.wait(SOON).assert_code(0);
+}

@@ -1,0 +1,108 @@
+//! The lock is kept for as long as the command stands stopped.
+
+use super::{LONGER, SHORT, enter, fg, nodes, pass_time, script, stop, wait_for_jobs, wait_for_status};
+use crate::support::{Case, SOON, end, holder, wait_until};
+
+/// Stops a holder with these options and paths, and sees it keep all its nodes.
+#[track_caller]
+fn assert_kept(options: &str, endings: &[&str]) {
+    let case = Case::new("stopped-kept");
+    let history = case.history();
+    let job = script(&case, "job.sh", &format!("{}; exit 6", history.steady_job("only")));
+    let paths: Vec<_> = endings.iter().map(|ending| format!("{}{ending}", case.path())).collect();
+    let mut shell = case.shell();
+    let line = format!("$zklock {SHORT} {options} {} -- bash {job}", paths.join(" "));
+    enter(&mut shell, &line, &history, 1);
+    let before = nodes(&case, &paths);
+    assert_eq!(before.len(), paths.len());
+    wait_for_status(&case, &paths[0], 0, "held", false);
+
+    let said = stop(&mut shell);
+    assert!(said.contains("bash is stopped, and the lock is kept; fg or bg continues it"), "{said}");
+    assert_eq!(shell.code(SOON), 148);
+    let done = history.sections().unwrap();
+    for path in &paths {
+        wait_for_status(&case, path, 0, "held", true);
+    }
+    pass_time(LONGER);
+    assert_eq!(nodes(&case, &paths), before, "the same nodes of the same session");
+    assert_eq!(history.sections().unwrap(), done, "it stands");
+
+    fg(&mut shell);
+    wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+    for path in &paths {
+        wait_for_status(&case, path, 0, "held", false);
+    }
+    assert_eq!(nodes(&case, &paths), before);
+    history.finish("only");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 6);
+    let sections = history.sections().unwrap();
+    assert_eq!((sections.len(), sections[0].ended), (1, true), "one command from the beginning to the end");
+}
+
+#[test]
+fn an_exclusive_lock_is_kept() {
+    assert_kept("", &[""]);
+}
+
+#[test]
+fn a_shared_lock_is_kept() {
+    assert_kept("-s", &[""]);
+}
+
+#[test]
+fn a_slot_is_kept() {
+    assert_kept("--slots 2", &[""]);
+}
+
+#[test]
+fn several_locks_are_kept() {
+    assert_kept("", &["", "-b", "-c"]);
+}
+
+#[test]
+fn whoever_waits_behind_it_goes_on_waiting_and_bg_lets_it_go_on() {
+    let case = Case::new("stopped-waited-for");
+    let history = case.history();
+    let job = script(&case, "job.sh", &history.steady_job("first"));
+    let mut shell = case.shell();
+    enter(&mut shell, &format!("$zklock {SHORT} {} bash {job}", case.path()), &history, 1);
+    stop(&mut shell);
+    let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.1)]).spawn();
+    case.wait_for_contenders(2);
+    wait_for_status(&case, case.path(), 0, "held", true);
+    wait_for_status(&case, case.path(), 1, "waiting", false);
+    pass_time(LONGER);
+    assert_eq!(history.sections().unwrap().len(), 1);
+    shell.run("bg", SOON);
+    wait_for_status(&case, case.path(), 0, "held", false);
+    history.finish("first");
+    next.wait(SOON).assert_code(0);
+    assert_eq!(history.exclusive_order(), ["first", "next"]);
+    shell.run("wait", SOON);
+}
+
+/// One of two slots is stopped; the other is passed on as ever.
+#[test]
+fn a_stopped_slot_hinders_no_other() {
+    let case = Case::new("stopped-slot");
+    let history = case.history();
+    let job = script(&case, "job.sh", &history.steady_job("first"));
+    let mut shell = case.shell();
+    enter(&mut shell, &format!("$zklock {SHORT} --slots 2 {} bash {job}", case.path()), &history, 1);
+    stop(&mut shell);
+    for round in 1..=3 {
+        let other = holder(&case, &["--slots", "2"]);
+        let name = format!("third-{round}");
+        let third = case.lock(&["--slots", "2"], ["bash", "-c", &history.job(&name, 0.1)]).spawn();
+        case.wait_for_contenders(3);
+        end(other);
+        third.wait(SOON).assert_code(0);
+        wait_for_jobs(&history, 1 + round);
+    }
+    fg(&mut shell);
+    history.finish("first");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}

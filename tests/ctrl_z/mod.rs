@@ -1,0 +1,102 @@
+//! Ctrl-Z stops the command, and zklock keeps its lock; a waiter that is stopped keeps nobody waiting.
+
+mod alone;
+mod holder;
+mod holder_ends;
+mod nested;
+mod orphans;
+mod rounds;
+mod waiter;
+
+use crate::support::{Case, History, SOON, Shell, try_for, wait_until};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::time::Duration;
+
+const CTRL_Z: &[u8] = b"\x1a";
+
+/// The session timeout of most, so that it takes little time to outlast it. Without much of a grace a busy machine
+/// loses no lock over it.
+const SHORT: &str = "--session-timeout 4 --kill-after 0.2";
+
+/// Longer than that session can live without a word from zklock.
+const LONGER: Duration = Duration::from_secs(7);
+
+/// A script in the case's directory, for `bash`: what a test types stays short.
+fn script(case: &Case, name: &str, text: &str) -> String {
+    let file = case.dir().join(name);
+    fs::write(&file, text).expect("a script");
+    file.display().to_string()
+}
+
+/// Types this line and waits until the jobs in the history are so many.
+#[track_caller]
+fn enter(shell: &mut Shell, line: &str, history: &History, jobs: usize) {
+    shell.enter(line, SOON);
+    wait_for_jobs(history, jobs);
+}
+
+#[track_caller]
+fn wait_for_jobs(history: &History, jobs: usize) {
+    wait_until("the command to run", SOON, || {
+        history.sections().is_ok_and(|sections| sections.len() == jobs)
+    });
+}
+
+/// Types Ctrl-Z, and returns with what is said when the shell has its prompt.
+#[track_caller]
+fn stop(shell: &mut Shell) -> String {
+    shell.terminal().send(CTRL_Z);
+    let said = shell.terminal().expect("Stopped", SOON);
+    shell.prompt(SOON);
+    said
+}
+
+/// Types `fg`, and returns when the terminal's keys are no longer the shell's.
+#[track_caller]
+fn fg(shell: &mut Shell) {
+    shell.enter("fg", SOON);
+    let pid = shell.pid();
+    wait_until("the job in the foreground", SOON, || foreground(pid) != Some(pid.to_string()));
+}
+
+/// The process group that has the terminal of this process.
+fn foreground(pid: Pid) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name in parentheses: state, parent, group, session, terminal, foreground.
+    stat.rsplit(')').next()?.split_whitespace().nth(5).map(str::to_owned)
+}
+
+/// What `status` says of the contenders of this path.
+#[track_caller]
+fn contenders(case: &Case, path: &str) -> Vec<Value> {
+    let output = case.zklock().args(["status", "--json", path]).run();
+    let said: Value = serde_json::from_str(&output.assert_code(0).stdout).expect("JSON");
+    said["locks"][0]["contenders"].as_array().expect("contenders").clone()
+}
+
+/// Waits until `status` says of the contender at this place, from 0, that it is in this state and stopped or not.
+#[track_caller]
+fn wait_for_status(case: &Case, path: &str, place: usize, state: &str, stopped: bool) {
+    let seen = try_for(SOON, || {
+        let seen = contenders(case, path);
+        let found = seen.get(place).is_some_and(|one| one["state"] == state && one["stopped"] == stopped);
+        found.then_some(())
+    });
+    assert!(seen.is_some(), "{place}, {state}, stopped {stopped}: {:#?}", contenders(case, path));
+}
+
+/// The nodes of these paths, each with the transaction that made it and its session.
+fn nodes(case: &Case, paths: &[String]) -> Vec<(String, i64, i64)> {
+    let nodes = paths.iter().flat_map(|path| {
+        case.observer().children(path).into_iter().map(move |name| format!("{path}/{name}"))
+    });
+    let seen = nodes.filter_map(|node| Some((case.observer().stat(&node)?, node)));
+    seen.map(|(stat, node)| (node, stat.czxid, stat.ephemeral_owner)).collect()
+}
+
+/// Lets so much time pass.
+fn pass_time(time: Duration) {
+    assert!(try_for(time, || None::<()>).is_none());
+}

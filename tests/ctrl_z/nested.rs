@@ -1,0 +1,147 @@
+//! Ctrl-Z for a zklock inside a zklock.
+
+use super::{LONGER, SHORT, enter, fg, nodes, pass_time, script, stop, wait_for_status};
+use crate::support::{Case, SOON, processes_of, wait_until};
+use std::time::Duration;
+
+/// How soon people want their prompt back.
+const FEW_SECONDS: Duration = Duration::from_secs(5);
+
+#[test]
+fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
+    let case = Case::new("nested-cat");
+    let inner = format!("{}-b", case.path());
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock {} -- $zklock {inner} -- cat", case.path()), SOON);
+    shell.terminal().send(b"one\n");
+    shell.terminal().expect("one\r\none\r\n", SOON);
+    for round in 0..4 {
+        shell.terminal().send(super::CTRL_Z);
+        shell.terminal().expect("Stopped", FEW_SECONDS);
+        shell.prompt(FEW_SECONDS);
+        assert_eq!(shell.code(SOON), 148);
+        fg(&mut shell);
+        shell.terminal().send(b"more\n");
+        // What is typed is echoed, and then copied.
+        shell.terminal().expect("more\r\nmore\r\n", SOON);
+        assert_eq!(case.contenders().len(), 1, "round {round}");
+    }
+    shell.terminal().send(b"\x04");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+    assert!(case.observer().children(&inner).is_empty());
+}
+
+/// Whether or not the command reads from the terminal.
+#[test]
+fn whatever_the_command_does_the_prompt_comes_soon() {
+    for command in ["sleep 61", "cat", "sh -c 'sleep 61; :'"] {
+        let case = Case::new("nested-any");
+        let inner = format!("{}-b", case.path());
+        let mut shell = case.shell();
+        shell.enter(&format!("$zklock {} -- $zklock {inner} -- {command}", case.path()), SOON);
+        wait_until("both locks", SOON, || {
+            case.contenders().len() == 1 && case.observer().children(&inner).len() == 1
+        });
+        let program = command.split(' ').next().unwrap();
+        wait_until("the command", SOON, || {
+            processes_of(case.marker()).iter().any(|(_, name)| name.starts_with(program))
+        });
+        for _ in 0..3 {
+            shell.terminal().send(super::CTRL_Z);
+            shell.terminal().expect("Stopped", FEW_SECONDS);
+            shell.prompt(FEW_SECONDS);
+            fg(&mut shell);
+        }
+        shell.terminal().send(b"\x03");
+        shell.prompt(FEW_SECONDS);
+        assert!(matches!(shell.code(SOON), 130 | 0), "{command}");
+        assert_eq!(case.contenders().len(), 0, "{command}");
+    }
+}
+
+/// The command gets the terminal from both when it reads, and gives it back to both.
+#[test]
+fn in_a_pipeline_too() {
+    let case = Case::new("nested-pipeline");
+    let reads = "sh -c 'read -r x; echo \"<$x>\"; read -r x; echo \"<$x>\"'";
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock {0} -- $zklock {0}-b -- {reads} | cat", case.path()), SOON);
+    shell.terminal().send(b"one\n");
+    shell.terminal().expect("<one>\r\n", SOON);
+    for _ in 0..3 {
+        stop(&mut shell);
+        fg(&mut shell);
+    }
+    shell.terminal().send(b"two\n");
+    shell.terminal().expect("<two>\r\n", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}
+
+#[test]
+fn both_locks_are_kept_and_told_as_stopped() {
+    let case = Case::new("nested-kept");
+    let history = case.history();
+    let paths = [case.path().to_owned(), format!("{}-b", case.path())];
+    let job = script(&case, "job.sh", &history.steady_job("only"));
+    let mut shell = case.shell();
+    let line = format!("$zklock {SHORT} {} -- $zklock {SHORT} {} -- bash {job}", paths[0], paths[1]);
+    enter(&mut shell, &line, &history, 1);
+    let before = nodes(&case, &paths);
+    assert_eq!(before.len(), 2);
+    stop(&mut shell);
+    for path in &paths {
+        wait_for_status(&case, path, 0, "held", true);
+    }
+    let done = history.sections().unwrap();
+    pass_time(LONGER);
+    assert_eq!(nodes(&case, &paths), before);
+    assert_eq!(history.sections().unwrap(), done);
+    fg(&mut shell);
+    wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+    for path in &paths {
+        wait_for_status(&case, path, 0, "held", false);
+    }
+    history.finish("only");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}
+
+/// The inner one becomes the command, whose lock is held around it.
+#[test]
+fn on_the_same_path_it_is_one_zklock() {
+    let case = Case::new("nested-same");
+    let history = case.history();
+    let job = script(&case, "job.sh", &history.steady_job("only"));
+    let mut shell = case.shell();
+    let line = format!("$zklock {SHORT} {0} -- $zklock {0} -- bash {job}", case.path());
+    enter(&mut shell, &line, &history, 1);
+    for _ in 0..3 {
+        stop(&mut shell);
+        wait_for_status(&case, case.path(), 0, "held", true);
+        let done = history.sections().unwrap();
+        fg(&mut shell);
+        wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+    }
+    history.finish("only");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}
+
+#[test]
+fn an_outer_lock_that_is_lost_while_all_is_stopped_ends_all() {
+    let case = Case::new("nested-lost");
+    let history = case.history();
+    let paths = [case.path().to_owned(), format!("{}-b", case.path())];
+    let job = script(&case, "job.sh", &history.steady_job("only"));
+    let mut shell = case.shell();
+    let line = format!("$zklock {} -- $zklock {} -- bash {job}", paths[0], paths[1]);
+    enter(&mut shell, &line, &history, 1);
+    stop(&mut shell);
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    wait_until("both locks to be free", SOON, || nodes(&case, &paths).is_empty());
+    shell.enter("fg", SOON);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 123);
+}

@@ -1,0 +1,204 @@
+//! A waiter that is stopped: its turn goes to the next, and it queues anew when it goes on.
+
+use super::{fg, pass_time, script, stop, wait_for_jobs, wait_for_status};
+use crate::support::{Case, History, Running, SOON, Shell, end, wait_for, wait_until};
+use std::time::Duration;
+
+/// A waiter in a shell behind `ahead` others of its lock, which is stopped; its job's name is `b`.
+#[track_caller]
+fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -> Shell {
+    let job = script(case, "b.sh", &history.steady_job("b"));
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock -v {options} -- bash {job}"), SOON);
+    case.wait_for_contenders(ahead + 1);
+    stop(&mut shell);
+    shell
+}
+
+/// Somebody with these options whose job's name is this one; returns when it has queued as the last.
+#[track_caller]
+fn queue(case: &Case, history: &History, name: &str, options: &[&str]) -> Running {
+    let before = case.contenders();
+    let running = case.lock(options, ["bash", "-c", &history.steady_job(name)]).spawn();
+    wait_until("it to queue", SOON, || case.contenders().iter().any(|node| !before.contains(node)));
+    running
+}
+
+/// It goes on: it has to queue again, gets the lock when whoever holds it ends, and exits as its command.
+#[track_caller]
+fn goes_on_after(shell: &mut Shell, history: &History, holders: Vec<(Running, &str)>) {
+    let jobs = history.sections().unwrap().len();
+    shell.enter("fg", SOON);
+    shell.terminal().expect("queueing again at the end", SOON);
+    shell.terminal().expect("queued as", SOON);
+    for (running, name) in holders {
+        history.finish(name);
+        running.wait(SOON).assert_code(0);
+    }
+    wait_for_jobs(history, jobs + 1);
+    history.finish("b");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}
+
+#[test]
+fn the_next_one_runs_in_its_place() {
+    let case = Case::new("passed-over");
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, case.path(), 1);
+    let next = queue(&case, &history, "c", &[]);
+    wait_for_status(&case, case.path(), 1, "waiting", true);
+    wait_for_status(&case, case.path(), 2, "waiting", false);
+    end(first);
+    wait_for_jobs(&history, 1);
+    pass_time(Duration::from_secs(1));
+    assert_eq!(history.sections().unwrap()[0].name, "c");
+    goes_on_after(&mut shell, &history, vec![(next, "c")]);
+    assert_eq!(history.exclusive_order(), ["c", "b"]);
+}
+
+/// Nobody else wants it, and still it doesn't run while it stands stopped.
+#[test]
+fn it_never_runs_while_it_is_stopped() {
+    let case = Case::new("stopped-first");
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, case.path(), 1);
+    end(first);
+    case.wait_for_contenders(0);
+    pass_time(Duration::from_secs(1));
+    assert!(history.sections().unwrap().is_empty());
+    goes_on_after(&mut shell, &history, vec![]);
+}
+
+#[test]
+fn it_keeps_its_place_if_it_goes_on_before_its_turn() {
+    let case = Case::new("stopped-briefly");
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, case.path(), 1);
+    let next = queue(&case, &history, "c", &[]);
+    wait_for_status(&case, case.path(), 1, "waiting", true);
+    fg(&mut shell);
+    wait_for_status(&case, case.path(), 1, "waiting", false);
+    end(first);
+    wait_for_jobs(&history, 1);
+    history.finish("b");
+    history.finish("c");
+    next.wait(SOON).assert_code(0);
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+    assert_eq!(history.exclusive_order(), ["b", "c"]);
+}
+
+#[test]
+fn a_stopped_reader_lets_a_writer_pass() {
+    let case = Case::new("passed-reader");
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, &format!("-s {}", case.path()), 1);
+    let writer = queue(&case, &history, "c", &[]);
+    end(first);
+    wait_for_jobs(&history, 1);
+    goes_on_after(&mut shell, &history, vec![(writer, "c")]);
+    assert_eq!(history.exclusive_order(), ["c", "b"]);
+}
+
+#[test]
+fn a_stopped_waiter_for_a_slot_lets_the_next_have_it() {
+    let case = Case::new("passed-slot");
+    let history = case.history();
+    let slots = ["--slots", "2"];
+    let [first, other] = ["first", "other"].map(|name| queue(&case, &history, name, &slots));
+    wait_for_jobs(&history, 2);
+    let mut shell = stopped_behind(&case, &history, &format!("--slots 2 {}", case.path()), 2);
+    let next = queue(&case, &history, "c", &slots);
+    history.finish("first");
+    first.wait(SOON).assert_code(0);
+    wait_for_jobs(&history, 3);
+    goes_on_after(&mut shell, &history, vec![(next, "c"), (other, "other")]);
+    let names: Vec<_> = history.sections().unwrap().into_iter().map(|section| section.name).collect();
+    assert_eq!(names, ["first", "other", "c", "b"]);
+    assert_eq!(history.most_at_once(), 2);
+}
+
+/// It holds the first and waits for the second: the first is given up as well.
+#[test]
+fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
+    let case = Case::new("passed-several");
+    let history = case.history();
+    let second = format!("{}-b", case.path());
+    let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let mut shell = stopped_behind(&case, &history, &format!("{} {second}", case.path()), 0);
+    let next = queue(&case, &history, "c", &[]);
+    wait_for_jobs(&history, 1);
+    end(holder);
+    pass_time(Duration::from_secs(1));
+    assert!(case.observer().children(&second).is_empty());
+    goes_on_after(&mut shell, &history, vec![(next, "c")]);
+    assert_eq!(history.exclusive_order(), ["c", "b"]);
+}
+
+/// Over and over, around the moment when the lock comes: it runs once, and not while it stands stopped.
+#[test]
+fn whenever_the_key_comes_it_runs_once() {
+    for round in 0..10 {
+        let case = Case::new("stopped-anytime");
+        let history = case.history();
+        let first = case.holder();
+        let job = script(&case, "b.sh", &history.steady_job("b"));
+        let mut shell = case.shell();
+        shell.enter(&format!("$zklock {} bash {job}", case.path()), SOON);
+        case.wait_for_contenders(2);
+        first.signal(nix::sys::signal::Signal::SIGTERM);
+        pass_time(Duration::from_millis(4 * round));
+        stop(&mut shell);
+        first.wait(SOON);
+        let runs = history.sections().unwrap();
+        pass_time(Duration::from_millis(300));
+        // A line that was being written when it stopped may come to light.
+        let lines = |sections: &[crate::support::Section]| sections.len();
+        assert_eq!(lines(&history.sections().unwrap()), lines(&runs));
+        fg(&mut shell);
+        wait_for("it to run", SOON, || (history.sections().unwrap().len() == 1).then_some(()));
+        history.finish("b");
+        shell.prompt(SOON);
+        assert_eq!(shell.code(SOON), 0, "round {round}: {}", shell.terminal().text());
+    }
+}
+
+#[test]
+fn a_closed_window_ends_it() {
+    let case = Case::new("stopped-hang-up");
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, case.path(), 1);
+    shell.terminal().hang_up();
+    case.wait_for_contenders(1);
+    end(first);
+    assert!(history.sections().unwrap().is_empty());
+}
+
+/// Ctrl-Z before it is anywhere in the queue.
+#[test]
+fn who_is_stopped_while_it_connects_goes_on_connecting() {
+    let proxy = crate::support::Proxy::to(crate::support::shared());
+    proxy.blackhole();
+    let case = Case::new("stopped-connecting").through(&proxy.connect_string());
+    let history = case.history();
+    let job = script(&case, "b.sh", &history.steady_job("b"));
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock --connect-timeout 30 {} bash {job}", case.path()), SOON);
+    wait_until("a connection", SOON, || proxy.accepted() > 0);
+    stop(&mut shell);
+    proxy.pass();
+    pass_time(Duration::from_secs(1));
+    assert!(history.sections().unwrap().is_empty());
+    fg(&mut shell);
+    wait_for_jobs(&history, 1);
+    history.finish("b");
+    shell.prompt(SOON);
+    assert_eq!(shell.code(SOON), 0);
+}

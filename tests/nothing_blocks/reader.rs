@@ -1,0 +1,89 @@
+//! Somebody reads again: what was left out is counted, and what matters most is there.
+
+use super::{CTRL_Q, Front, Silence, Unheard};
+use crate::support::{Case, SOON, wait_until};
+use nix::sys::signal::Signal;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A command that ends only of KILL and counts its signals; `-vvvv` tells of each in more than 100 bytes.
+const STUBBORN: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<> <(:); printf . >\"$0\"; \
+     while :; do read -rt 0.05 -u 9; done";
+
+/// So many signals are told at greater length than zklock keeps, which is 256 KiB.
+const TOO_MANY: u64 = 3000;
+
+/// Has a holder say more than is kept, and then something that matters; it is about to end.
+#[track_caller]
+fn talk_too_much(case: &Case, silence: Silence) -> Unheard {
+    let count = case.dir().join("count");
+    let script = format!("exec bash -c '{}' '{}'", STUBBORN.replace('\'', "'\\''"), count.display());
+    let holder = silence.start(case, &["-vvvv", "--kill-after", "4"], &script);
+    let counted = || fs::metadata(&count).map_or(0, |count| count.len());
+    wait_until("the command", SOON, || counted() > 0);
+    let deadline = Instant::now() + 3 * SOON;
+    while counted() < TOO_MANY {
+        assert!(Instant::now() < deadline, "{} signals", counted());
+        holder.signal(Signal::SIGUSR1);
+        // Two at the same time are one.
+        thread::sleep(Duration::from_micros(300));
+    }
+    case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+    holder
+}
+
+/// The warning and the error are there, in their order, after the number of what isn't.
+#[track_caller]
+fn assert_told(text: &str) {
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{}", last(text)));
+    let counted = place("messages were left out: nobody read them in time");
+    let warned = place("the lock is lost: its node was deleted by somebody");
+    let ended = place("the lock was lost: its node was deleted by somebody");
+    assert!(counted < ended && warned < ended, "{}", last(text));
+    let before = text[..counted].trim_end_matches(' ').rsplit(' ').next().unwrap();
+    assert!(before.parse::<u32>().is_ok_and(|number| number > 0), "how many: {before:?}");
+}
+
+fn last(text: &str) -> &str {
+    let from = text.len().saturating_sub(4000);
+    text.get(from..).unwrap_or(text)
+}
+
+#[test]
+fn behind_a_pipe() {
+    let case = Case::new("heard-again");
+    let mut holder = talk_too_much(&case, Silence::FullPipe);
+    let lines = holder.pipe.take().unwrap().read();
+    assert_eq!(holder.end(SOON), Ok(123));
+    wait_until("the end of the output", SOON, || lines.is_closed());
+    assert_told(&lines.text());
+}
+
+#[test]
+fn on_a_terminal() {
+    let case = Case::new("seen-again");
+    let mut holder = talk_too_much(&case, Silence::CtrlS);
+    let Front::Tty(terminal) = &mut holder.front else { unreachable!() };
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.wait(SOON).code(), Some(123));
+    wait_until("the last word", SOON, || terminal.text().contains("the lock was lost"));
+    assert_told(&terminal.text());
+}
+
+/// Little was said, and all of it waits.
+#[test]
+fn what_is_little_is_told_in_full() {
+    let case = Case::new("heard-late");
+    let mut holder = Silence::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
+    let Front::Piped(running) = &holder.front else { unreachable!() };
+    running.wait_for_stdout("up", SOON);
+    let lines = holder.pipe.take().unwrap().read();
+    lines.wait_for("acquired after", SOON);
+    holder.signal(Signal::SIGTERM);
+    assert_eq!(holder.end(SOON), Ok(6));
+    wait_until("the end of the output", SOON, || lines.is_closed());
+    let text = lines.text();
+    assert!(text.contains("queued as") && text.contains("released"), "{text}");
+    assert!(!text.contains("left out"), "{text}");
+}

@@ -1,0 +1,43 @@
+//! One of the two can't go on, although it lives: it has too few descriptors to wait for anything.
+
+use super::{HAND_OVER, start, worker_of};
+use crate::support::{Case, SOON, processes_of, wait_until};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use std::process::Command;
+
+/// From here on poll fails for this process: it waits for more descriptors than it may have.
+fn break_waiting(pid: Pid) {
+    let limited = Command::new("prlimit").args(["--pid", &pid.to_string(), "--nofile=1:1"]).status();
+    assert!(limited.expect("prlimit").success());
+}
+
+const ENDLESS: &str = "trap '' TERM; (setsid sleep 61 &); echo ready; while :; do sleep 0.05; done";
+
+#[test]
+fn a_worker_that_can_t_wait_releases_nothing_while_its_command_runs() {
+    let case = Case::new("broken-worker");
+    let running = start(&case, &[], ENDLESS);
+    break_waiting(worker_of(running.pid()));
+    // It has to wake up for that.
+    running.signal(Signal::SIGWINCH);
+    let output = running.wait(SOON);
+    assert_eq!(processes_of(case.marker()), [], "{output}");
+    output
+        .assert_code(123)
+        .assert_stderr("can't see to the command any more")
+        .assert_stderr("the worker process failed");
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+}
+
+#[test]
+fn a_monitor_that_can_t_wait_ends_everything_instead_of_watching_over_nothing() {
+    let case = Case::new("broken-monitor");
+    let running = start(&case, &["--session-timeout", "3"], ENDLESS);
+    break_waiting(running.pid());
+    running.signal(Signal::SIGWINCH);
+    wait_until("the end of the command", SOON, || processes_of(case.marker()).is_empty());
+    running.wait(SOON).assert_code(123);
+    // It has no descriptor for a session of its own either: the node goes with the worker's.
+    case.observer().wait_for_contenders(case.path(), 0, SOON);
+}

@@ -1,0 +1,91 @@
+//! The worker stands still.
+
+use super::{HAND_OVER, worker_of};
+use crate::support::{At, Case, Proxy, SOON, end, freeze, is_alive, op, shared, thaw, wait_until};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+#[test]
+fn a_signal_ends_a_waiter_all_the_same() {
+    let case = Case::new("frozen-waits");
+    let holder = case.holder();
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
+        waiter.wait_for_line("waiting for", SOON);
+        let worker = worker_of(waiter.pid());
+        freeze(worker);
+        waiter.signal(signal);
+        let output = waiter.wait(HAND_OVER);
+        assert_eq!(output.assert_signal(signal).stdout, "");
+        assert!(!is_alive(worker));
+        case.wait_for_contenders(1);
+    }
+    end(holder);
+}
+
+/// Two seconds are enough for a busy machine.
+#[test]
+fn a_waiter_that_goes_on_in_time_hears_of_it() {
+    let case = Case::new("frozen-briefly");
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let worker = worker_of(waiter.pid());
+    freeze(worker);
+    waiter.signal(Signal::SIGTERM);
+    thaw(worker);
+    let output = waiter.wait(SOON);
+    output.assert_signal(Signal::SIGTERM).assert_stderr("left the queue");
+    end(holder);
+}
+
+#[test]
+fn the_command_is_over_before_another_runs() {
+    let case = Case::new("frozen-holds");
+    let history = case.history();
+    let options = ["--session-timeout", "3", "--kill-after", "0.5"];
+    let first = case.lock(&options, ["bash", "-c", &history.steady_job("first")]).spawn();
+    wait_until("the first to run", SOON, || history.sections().unwrap().len() == 1);
+    let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
+    case.wait_for_contenders(2);
+    freeze(worker_of(first.pid()));
+    next.wait(SOON).assert_code(0);
+    let output = first.wait(SOON);
+    output.assert_code(123).assert_stderr("the worker process stood still until the lease was nearly over");
+    assert_eq!(history.exclusive_order(), ["first", "next"]);
+}
+
+#[test]
+fn a_short_standstill_costs_nothing() {
+    let case = Case::new("frozen-short");
+    let history = case.history();
+    let options = ["--session-timeout", "9", "--kill-after", "1"];
+    let job = format!("{}; exit 6", history.steady_job("only"));
+    let running = case.lock(&options, ["bash", "-c", &job]).spawn();
+    wait_until("it to run", SOON, || history.sections().unwrap().len() == 1);
+    let worker = worker_of(running.pid());
+    for _ in 0..3 {
+        freeze(worker);
+        super::pass_time(Duration::from_secs(1));
+        thaw(worker);
+        super::pass_time(Duration::from_millis(500));
+    }
+    history.finish("only");
+    assert_eq!(running.wait(SOON).assert_code(6).stderr, "");
+}
+
+/// What is left then takes seconds at most, so that a worker which takes longer isn't waited for.
+#[test]
+fn a_standstill_during_the_release_keeps_zklock_from_its_end_for_so_long_only() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("frozen-releases").through(&proxy.connect_string());
+    proxy.once(op::DELETE, At::Hold);
+    let running = case.lock(&[], ["sh", "-c", "exit 4"]).spawn();
+    proxy.wait_fired(1, SOON);
+    freeze(worker_of(running.pid()));
+    proxy.cut_all();
+    proxy.release();
+    let output = running.wait(Duration::from_secs(40));
+    output.assert_code(4).assert_stderr("the worker process stood still during the release");
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+}

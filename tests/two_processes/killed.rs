@@ -1,0 +1,122 @@
+//! The worker is killed, by `kill -9` or for want of memory.
+
+use super::{HAND_OVER, start, worker_of};
+use crate::support::{At, Case, Proxy, Running, SOON, is_alive, op, processes_of, shared, wait_until};
+use nix::sys::signal::{Signal, kill};
+
+const KILLED: &str = "the worker process was killed by signal 9";
+
+#[track_caller]
+fn kill_worker(running: &Running) {
+    kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
+}
+
+#[test]
+fn a_waiter_fails_and_leaves_the_queue() {
+    let case = Case::new("worker-waits");
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    kill_worker(&waiter);
+    case.observer().wait_for_contenders(case.path(), 1, HAND_OVER);
+    let output = waiter.wait(SOON);
+    output.assert_code(125).assert_stderr(KILLED).assert_stderr("was not started").assert_stderr(case.path());
+    assert_eq!(output.stdout, "");
+    crate::support::end(holder);
+}
+
+#[test]
+fn who_has_no_connection_yet_fails_too() {
+    let proxy = Proxy::to(shared());
+    proxy.blackhole();
+    let case = Case::new("worker-connects").through(&proxy.connect_string());
+    let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
+    wait_until("a connection", SOON, || proxy.accepted() > 0);
+    kill_worker(&waiter);
+    let output = waiter.wait(HAND_OVER);
+    output.assert_code(125).assert_stderr(KILLED);
+    assert_eq!(output.stdout, "");
+}
+
+/// Some of whom have left their group, their session and their parent.
+#[test]
+fn every_process_of_the_command_ends_and_then_the_lock_is_free_at_once() {
+    for options in [&[][..], &["--on-lost", "continue"], &["-s"], &["--slots", "2"]] {
+        let case = Case::new("worker-holds");
+        let family =
+            "(setsid sleep 61 & sleep 62 &); env -i sleep 63 & sleep 64 | sleep 65 & echo ready; sleep 66; :";
+        let running = start(&case, options, family);
+        let sleeps =
+            || processes_of(case.marker()).iter().filter(|(_, name)| name.starts_with("sleep")).count();
+        wait_until("the whole job", SOON, || sleeps() == 5);
+        let job = processes_of(case.marker());
+        kill_worker(&running);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        assert!(
+            job.iter().all(|(pid, _)| *pid == running.pid() || !is_alive(*pid)),
+            "first they, then the lock"
+        );
+        let output = running.wait(SOON);
+        output.assert_code(123).assert_stderr(KILLED).assert_stderr("was stopped with all its processes");
+        assert!(output.closed, "also the one without an environment is gone");
+    }
+}
+
+#[test]
+fn the_next_one_never_runs_beside_the_command() {
+    for _ in 0..5 {
+        let case = Case::new("worker-next");
+        let history = case.history();
+        let first = case.lock(&[], ["bash", "-c", &history.steady_job("first")]).spawn();
+        wait_until("the first to run", SOON, || history.sections().unwrap().len() == 1);
+        let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
+        case.wait_for_contenders(2);
+        kill_worker(&first);
+        next.wait(HAND_OVER).assert_code(0);
+        first.wait(SOON).assert_code(123);
+        assert_eq!(history.exclusive_order(), ["first", "next"]);
+    }
+}
+
+/// The command has ended by itself; what became of it stands.
+#[test]
+fn during_the_release_the_command_s_own_code_stands() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("worker-releases").through(&proxy.connect_string());
+    for end in ["exit 3", "exit 0"] {
+        proxy.once(op::DELETE, At::Hold);
+        let fired = if end == "exit 3" { 1 } else { 2 };
+        let running = start(&case, &[], &format!("sleep 61 >/dev/null 2>&1 & echo ready $!; {end}"));
+        proxy.wait_fired(fired, SOON);
+        kill_worker(&running);
+        proxy.cut_all();
+        proxy.release();
+        let code = end["exit ".len()..].parse().unwrap();
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        let output = running.wait(SOON);
+        output.assert_code(code).assert_stderr("the command had ended before");
+        // Whom the command left behind is left alone, as ever.
+        let left = output.stdout.trim()["ready ".len()..].parse().expect("a pid");
+        kill(nix::unistd::Pid::from_raw(left), Signal::SIGKILL).expect("whom it left behind");
+    }
+}
+
+/// Around the start of the command: it never outlives the worker, and the code says whether it ran. A node whose
+/// creation the worker hadn't told of yet goes with its session.
+#[test]
+fn whenever_it_is_killed_nothing_is_left() {
+    for round in 0..40 {
+        let case = Case::new("worker-anytime");
+        let ran = case.dir().join("ran");
+        let script = format!("echo >'{}'; sleep 60 & wait", ran.display());
+        let running = case.lock(&["--session-timeout", "3"], ["bash", "-c", &script]).spawn();
+        let worker = worker_of(running.pid());
+        super::pass_time(std::time::Duration::from_millis(round * 2));
+        kill(worker, Signal::SIGKILL).expect("a worker");
+        let output = running.wait(SOON);
+        assert!(matches!(output.code, Some(123 | 125)), "{output}");
+        assert!(output.code == Some(123) || !ran.exists(), "it had run: {output}");
+        assert!(output.closed, "{output}");
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    }
+}
