@@ -18,6 +18,9 @@ mod connecting;
 mod corpus;
 mod counter_end;
 mod ctrl_z;
+mod escape_small;
+#[path = "escape/trial/mod.rs"]
+mod escape_trial;
 mod exit_codes;
 mod failures;
 mod fairness;

@@ -1,0 +1,70 @@
+//! The command line of the checker.
+
+use crate::trial::Blow;
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+
+/// What is to be tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) seed: u64,
+    /// For each blow.
+    pub(crate) runs: usize,
+    pub(crate) blows: Vec<Blow>,
+    pub(crate) program: PathBuf,
+    /// Processes that sleep meanwhile.
+    pub(crate) idle: usize,
+    /// Whether two processes spin meanwhile.
+    pub(crate) load: bool,
+    /// Runs side by side.
+    pub(crate) lanes: usize,
+    /// In seconds.
+    pub(crate) session: u32,
+    /// A blow isn't tried any more after so many runs with violations.
+    pub(crate) give_up: usize,
+}
+
+impl Options {
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self {
+            // The standard library's only source of randomness.
+            seed: RandomState::new().hash_one(0) % 1_000_000,
+            runs: 20,
+            blows: vec![],
+            program: env!("CARGO_BIN_EXE_zklock").into(),
+            idle: 0,
+            load: false,
+            lanes: 2,
+            session: 2,
+            give_up: 10,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--runs" => options.runs = number(&word, &value()?)?,
+                "--seed" => options.seed = number(&word, &value()?)?,
+                "--idle" => options.idle = number(&word, &value()?)?,
+                "--lanes" => options.lanes = number(&word, &value()?)?,
+                "--session-timeout" => options.session = number(&word, &value()?)?,
+                "--program" => options.program = value()?.into(),
+                "--blow" => options.blows.push(blow(&value()?)?),
+                "--load" => options.load = true,
+                _ => return Err(format!("what is {word}?")),
+            }
+        }
+        if options.blows.is_empty() {
+            options.blows = Blow::ALL.to_vec();
+        }
+        Ok(options)
+    }
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{option} {text} is not a number"))
+}
+
+fn blow(name: &str) -> Result<Blow, String> {
+    let names: Vec<_> = Blow::ALL.into_iter().map(Blow::name).collect();
+    let found = Blow::ALL.into_iter().find(|blow| blow.name() == name);
+    found.ok_or_else(|| format!("--blow {name}: one of {}", names.join(", ")))
+}

@@ -1,0 +1,107 @@
+//! What all runs came to.
+
+use crate::trial::{Blow, Phase, Report};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+pub(crate) struct Table(BTreeMap<Blow, Row>);
+
+#[derive(Default)]
+struct Row {
+    runs: usize,
+    missed: usize,
+    phases: BTreeMap<Phase, usize>,
+    /// How many runs each kind escaped in.
+    escaped: BTreeMap<String, usize>,
+    escapes: usize,
+    wrong: usize,
+    ends: BTreeMap<String, usize>,
+    /// Of the runs that were struck while the command ran.
+    last_beats: Vec<Duration>,
+    next_beats: Vec<Duration>,
+}
+
+impl Table {
+    pub(crate) fn new(blows: &[Blow]) -> Self {
+        Self(blows.iter().map(|&blow| (blow, Row::default())).collect())
+    }
+
+    /// A blow that met nobody.
+    pub(crate) fn missed(&mut self, blow: Blow) {
+        self.0.entry(blow).or_default().missed += 1;
+    }
+
+    /// Takes in a run. How many with this blow were wrong.
+    pub(crate) fn take(&mut self, blow: Blow, report: Report) -> usize {
+        let row = self.0.entry(blow).or_default();
+        row.runs += 1;
+        row.wrong += usize::from(!report.wrong.is_empty());
+        row.escapes += usize::from(!report.escaped.is_empty());
+        *row.phases.entry(report.phase).or_default() += 1;
+        *row.ends.entry(report.end).or_default() += 1;
+        for kind in report.escaped {
+            *row.escaped.entry(kind).or_default() += 1;
+        }
+        if report.phase == Phase::While {
+            row.last_beats.extend(report.last_beat);
+            row.next_beats.extend(report.next_beat);
+        }
+        row.wrong
+    }
+
+    /// How many runs were wrong.
+    pub(crate) fn wrong(&self) -> usize {
+        self.0.values().map(|row| row.wrong).sum()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:13} {:>4} {:>6} {:>6} {:>5} {:>5} {:>7} {:>5}  {:>19}  {:>19}  exits (times)",
+            "",
+            "runs",
+            "missed",
+            "before",
+            "while",
+            "after",
+            "escapes",
+            "wrong",
+            "last beat med/max",
+            "next beat med/max"
+        )?;
+        for (blow, row) in &self.0 {
+            let phase = |phase| row.phases.get(&phase).copied().unwrap_or_default();
+            let [before, during, after] = [Phase::Before, Phase::While, Phase::After].map(phase);
+            let (last, next) = (spread(&row.last_beats), spread(&row.next_beats));
+            let (name, runs, missed, escapes, wrong) =
+                (blow.name(), row.runs, row.missed, row.escapes, row.wrong);
+            writeln!(
+                f,
+                "{name:13} {runs:>4} {missed:>6} {before:>6} {during:>5} {after:>5} {escapes:>7} {wrong:>5}  \
+                 {last:>19}  {next:>19}  {}",
+                counts(&row.ends)
+            )?;
+            if !row.escaped.is_empty() {
+                writeln!(f, "{:13} escaped: {}", "", counts(&row.escaped))?;
+            }
+        }
+        write!(f, "(beats: milliseconds after the blow, of the runs that were struck while the command ran)")
+    }
+}
+
+fn counts(of: &BTreeMap<String, usize>) -> String {
+    let counts: Vec<_> = of.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    counts.join(", ")
+}
+
+fn spread(spans: &[Duration]) -> String {
+    let mut millis: Vec<_> = spans.iter().map(|span| span.as_secs_f64() * 1000.0).collect();
+    millis.sort_by(f64::total_cmp);
+    match (millis.get(millis.len() / 2), millis.last()) {
+        (Some(median), Some(max)) => format!("{median:.1} / {max:.1}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,146 @@
+//! What is done to the first zklock, and when.
+
+use super::history::{FIRST, History};
+use super::processes::first_child;
+use super::rng::Rng;
+use super::run::{Ground, Struck};
+use crate::support::Proxy;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Blow {
+    KillMonitor,
+    KillWorker,
+    StopMonitor,
+    StopWorker,
+    /// An operator deletes the lock node: the command is stopped by force.
+    DeleteNode,
+    /// Nothing comes through to the server or back, until the lease is over.
+    Blackhole,
+}
+
+impl Blow {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::KillMonitor,
+        Self::KillWorker,
+        Self::StopMonitor,
+        Self::StopWorker,
+        Self::DeleteNode,
+        Self::Blackhole,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::KillMonitor => "kill-monitor",
+            Self::KillWorker => "kill-worker",
+            Self::StopMonitor => "stop-monitor",
+            Self::StopWorker => "stop-worker",
+            Self::DeleteNode => "delete-node",
+            Self::Blackhole => "blackhole",
+        }
+    }
+
+    /// Whether it takes effect only when the lease is nearly over.
+    fn is_slow(self) -> bool {
+        matches!(self, Self::StopWorker | Self::Blackhole)
+    }
+
+    /// Strikes. `None`: there was nobody any more, or not yet.
+    pub(super) fn strike(self, ground: &Ground<'_>, struck: &Struck<'_>) -> Option<Undo> {
+        let send = |pid, signal| kill(pid, signal).is_ok();
+        match self {
+            Self::KillMonitor => send(struck.monitor, Signal::SIGKILL).then_some(Undo::Nothing),
+            Self::KillWorker => send(first_child(struck.monitor)?, Signal::SIGKILL).then_some(Undo::Nothing),
+            Self::StopMonitor => {
+                send(struck.monitor, Signal::SIGSTOP).then_some(Undo::Continue(struck.monitor))
+            }
+            Self::StopWorker => {
+                let worker = first_child(struck.monitor)?;
+                send(worker, Signal::SIGSTOP).then_some(Undo::Continue(worker))
+            }
+            Self::DeleteNode => delete_node(ground, struck).then_some(Undo::Nothing),
+            Self::Blackhole => {
+                struck.link?.blackhole();
+                Some(Undo::Pass)
+            }
+        }
+    }
+}
+
+/// How the next one's turn lets things go on.
+#[derive(Clone, Copy)]
+pub(super) enum Undo {
+    Nothing,
+    Continue(Pid),
+    Pass,
+}
+
+impl Undo {
+    pub(super) fn undo(self, link: Option<&Proxy>) {
+        match self {
+            Self::Nothing => {}
+            // It may be dead.
+            Self::Continue(pid) => drop(kill(pid, Signal::SIGCONT)),
+            Self::Pass => link.into_iter().for_each(Proxy::pass),
+        }
+    }
+}
+
+/// The first's own node, whatever place it has: whose it is stands in it.
+fn delete_node(ground: &Ground<'_>, struck: &Struck<'_>) -> bool {
+    let nodes = ground.observer.children(struck.path);
+    let own = nodes.iter().map(|node| format!("{}/{node}", struck.path)).find(|node| {
+        let record = ground.observer.data(node).and_then(|data| serde_json::from_str(&data).ok());
+        record.is_some_and(|record: serde_json::Value| {
+            record["pid"].as_i64() == Some(struck.monitor.as_raw().into())
+        })
+    });
+    own.is_some_and(|own| ground.observer.call("delete", move |client| client.delete(&own, None)).is_ok())
+}
+
+/// A moment: that long after something was seen.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    Spawn(Duration),
+    Begin(Duration),
+    End(Duration),
+}
+
+/// A trial as it is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    moment: Moment,
+    /// How long the command runs if nothing comes between.
+    pub(super) lasts: Duration,
+    /// Who ignores TERM: nobody, all but the leader, or all.
+    pub(super) deaf: usize,
+}
+
+impl Plan {
+    /// A fifth of the blows falls on the start and a fifth on the end, which are short.
+    pub(super) fn draw(blow: Blow, rng: &mut Rng) -> Self {
+        let mut micros = |from: u64, to: u64| Duration::from_micros(from + rng.next() % (to - from));
+        let brief = micros(100_000, 300_000);
+        let (moment, lasts) = match micros(0, 10).subsec_micros() {
+            0 | 1 => (Moment::Spawn(micros(0, 90_000)), brief),
+            2 => (Moment::Begin(brief.saturating_sub(micros(0, 4_000)) + micros(0, 12_000)), brief),
+            3 => (Moment::End(micros(0, 8_000)), brief),
+            _ if blow.is_slow() || blow == Blow::DeleteNode => {
+                (Moment::Begin(micros(0, 400_000)), Duration::from_secs(6))
+            }
+            _ => (Moment::Begin(micros(0, 400_000)), Duration::from_millis(400)),
+        };
+        Self { moment, lasts, deaf: rng.below(3) }
+    }
+
+    /// When to strike, as far as that is known yet.
+    pub(super) fn due(&self, spawned: Duration, history: &History) -> Option<Duration> {
+        match self.moment {
+            Moment::Spawn(after) => Some(spawned + after),
+            Moment::Begin(after) => history.time_of(FIRST, "begin").map(|begin| begin + after),
+            Moment::End(after) => history.time_of(FIRST, "end").map(|end| end + after),
+        }
+    }
+}

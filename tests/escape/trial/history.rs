@@ -1,0 +1,202 @@
+//! The heartbeats, in the order in which the kernel put them. Pure, but for the reading.
+//!
+//! No clock decides who came first: a line behind another was written later. Clocks only say how long it took.
+
+use super::clock;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// The zklock that is struck, the one behind it, and whoever strikes.
+pub(super) const FIRST: &str = "first";
+pub(super) const NEXT: &str = "next";
+const HARNESS: &str = "harness";
+
+/// What the harness writes: just before it strikes, when the first zklock has ended, and when it undoes a blow.
+pub(super) const BLOW: &str = "blow";
+pub(super) const GONE: &str = "gone";
+pub(super) const UNDONE: &str = "undone";
+
+/// What the struck command was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Before,
+    While,
+    After,
+}
+
+#[derive(Debug)]
+struct Line {
+    at: Duration,
+    name: String,
+    kind: String,
+    word: String,
+}
+
+/// Everything that was written up to now.
+pub(super) struct History {
+    /// Two: a write to the end moves the place where the same descriptor reads.
+    reader: File,
+    writer: File,
+    /// The start of a line whose end wasn't read yet.
+    rest: String,
+    lines: Vec<Line>,
+}
+
+impl History {
+    pub(super) fn open(file: &Path) -> Self {
+        let reader = File::open(file).expect("the history");
+        let writer = OpenOptions::new().append(true).open(file).expect("the history");
+        Self { reader, writer, rest: String::new(), lines: vec![] }
+    }
+
+    /// Takes in what is new.
+    pub(super) fn read(&mut self) {
+        let mut new = String::new();
+        self.reader.read_to_string(&mut new).expect("the history");
+        self.take(&new);
+    }
+
+    fn take(&mut self, new: &str) {
+        self.rest += new;
+        let Some(end) = self.rest.rfind('\n') else { return };
+        let rest = self.rest.split_off(end + 1);
+        for line in std::mem::replace(&mut self.rest, rest).lines() {
+            let words: Vec<_> = line.split(' ').collect();
+            let [at, name, kind, word] = words[..] else { panic!("not a heartbeat: {line:?}") };
+            let at = Duration::from_nanos(at.parse().expect("nanoseconds"));
+            self.lines.push(Line { at, name: name.to_owned(), kind: kind.to_owned(), word: word.to_owned() });
+        }
+    }
+
+    /// Writes a line of the harness.
+    pub(super) fn note(&mut self, word: &str) {
+        let line = format!("{} {HARNESS} - {word}\n", clock::now().as_nanos());
+        self.writer.write_all(line.as_bytes()).expect("room for the history");
+    }
+
+    pub(super) fn has_begun(&self, name: &str) -> bool {
+        self.find(name, "begin").is_some()
+    }
+
+    pub(super) fn has_ended(&self, name: &str) -> bool {
+        self.find(name, "end").is_some()
+    }
+
+    /// When the command of `name` said that.
+    pub(super) fn time_of(&self, name: &str, word: &str) -> Option<Duration> {
+        self.find(name, word).map(|index| self.lines[index].at)
+    }
+
+    /// What the blow met.
+    pub(super) fn phase(&self) -> Option<Phase> {
+        let blow = self.find(HARNESS, BLOW)?;
+        let is_before = |word| self.find(FIRST, word).is_some_and(|index| index < blow);
+        Some(match (is_before("begin"), is_before("end")) {
+            (false, _) => Phase::Before,
+            (true, false) => Phase::While,
+            (true, true) => Phase::After,
+        })
+    }
+
+    /// Everybody who gave a sign of life while the other command was already, or still, under the lock.
+    pub(super) fn overlapping(&self) -> Vec<String> {
+        let (Some(first), Some(next)) = (self.find(FIRST, "begin"), self.find(NEXT, "begin")) else {
+            return vec![];
+        };
+        if first < next { self.kinds_behind(FIRST, next) } else { self.kinds_behind(NEXT, first) }
+    }
+
+    /// Everybody of the first command who outlived its zklock.
+    pub(super) fn outliving(&self) -> Vec<String> {
+        self.find(HARNESS, GONE).map(|gone| self.kinds_behind(FIRST, gone)).unwrap_or_default()
+    }
+
+    /// From the blow to the last sign of life of the first command.
+    pub(super) fn last_beat(&self) -> Option<Duration> {
+        let blow = self.time_of(HARNESS, BLOW)?;
+        let last = self.lines.iter().rfind(|line| line.name == FIRST)?;
+        last.at.checked_sub(blow)
+    }
+
+    /// From the blow to the first sign of life of the next command.
+    pub(super) fn next_beat(&self) -> Option<Duration> {
+        self.time_of(NEXT, "begin")?.checked_sub(self.time_of(HARNESS, BLOW)?)
+    }
+
+    /// The lines one by one where something happens, and otherwise who beat how often until when.
+    pub(super) fn told(&self) -> String {
+        let mut told = String::new();
+        let zero = self.time_of(HARNESS, BLOW).or(self.lines.first().map(|line| line.at)).unwrap_or_default();
+        let millis = |at: Duration| (at.as_secs_f64() - zero.as_secs_f64()) * 1000.0;
+        let mut beats: BTreeMap<(&str, &str), (usize, Duration, Duration)> = BTreeMap::new();
+        for line in &self.lines {
+            if line.word != "alive" {
+                let _ =
+                    writeln!(told, "  {:9.1} ms  {} {} {}", millis(line.at), line.name, line.kind, line.word);
+            }
+            let beat = beats.entry((&line.name, &line.kind)).or_insert((0, line.at, line.at));
+            *beat = (beat.0 + 1, beat.1, line.at);
+        }
+        for ((name, kind), (count, from, to)) in beats.iter().filter(|((name, _), _)| *name != HARNESS) {
+            let (from, to) = (millis(*from), millis(*to));
+            let _ = writeln!(told, "  {name} {kind}: {count} signs of life from {from:.1} to {to:.1} ms");
+        }
+        told
+    }
+
+    fn find(&self, name: &str, word: &str) -> Option<usize> {
+        self.lines.iter().position(|line| line.name == name && line.word == word)
+    }
+
+    fn kinds_behind(&self, name: &str, index: usize) -> Vec<String> {
+        let behind = self.lines.iter().skip(index).filter(|line| line.name == name);
+        let mut kinds: Vec<_> = behind.map(|line| line.kind.clone()).collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(text: &str) -> History {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut history = History::open(file.path());
+        let (start, end) = text.split_at(text.len() / 2);
+        history.take(start);
+        history.take(end);
+        history
+    }
+
+    #[test]
+    fn a_line_behind_the_next_one_s_first_is_an_escape() {
+        let good = "1 first lead begin\n2 first chain alive\n3 harness - blow\n9 next lead begin\n";
+        assert_eq!(history(good).overlapping(), Vec::<String>::new());
+        assert_eq!(history(good).phase(), Some(Phase::While));
+        assert_eq!(history(good).next_beat(), Some(Duration::from_nanos(6)));
+        let bad = format!("{good}4 first chain alive\n4 first setsid alive\n5 first chain alive\n");
+        assert_eq!(history(&bad).overlapping(), ["chain", "setsid"]);
+        assert_eq!(history(&bad).last_beat(), Some(Duration::from_nanos(2)));
+    }
+
+    #[test]
+    fn so_is_one_of_the_next_when_that_came_first() {
+        let text = "1 harness - blow\n2 next lead begin\n3 first lead begin\n4 next lead end\n";
+        assert_eq!(history(text).overlapping(), ["lead"]);
+        assert_eq!(history(text).phase(), Some(Phase::Before));
+    }
+
+    #[test]
+    fn whoever_outlives_its_zklock_is_seen_without_a_next() {
+        let text =
+            "1 first lead begin\n1 first lead end\n2 harness - blow\n3 harness - gone\n4 first bare alive\n";
+        assert_eq!(history(text).outliving(), ["bare"]);
+        assert_eq!(history(text).phase(), Some(Phase::After));
+    }
+}

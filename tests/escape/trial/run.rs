@@ -1,0 +1,176 @@
+//! The story of a trial.
+
+use super::blow::{Blow, Plan, Undo};
+use super::clock;
+use super::helper::Beat;
+use super::history::{BLOW, FIRST, GONE, History, NEXT, UNDONE};
+use super::processes;
+use super::rng::Rng;
+use super::verdict::{Evidence, Report, judge};
+use crate::support::{MARKER, Observer, Proxy, Server, new_marker, try_for};
+use nix::unistd::Pid;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// How often the story looks what has happened.
+const LOOK: Duration = Duration::from_millis(1);
+/// A trial takes a few seconds at most. Longer than any helper lives.
+const LONGEST: Duration = Duration::from_secs(25);
+/// How long the next command runs: whoever lives on beside it is seen.
+const NEXT_LASTS: &str = "150";
+
+/// Where trials take place.
+pub(crate) struct Ground<'a> {
+    pub(crate) program: PathBuf,
+    pub(crate) server: &'a Server,
+    pub(crate) observer: &'a Observer,
+    pub(crate) beat: &'a Beat,
+    /// In seconds, as zklock is told it.
+    pub(crate) session: u32,
+}
+
+/// Whom a blow meets.
+pub(super) struct Struck<'a> {
+    pub(super) monitor: Pid,
+    pub(super) path: &'a str,
+    /// What lies between it and the server, if something does.
+    pub(super) link: Option<&'a Proxy>,
+}
+
+/// One call of zklock.
+struct Call {
+    child: Child,
+    stderr: PathBuf,
+    status: Option<ExitStatus>,
+}
+
+impl Call {
+    fn start(ground: &Ground<'_>, hosts: &str, mark: &str, history: &Path, job: &[&str]) -> Self {
+        let stderr = history.with_extension(format!("{}.stderr", job[0]));
+        // A session of its own: no terminal of ours is its business.
+        let mut command = Command::new("setsid");
+        command.arg(&ground.program).args(["-v", "-z", hosts, "--kill-after", "0.2"]);
+        command.args(["--session-timeout", &ground.session.to_string(), &lock_path(mark), "--"]);
+        command.arg(ground.beat.program()).arg("lead").arg(history).args(job);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", ground.beat.dir()).env(MARKER, mark).current_dir(ground.beat.dir());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
+        Self { child: command.spawn().expect("zklock"), stderr, status: None }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
+    }
+
+    /// Whether it has ended. Until this was said its process id is its own.
+    fn has_ended(&mut self) -> bool {
+        self.status = self.status.or_else(|| self.child.try_wait().expect("our child"));
+        self.status.is_some()
+    }
+}
+
+fn lock_path(mark: &str) -> String {
+    format!("/escape/{mark}")
+}
+
+/// One trial. `None`: the blow came too early or too late to meet anybody, and all was well.
+pub(crate) fn trial(ground: &Ground<'_>, blow: Blow, rng: &mut Rng) -> Option<Report> {
+    let plan = Plan::draw(blow, rng);
+    let mark = new_marker();
+    let path = lock_path(&mark);
+    let file = ground.beat.file(&format!("{mark}.beats"));
+    let mut history = History::open(&file);
+    let link = (blow == Blow::Blackhole).then(|| Proxy::to(ground.server));
+    let direct = ground.server.connect_string();
+    let hosts = link.as_ref().map_or(direct.clone(), Proxy::connect_string);
+
+    let (lasts, deaf) = (plan.lasts.as_millis().to_string(), plan.deaf.to_string());
+    let job: Vec<_> = [FIRST, &lasts, &deaf].into_iter().chain(ground.beat.kinds().iter().copied()).collect();
+    let spawned = clock::now();
+    let mut first = Call::start(ground, &hosts, &mark, &file, &job);
+    let mut next: Option<Call> = None;
+    let (mut has_struck, mut undo) = (None, None);
+    let hangs = loop {
+        history.read();
+        let now = clock::now();
+        let due = plan.due(spawned, &history).filter(|_| has_struck.is_none());
+        if first.status.is_none() && first.has_ended() {
+            history.note(GONE);
+            has_struck = has_struck.or(Some(false));
+        } else if due.is_some_and(|due| due <= now) {
+            let struck = Struck { monitor: first.pid(), path: &path, link: link.as_ref() };
+            history.note(BLOW);
+            undo = blow.strike(ground, &struck);
+            has_struck = Some(undo.is_some());
+        }
+        // From here on it can only come behind the first, or the first was struck before it had a place.
+        if next.is_none() && (has_struck.is_some() || history.has_begun(FIRST)) {
+            next = Some(Call::start(ground, &direct, &mark, &file, &[NEXT, NEXT_LASTS, "0"]));
+        }
+        // On a busy machine its turn may be over before its command has begun.
+        if (history.has_begun(NEXT) || next.as_mut().is_some_and(Call::has_ended))
+            && let Some(undo) = undo.take()
+        {
+            if !matches!(undo, Undo::Nothing) {
+                history.note(UNDONE);
+            }
+            undo.undo(link.as_ref());
+        }
+        if first.status.is_some() && next.as_mut().is_some_and(Call::has_ended) {
+            break false;
+        }
+        if now > spawned + LONGEST {
+            break true;
+        }
+        thread::sleep(due.map_or(LOOK, |due| due.saturating_sub(now)).min(LOOK));
+    };
+    history.read();
+
+    // It lasts as long as a session that nobody closed, and its server's rounding. Where somebody is seen to live too
+    // long already, there is no point in waiting for the end.
+    let patience = if history.overlapping().is_empty() {
+        Duration::from_secs(u64::from(ground.session) + 3)
+    } else {
+        LOOK
+    };
+    let processes = processes::left(&mark, &file, patience);
+    let nodes = || ground.observer.children(&path);
+    let nodes = try_for(patience, || nodes().is_empty().then(Vec::new)).unwrap_or_else(nodes);
+    history.read();
+    for name in [FIRST, NEXT] {
+        fs::write(file.with_extension(format!("beats.{name}.stop")), "").expect("a file");
+    }
+    if hangs || !processes.is_empty() {
+        processes::kill_left(&mark);
+    }
+    first.child.wait().expect("our child");
+    let stderr = |call: &Call| fs::read_to_string(&call.stderr).unwrap_or_default();
+    let evidence = Evidence {
+        blow,
+        met: has_struck == Some(true),
+        hangs,
+        first: first.status,
+        next: next.as_ref().and_then(|next| next.status),
+        processes,
+        nodes,
+    };
+    let said = (stderr(&first), next.as_ref().map(stderr).unwrap_or_default());
+    if let Some(mut next) = next {
+        next.child.wait().expect("our child");
+    }
+    let report = judge(&history, &evidence, &format!("{plan:?}"), &said);
+    forget(ground, &mark);
+    report
+}
+
+/// Removes the files of a trial.
+fn forget(ground: &Ground<'_>, mark: &str) {
+    for entry in fs::read_dir(ground.beat.dir()).expect("our directory").flatten() {
+        if entry.file_name().to_string_lossy().starts_with(mark) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
