@@ -1,7 +1,8 @@
 //! Ctrl-Z for a zklock inside a zklock.
 
-use super::{LONGER, SHORT, enter, fg, nodes, pass_time, script, stop, wait_for_status};
-use crate::support::{Case, SOON, processes_of, wait_until};
+use super::{LONGER, SHORT, enter, fg, foreground, nodes, pass_time, script, stop, wait_for_status};
+use crate::support::{Case, SOON, Shell, processes_of, status_of, wait_until};
+use nix::unistd::Pid;
 use std::time::Duration;
 
 /// How soon people want their prompt back.
@@ -32,6 +33,12 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
     assert!(case.observer().children(&inner).is_empty());
 }
 
+/// Whether the process group in the terminal's foreground is led by this program.
+fn has_terminal(shell: &Shell, program: &str) -> bool {
+    let leader = foreground(shell.pid()).and_then(|group| group.parse().ok()).map(Pid::from_raw);
+    leader.and_then(|leader| status_of(leader, "Name")).as_deref() == Some(program)
+}
+
 /// Whether or not the command reads from the terminal.
 #[test]
 fn whatever_the_command_does_the_prompt_comes_soon() {
@@ -52,6 +59,8 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
             shell.terminal().expect("Stopped", FEW_SECONDS);
             shell.prompt(FEW_SECONDS);
             fg(&mut shell);
+            // Both hand it on. A key that comes meanwhile reaches one of them together with CONT, which undoes a stop.
+            wait_until("the command to have the terminal", SOON, || has_terminal(&shell, program));
         }
         shell.terminal().send(b"\x03");
         shell.prompt(FEW_SECONDS);
