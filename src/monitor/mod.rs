@@ -28,8 +28,7 @@ use crate::pair::{Found, Heard, Monitor, Order, Report};
 use crate::sys;
 use crate::zk::Settings;
 
-/// How often the monitor looks for children that it has inherited, where there are any; and how long a run takes that is
-/// worth staying in memory for.
+/// How often the monitor looks for children that it has inherited, where there are any.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What the monitor leads to.
@@ -65,9 +64,6 @@ struct Watch {
     /// Children that aren't the worker: zklock inherited them from what became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
     line_ended: bool,
-    /// When to see to it that nothing of this has to be read from a disk any more. Not at once: it takes half a
-    /// millisecond, and what was just used is in memory.
-    stay_at: Option<BootTime>,
 }
 
 /// What ends the watch.
@@ -94,9 +90,8 @@ impl Watch {
             worker,
             unrelated: vec![],
             line_ended: false,
-            stay_at: Some(BootTime::now() + LOOK),
         };
-        // What it takes to end processes is used once, with nobody to end: so it can be kept in memory.
+        // What it takes to end processes is used once, with nobody to end: from then on it stays in memory.
         watch.look_at_children();
         let all = watch.children.list().unwrap_or_default();
         Sweep::default().round(&watch.children, None, &all, BootTime::now());
@@ -138,15 +133,9 @@ impl Watch {
             if sys::is_dead(self.monitor.worker) {
                 return Over::Ended;
             }
-            if self.stay_at.take_if(|at| *at <= now).is_some() {
-                sys::stay_in_memory();
-            }
             // An orphan of somebody unrelated comes without a word.
             let look = Some(now + LOOK).filter(|_| !self.unrelated.is_empty());
-            if self
-                .wait([self.duty.next_look(shown), look, self.stay_at].into_iter().flatten().min())
-                .is_err()
-            {
+            if self.wait([self.duty.next_look(shown), look].into_iter().flatten().min()).is_err() {
                 // A monitor that can't wait can't watch.
                 return Over::OneFate(Why::Frozen);
             }
