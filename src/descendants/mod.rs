@@ -90,8 +90,15 @@ pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
 
 /// The name of a process, for a message.
 pub fn name(pid: Pid) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    Some(stat::parse(&stat)?.name)
+    Some(process(pid)?.name)
+}
+
+fn is_child_of(parent: Pid, child: Pid) -> bool {
+    process(child).is_some_and(|process| process.parent == parent.as_raw())
+}
+
+fn process(pid: Pid) -> Option<Process> {
+    stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// The children of any process: each of its threads has its own.
@@ -109,10 +116,9 @@ fn parse_pids(text: &str) -> Vec<Pid> {
 /// Every process that `/proc` shows. `None` if it can't be read: that nobody was seen proves nothing then.
 fn all() -> Option<Vec<Process>> {
     let entries = fs::read_dir("/proc").ok()?;
-    let processes = entries.flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<i32>().ok()?;
-        stat::parse(&fs::read_to_string(entry.path().join("stat")).ok()?)
-    });
+    let processes = entries
+        .flatten()
+        .filter_map(|entry| process(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
     let processes: Vec<Process> = processes.collect();
     processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
 }

@@ -4,14 +4,16 @@
 //! until there is none. That costs what there is to end and not what the machine runs, nobody escapes by leaving a group,
 //! a session or a user, and no number can have become somebody else's: it is only we who reap.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
+use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
-use super::{Children, below, name};
+use super::{Children, children_of, is_child_of, name};
 use crate::clock::BootTime;
 use crate::pair::WORKER;
 use crate::sys;
@@ -25,6 +27,9 @@ const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
 /// What the worker of another zklock gets to end its command and to release its lock.
 const RELEASE: Duration = Duration::from_millis(500);
+
+/// How often to look below those who are left for whoever has come meanwhile.
+const PASSES: usize = 16;
 
 /// A process that is left although it was to be killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,12 +117,6 @@ impl Sweep {
                     reaped = true;
                     continue;
                 }
-                if refused {
-                    // It hides those below it, who may well be ours to kill.
-                    for hidden in below(vec![child]).into_iter().skip(1) {
-                        let _ = kill(hidden, Signal::SIGKILL);
-                    }
-                }
                 left.push((child, refused));
             }
             has_changed |= reaped;
@@ -127,6 +126,9 @@ impl Sweep {
             }
             // Whoever was reaped may have left us its children.
             if !reaped {
+                if self.next.is_none_or(|next| next <= now) {
+                    has_changed |= self.kill_hidden(left.iter().map(|&(pid, _)| pid));
+                }
                 let known = |pid| self.left.iter().any(|left| left.pid == pid);
                 has_changed |= left.iter().any(|&(pid, _)| !known(pid));
                 let named = |(pid, refused)| Left { pid, name: name(pid).unwrap_or_default(), refused };
@@ -137,6 +139,28 @@ impl Sweep {
                 return Round::Left;
             }
         }
+    }
+
+    /// Kills everybody below those who are left: they hide them from us as long as they aren't dead. That may take
+    /// long, in the kernel, also after KILL; or KILL was refused. Whether there may be more of them.
+    fn kill_hidden(&self, left: impl Iterator<Item = Pid>) -> bool {
+        let is_spared = |pid| self.patience.is_some() && name(pid).as_deref() == Some(WORKER);
+        let roots: Vec<Pid> = left.filter(|&pid| !is_spared(pid)).collect();
+        let mut known = HashSet::new();
+        for _ in 0..PASSES {
+            let (mut parents, mut any_new) = (roots.clone(), false);
+            while let Some(parent) = parents.pop() {
+                for child in children_of(parent).into_iter().filter(|&child| !is_spared(child)) {
+                    kill_child_of(parent, child);
+                    any_new |= known.insert(child);
+                    parents.push(child);
+                }
+            }
+            if !any_new {
+                return false;
+            }
+        }
+        true
     }
 
     /// When to look again, if no child dies before.
@@ -164,4 +188,21 @@ impl Sweep {
         self.pause = if has_changed { SHORTEST } else { (self.pause * 2).clamp(SHORTEST, LONGEST) };
         self.next = Some(now + self.pause);
     }
+}
+
+/// Kills a process that somebody else may reap at any time: no other that has got its number meanwhile.
+fn kill_child_of(parent: Pid, child: Pid) {
+    let descriptor = pid_of(child).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    if !is_child_of(parent, child) {
+        return;
+    }
+    let _ = match descriptor {
+        Some(process) => pidfd_send_signal(process, rustix::process::Signal::KILL).is_ok(),
+        // A kernel before 5.3, or no descriptor left.
+        None => kill(child, Signal::SIGKILL).is_ok(),
+    };
+}
+
+fn pid_of(pid: Pid) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(pid.as_raw())
 }

@@ -24,12 +24,16 @@ use crate::descendants::{Children, Observed, Sweep};
 use crate::exit::Exit;
 use crate::job::reap_all_but;
 use crate::lock::path::LockPath;
-use crate::pair::{Found, Heard, Monitor, Order, Report};
+use crate::pair::{Found, Heard, Monitor, Order, Report, Stage};
 use crate::sys;
 use crate::zk::Settings;
 
 /// How often the monitor looks for children that it has inherited, where there are any.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a command has run when the monitor makes sure of its memory. That takes half a millisecond, which a command
+/// of milliseconds needn't pay for: what was used so lately is in memory.
+const BRIEF: Duration = Duration::from_millis(250);
 
 /// What the monitor leads to.
 #[derive(Debug)]
@@ -64,6 +68,17 @@ struct Watch {
     /// Children that aren't the worker: zklock inherited them from what became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
     line_ended: bool,
+    memory: Memory,
+}
+
+/// Whether what it takes to end processes stays in memory, so that it works on a machine that swaps or whose disk hangs.
+enum Memory {
+    /// Nothing runs yet.
+    Loose,
+    /// It is kept there from this moment on.
+    KeptFrom(BootTime),
+    /// It is kept there.
+    Kept,
 }
 
 /// What ends the watch.
@@ -90,8 +105,9 @@ impl Watch {
             worker,
             unrelated: vec![],
             line_ended: false,
+            memory: Memory::Loose,
         };
-        // What it takes to end processes is used once, with nobody to end: from then on it stays in memory.
+        // What it takes to end processes is used once, with nobody to end: from then on it is in memory.
         watch.look_at_children();
         let all = watch.children.list().unwrap_or_default();
         Sweep::default().round(&watch.children, None, &all, BootTime::now());
@@ -135,7 +151,8 @@ impl Watch {
             }
             // An orphan of somebody unrelated comes without a word.
             let look = Some(now + LOOK).filter(|_| !self.unrelated.is_empty());
-            if self.wait([self.duty.next_look(shown), look].into_iter().flatten().min()).is_err() {
+            let keep = self.stay_in_memory(shown, now);
+            if self.wait([self.duty.next_look(shown), look, keep].into_iter().flatten().min()).is_err() {
                 // A monitor that can't wait can't watch.
                 return Over::OneFate(Why::Frozen);
             }
@@ -148,6 +165,22 @@ impl Watch {
         // At its end a line can be read for ever.
         let line = if self.line_ended { others } else { self.monitor.line.as_fd() };
         self.alarm.wait([interrupts, others, line], until)
+    }
+
+    /// Stays in memory once a command has run for a while. When to do that, if it is yet to come.
+    fn stay_in_memory(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
+        match self.memory {
+            Memory::Loose if shown.stage == Stage::Running => self.memory = Memory::KeptFrom(now + BRIEF),
+            Memory::KeptFrom(then) if then <= now => {
+                sys::stay_in_memory();
+                self.memory = Memory::Kept;
+            }
+            _ => {}
+        }
+        match self.memory {
+            Memory::KeptFrom(then) => Some(then),
+            Memory::Loose | Memory::Kept => None,
+        }
     }
 
     fn shown(&self) -> Shown {

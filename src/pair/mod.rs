@@ -94,9 +94,6 @@ pub fn split() -> io::Result<Side> {
     adopt_orphans()?;
     // Ignored, it would have the kernel reap the worker unseen.
     let ignores_children = sys::stop_ignoring_children();
-    // While nobody depends on this process yet: it takes half a millisecond, and on a busy machine perhaps far longer. A
-    // fork doesn't inherit it.
-    sys::stay_in_memory();
     // A signal that comes meanwhile waits until there is somebody to take it.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     let found = Found { mask, ignores_children, was_subreaper };

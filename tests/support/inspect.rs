@@ -2,6 +2,7 @@
 
 use super::processes::state;
 use super::wait::{SOON, wait_for, wait_until};
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::cell::RefCell;
@@ -74,6 +75,24 @@ pub(crate) fn freeze(pid: Pid) {
     kill(pid, Signal::SIGSTOP).expect("a process to freeze");
     FROZEN.with_borrow_mut(|frozen| frozen.0.push(pid));
     wait_until("it to stand still", SOON, || is_stopped(pid));
+}
+
+/// From here on a process that is killed stays as it is just before its end, with its children,
+/// until this goes. A busy machine keeps the dying for seconds.
+pub(crate) struct Held(Pid);
+
+impl Held {
+    #[track_caller]
+    pub(crate) fn at_its_end(pid: Pid) -> Self {
+        ptrace::seize(pid, ptrace::Options::PTRACE_O_TRACEEXIT).expect("a process to hold");
+        Self(pid)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        ptrace::detach(self.0, None).ok();
+    }
 }
 
 /// Lets a frozen process go on.

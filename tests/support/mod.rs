@@ -43,7 +43,7 @@ pub(crate) use {
     ensemble::{Ensemble, EnsembleBuilder},
     helper::signal_printer,
     history::{History, Section},
-    inspect::{children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of},
+    inspect::{Held, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of},
     keys::{Authority, Identity, Keys},
     lines::Lines,
     neighbour::{Theirs, curator, kazoo},

@@ -1,7 +1,9 @@
-//! zklock dies of the signal that its command died of, and has nothing to be found in a core dump.
+//! The memory of both: none of it gets into a core dump, and the monitor's stays where it is.
 
-use crate::support::Case;
+use super::start;
+use crate::support::{Case, SOON, end, status_of, wait_until};
 use nix::sys::signal::Signal;
+use nix::unistd::geteuid;
 use std::fs;
 
 /// What the kernel left in the directory.
@@ -37,4 +39,17 @@ fn of_zklock_there_is_none() {
             fs::remove_file(entry.path()).unwrap();
         }
     }
+}
+
+/// Whose limit is too low goes without.
+#[test]
+fn the_monitor_stays_in_memory_once_a_command_runs() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let case = Case::new("in-memory");
+    let running = start(&case, &[], "echo ready; sleep 60");
+    let locked = || status_of(running.pid(), "VmLck").is_some_and(|locked| !locked.starts_with("0 "));
+    wait_until("the monitor to be kept in memory", SOON, locked);
+    end(running);
 }

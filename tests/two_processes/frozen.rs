@@ -1,7 +1,7 @@
 //! The worker stands still.
 
 use super::{HAND_OVER, worker_of};
-use crate::support::{At, Case, Proxy, SOON, end, freeze, is_alive, op, shared, thaw, wait_until};
+use crate::support::{At, Case, Held, Proxy, SOON, end, freeze, is_alive, op, shared, thaw, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -53,6 +53,32 @@ fn the_command_is_over_before_another_runs() {
     let output = first.wait(SOON);
     output.assert_code(123).assert_stderr("the worker process stood still until the lease was nearly over");
     assert_eq!(history.exclusive_order(), ["first", "next"]);
+}
+
+/// Nobody is given to the monitor before the worker is dead, and that can take longer than the lease.
+#[test]
+fn whoever_is_below_a_worker_that_takes_its_time_to_die_is_ended_meanwhile() {
+    let case = Case::new("frozen-dies-slowly");
+    let history = case.history();
+    let options = ["--session-timeout", "3", "--kill-after", "0.5"];
+    let script = |name| history.steady_job(name);
+    let job = format!("setsid bash -c '{}' & {}", script("first").replace('\'', "'\\''"), script("other"));
+    let first = case.lock(&options, ["bash", "-c", &job]).spawn();
+    wait_until("both to run", SOON, || history.sections().unwrap().len() == 2);
+    let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
+    case.wait_for_contenders(2);
+    let worker = worker_of(first.pid());
+    freeze(worker);
+    let held = Held::at_its_end(worker);
+    next.wait(SOON).assert_code(0);
+    assert!(is_alive(worker), "it was to be held");
+    first.wait_for_line("(zklock-worker) doesn't end after KILL", SOON);
+    drop(held);
+    let output = first.wait(SOON);
+    output.assert_code(123).assert_stderr("the command was stopped with all its processes");
+    let sections = history.sections().unwrap();
+    let [one, other, next] = &sections[..] else { panic!("{sections:?}") };
+    assert!(!one.overlaps(next) && !other.overlaps(next), "{sections:?}");
 }
 
 #[test]

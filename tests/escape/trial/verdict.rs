@@ -94,7 +94,7 @@ pub(super) fn judge(
 
 /// On a machine that is busy enough a lease runs out without any blow, and the command is stopped as it should be.
 fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
-    let is_meant = matches!(seen.blow, Blow::Blackhole | Blow::StopWorker);
+    let is_meant = seen.met && matches!(seen.blow, Blow::Blackhole | Blow::StopWorker);
     // Of the first one this is what the blow was to bring about.
     [(&said.0, is_meant), (&said.1, false)].into_iter().any(|(said, is_meant)| {
         !is_meant
