@@ -14,6 +14,7 @@ use crate::job::supervisor::{Action, Happening, Supervisor};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::printable;
+use crate::pair::Deadline;
 use crate::release::LONGEST_END;
 use crate::sys::ChildState;
 use crate::ui;
@@ -291,10 +292,13 @@ impl Supervision<'_> {
         // If KILL has no effect, it has none from the monitor either.
         let in_vain = killed && self.job.is_stuck();
         let (stopping, kill_after) = (self.supervisor.is_stopping(), self.on_lost.kill_after);
-        let deadline = self.claim.lease().map(|lease| match (killed, stopping) {
-            (true, _) => lease.end(),
-            (false, true) => lease.too_late_at(),
-            (false, false) => lease.take_over_at(kill_after),
+        let deadline = self.claim.lease().map(|lease| {
+            let act = match (killed, stopping) {
+                (true, _) => lease.end(),
+                (false, true) => lease.too_late_at(),
+                (false, false) => lease.take_over_at(kill_after),
+            };
+            Deadline { act, latest: lease.too_late_at() }
         });
         let deadline = deadline.filter(|_| self.on_lost.terminate && !in_vain);
         self.claim.worker().set_deadline(deadline);

@@ -11,7 +11,7 @@ use crate::job::Job;
 pub use crate::job::spawn::Launch;
 use crate::lock::contender::OwnNode;
 use crate::lock::path::LockPath;
-use crate::pair::Found;
+use crate::pair::{Deadline, Found};
 use crate::release::LONGEST_END;
 use crate::supervise::{OnLost, supervise};
 use crate::ui;
@@ -55,8 +55,10 @@ impl Work<'_> {
         let on_lost = OnLost { terminate: options.on_lost_terminates(), kill_after: options.kill_after };
         // From here on the monitor knows what is at stake: there is no moment in which it could be too late for that.
         let lease = claim.lease().filter(|_| on_lost.terminate);
-        let moments =
-            lease.map(|lease| (lease.stop_at(on_lost.kill_after), lease.take_over_at(on_lost.kill_after)));
+        let moments = lease.map(|lease| {
+            let act = lease.take_over_at(on_lost.kill_after);
+            (lease.stop_at(on_lost.kill_after), Deadline { act, latest: lease.too_late_at() })
+        });
         let (latest, deadline) = moments.unzip();
         claim.worker().command_begins(deadline);
         // What was said is on the screen, and the waiting line off it, before the command writes.

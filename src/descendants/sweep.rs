@@ -70,6 +70,8 @@ pub struct Sweep {
     told: bool,
     /// Up to here the workers of other zklocks among those below us may release their locks.
     patience: Option<BootTime>,
+    /// A worker that isn't one of those.
+    own: Option<Pid>,
 }
 
 impl Sweep {
@@ -79,6 +81,12 @@ impl Sweep {
     pub fn with_time_until(latest: Option<BootTime>, now: BootTime) -> Self {
         let patience = now + RELEASE;
         Self { patience: Some(latest.map_or(patience, |latest| patience.min(latest))), ..Self::default() }
+    }
+
+    /// This worker gets no time: it is our own, and stands still.
+    #[must_use]
+    pub fn but_for(self, own: Pid) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     /// Kills and reaps whom it finds, but for the `spared`, which aren't ours to end. The `leader` is killed and not
@@ -104,8 +112,13 @@ impl Sweep {
                 if Some(child) == leader && sys::is_dead(child) {
                     continue;
                 }
-                if self.patience.is_some() && name(child).as_deref() == Some(WORKER) {
-                    left.push((child, false));
+                if self.has_time(child) {
+                    // One that has ended has released its lock, and keeps its name until it is reaped.
+                    if sys::reap_if_dead(child).is_some() {
+                        reaped = true;
+                    } else {
+                        left.push((child, false));
+                    }
                     continue;
                 }
                 // Its group at once, if it leads one: as long as it isn't reaped, that number is nobody else's.
@@ -144,13 +157,12 @@ impl Sweep {
     /// Kills everybody below those who are left: they hide them from us as long as they aren't dead. That may take
     /// long, in the kernel, also after KILL; or KILL was refused. Whether there may be more of them.
     fn kill_hidden(&self, left: impl Iterator<Item = Pid>) -> bool {
-        let is_spared = |pid| self.patience.is_some() && name(pid).as_deref() == Some(WORKER);
-        let roots: Vec<Pid> = left.filter(|&pid| !is_spared(pid)).collect();
+        let roots: Vec<Pid> = left.filter(|&pid| !self.has_time(pid)).collect();
         let mut known = HashSet::new();
         for _ in 0..PASSES {
             let (mut parents, mut any_new) = (roots.clone(), false);
             while let Some(parent) = parents.pop() {
-                for child in children_of(parent).into_iter().filter(|&child| !is_spared(child)) {
+                for child in children_of(parent).into_iter().filter(|&child| !self.has_time(child)) {
                     kill_child_of(parent, child);
                     any_new |= known.insert(child);
                     parents.push(child);
@@ -161,6 +173,10 @@ impl Sweep {
             }
         }
         true
+    }
+
+    fn has_time(&self, pid: Pid) -> bool {
+        self.patience.is_some() && self.own != Some(pid) && name(pid).as_deref() == Some(WORKER)
     }
 
     /// When to look again, if no child dies before.

@@ -79,11 +79,8 @@ impl Watch {
 
     /// Ends the worker and every process of the command. `Some`: somebody is left, and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath, why: Option<Why>) -> Option<Exit> {
-        let now = BootTime::now();
-        let mut sweep = match why {
-            Some(_) => Sweep::default(),
-            None => Sweep::with_time_until(self.shown().deadline, now),
-        };
+        let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
+        let mut sweep = Sweep::with_time_until(latest, BootTime::now()).but_for(self.monitor.worker);
         let mut is_told = false;
         self.line_ended = true;
         while sweep.round(&self.children, None, &self.unrelated, BootTime::now()) == Round::Left {

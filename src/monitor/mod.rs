@@ -64,7 +64,8 @@ struct Watch {
     alarm: Alarm,
     duty: Duty,
     children: Children,
-    worker: Observed,
+    /// `None` where `/proc` hides it from us: it may hide its memory, and be another user's then (`hidepid`).
+    worker: Option<Observed>,
     /// Children that aren't the worker: zklock inherited them from what became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
     line_ended: bool,
@@ -95,7 +96,7 @@ impl Watch {
     fn begin(monitor: Monitor) -> Result<Self> {
         let arrivals = Arrivals::listen(&monitor.found.mask)?;
         let alarm = Alarm::new().context("can't make a timer")?;
-        let worker = Observed::new(monitor.worker).context("can't look at it in /proc")?;
+        let worker = Observed::new(monitor.worker).ok();
         let mut watch = Self {
             monitor,
             arrivals,
@@ -185,7 +186,11 @@ impl Watch {
 
     fn shown(&self) -> Shown {
         let page = self.monitor.page;
-        Shown { stage: page.stage(), deadline: page.deadline(), taken: page.taken() }
+        Shown {
+            stage: page.stage(),
+            deadline: page.deadline().map(|deadline| deadline.act),
+            taken: page.taken(),
+        }
     }
 
     /// Takes in what the worker has said. `Some`: it wants to be left alone.
@@ -242,8 +247,10 @@ impl Watch {
         reap_all_but(worker, &self.children);
         let mut children = self.children.list().unwrap_or_default();
         children.retain(|&child| child != worker);
-        // After the list: a worker that isn't ending now hadn't handed the command to us by then.
-        if !self.worker.is_ending() {
+        // After the list: a worker that isn't ending now hadn't handed the command to us by then. Nor is there one to be
+        // handed over before it is said that it may run.
+        let is_there = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
+        if is_there || self.shown().stage == Stage::Waiting {
             self.unrelated = children;
         }
     }

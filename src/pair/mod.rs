@@ -22,7 +22,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::{Pid, getpgrp, setpgid};
 
 pub use self::clean::{Remains, clean};
-pub use self::page::{Page, Stage};
+pub use self::page::{Deadline, Page, Stage};
 pub use self::title::WORKER;
 pub use self::words::{Heard, Line, Order, OwnedNode, Report};
 use crate::clock::BootTime;
@@ -67,7 +67,7 @@ pub struct Monitor {
 pub struct Worker {
     line: Rc<Line>,
     page: Page,
-    deadline: Option<BootTime>,
+    deadline: Option<Deadline>,
     continued: Rc<Cell<u64>>,
     /// The process that the user knows as zklock, and its process group.
     pub monitor: Pid,
@@ -150,8 +150,9 @@ impl Worker {
         Reporter(Rc::clone(&self.line))
     }
 
-    /// The command is about to be started. Until it is over, the monitor ends it if nothing has by `deadline`.
-    pub fn command_begins(&mut self, deadline: Option<BootTime>) {
+    /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` if nothing has
+    /// before.
+    pub fn command_begins(&mut self, deadline: Option<Deadline>) {
         self.page.set_stage(Stage::Running);
         self.set_deadline(deadline);
     }
@@ -161,18 +162,19 @@ impl Worker {
     pub fn command_is_over(&mut self, exit: Exit, patience: Duration) {
         self.say(&Report::Exit(exit));
         self.page.set_stage(Stage::Over);
-        self.set_deadline(Some(BootTime::now() + patience));
+        let end = BootTime::now() + patience;
+        self.set_deadline(Some(Deadline { act: end, latest: end }));
     }
 
     /// From here on the monitor ends the command.
-    pub fn set_deadline(&mut self, deadline: Option<BootTime>) {
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
         if self.deadline == deadline {
             return;
         }
         self.page.set_deadline(deadline);
         // A store wakes nobody: a monitor that sleeps to a later moment has to be told.
         let shorter = match (self.deadline, deadline) {
-            (Some(old), Some(new)) => new < old,
+            (Some(old), Some(new)) => new.act < old.act,
             (None, Some(_)) => true,
             (_, None) => false,
         };

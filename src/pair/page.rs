@@ -14,6 +14,7 @@ const DEADLINE: usize = 1;
 const TAKEN: usize = 2;
 const GROUP: usize = 3;
 const ENTERING: usize = 4;
+const LATEST: usize = 5;
 /// The bytes of a text, eight in each number.
 const TEXT: usize = 8;
 
@@ -26,6 +27,15 @@ pub enum Stage {
     Running,
     /// The command is over and reaped, or could not be started.
     Over,
+}
+
+/// What the monitor has to do, and when, for a worker that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// From here on a worker that hasn't ended the command counts as frozen, and the monitor does it.
+    pub act: BootTime,
+    /// Up to here other zklocks among the command's processes may release their locks.
+    pub latest: BootTime,
 }
 
 /// The page that both processes see.
@@ -52,14 +62,17 @@ impl Page {
         self.store(STAGE, stage as u64);
     }
 
-    /// From here on a worker that hasn't ended the command counts as frozen, and the monitor does it.
-    pub fn deadline(self) -> Option<BootTime> {
-        Some(self.load(DEADLINE)).filter(|&nanos| nanos != 0).map(BootTime::from_nanos)
+    /// What has to be done when.
+    pub fn deadline(self) -> Option<Deadline> {
+        let act = Some(self.load(DEADLINE)).filter(|&nanos| nanos != 0).map(BootTime::from_nanos)?;
+        // The two are stored one after the other: whoever sees the newer one of only one of them is no later for it.
+        Some(Deadline { act, latest: BootTime::from_nanos(self.load(LATEST)) })
     }
 
     /// For the worker.
-    pub(super) fn set_deadline(self, deadline: Option<BootTime>) {
-        self.store(DEADLINE, deadline.map_or(0, |deadline| deadline.as_nanos().max(1)));
+    pub(super) fn set_deadline(self, deadline: Option<Deadline>) {
+        self.store(LATEST, deadline.map_or(0, |deadline| deadline.latest.as_nanos()));
+        self.store(DEADLINE, deadline.map_or(0, |deadline| deadline.act.as_nanos().max(1)));
     }
 
     /// How many of the signals that the monitor relayed the worker has taken in.
@@ -131,8 +144,10 @@ mod tests {
             (page.stage(), page.deadline(), page.group(), page.entering()),
             (Stage::Waiting, None, None, None)
         );
-        page.set_deadline(Some(BootTime::from_nanos(0)));
-        assert!(page.deadline().is_some(), "the start of time is a deadline too");
+        let [first, second] = [0, 7].map(BootTime::from_nanos);
+        page.set_deadline(Some(Deadline { act: first, latest: second }));
+        let shown = page.deadline().map(|deadline| deadline.latest);
+        assert_eq!(shown, Some(second), "the start of time is a deadline too");
         for path in ["/locks/job/_c_1-lock-", "/a", "/12345678", "/1234567"] {
             page.set_entering(Some(path));
             assert_eq!(page.entering().as_deref(), Some(path));

@@ -21,7 +21,7 @@ const CTRL_Z: &[u8] = b"\x1a";
 const SHORT: &str = "--session-timeout 4 --kill-after 0.2";
 
 /// Longer than that session can live without a word from zklock.
-const LONGER: Duration = Duration::from_secs(7);
+const LONGER: Duration = Duration::from_millis(5_500);
 
 /// A script in the case's directory, for `bash`: what a test types stays short.
 fn script(case: &Case, name: &str, text: &str) -> String {

@@ -61,7 +61,7 @@ fn a_healthy_command_keeps_its_lock(silence: Silence) {
     let case = Case::new("unheard-healthy").through(&proxy.connect_string());
     let history = case.history();
     let job = format!("{}; exit 7", history.steady_job("only"));
-    let options = ["-vvvv", "--session-timeout", "8", "--kill-after", "0.2"];
+    let options = ["-vvvv", "--session-timeout", "5", "--kill-after", "0.2"];
     let holder = silence.start(&case, &options, &job);
     wait_for_sections(&history, 1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
@@ -69,7 +69,7 @@ fn a_healthy_command_keeps_its_lock(silence: Silence) {
     let before = case.observer().stat(&node).map(owner);
     pass_time(Duration::from_secs(1));
     proxy.cut_all();
-    pass_time(Duration::from_secs(9));
+    pass_time(Duration::from_secs(6));
     assert_eq!(case.observer().stat(&node).map(owner), before);
     history.finish("only");
     assert_eq!(holder.end(SOON), Ok(7));

@@ -22,8 +22,8 @@ use std::time::Duration;
 const CTRL_S: &[u8] = b"\x13";
 const CTRL_Q: &[u8] = b"\x11";
 
-/// How much zklock says: little, its steps, all that it and its client library have to tell.
-const SAYING: [&[&str]; 3] = [&[], &["-v"], &["-vvvv"]];
+/// How much zklock says: little, or all that it and its client library have to tell.
+const SAYING: [&[&str]; 2] = [&[], &["-vvvv"]];
 
 /// Why nobody reads.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,6 +8,7 @@ mod killed;
 mod names;
 mod nested;
 mod unrecorded;
+mod unseen;
 
 use crate::support::{Case, Running, SOON, try_for, worker_of};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::{HAND_OVER, worker_of};
 use crate::support::{
-    Case, Output, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until,
+    Case, Output, Running, SOON, children_of, freeze, processes_of, status_of, wait_for, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -92,4 +92,20 @@ fn on_the_same_path_there_is_one_worker() {
 
 fn status_of_all(case: &Case) -> Vec<String> {
     processes_of(case.marker()).into_iter().filter_map(|(pid, _)| status_of(pid, "Name")).collect()
+}
+
+/// The outer one is stopped by force, and the inner one gets a moment to take back what it has in its queue.
+#[test]
+fn a_frozen_outer_worker_costs_the_inner_lock_nothing() {
+    let case = Case::new("outer-frozen");
+    let second = format!("{}-b", case.path());
+    let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "40", &second];
+    let job = ["--", "bash", "-c", "echo ready; sleep 61 & setsid sleep 62 & wait"];
+    let outer = case.lock(&["--session-timeout", "12"], inner.into_iter().chain(job)).spawn();
+    outer.wait_for_stdout("ready", SOON);
+    freeze(worker_of(outer.pid()));
+    outer.wait(SOON).assert_code(123);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    case.observer().wait_for_contenders(&second, 0, HAND_OVER);
+    wait_until("the end of all", HAND_OVER, || processes_of(case.marker()).is_empty());
 }

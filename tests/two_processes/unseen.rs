@@ -1,0 +1,50 @@
+//! `/proc` shows nobody the processes of others (`hidepid`, `ProtectProc`), and one with secrets is like another user's.
+
+use super::{HAND_OVER, worker_of};
+use crate::support::{Case, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+/// Root and its group see everything, unless they may not trace.
+const HIDDEN: &str = "exec unshare --mount --pid --fork --mount-proc sh -c \
+    'mount -t proc -o hidepid=2 proc /proc && setpriv --regid 65534 --clear-groups --bounding-set=-sys_ptrace \"$0\" \"$@\"' \"$0\" \"$@\"";
+
+fn start(case: &Case, script: &str) -> Running {
+    let auth = case.dir().join("auth");
+    fs::write(&auth, "digest:alice:secret\n").expect("a file");
+    fs::set_permissions(&auth, Permissions::from_mode(0o600)).expect("our file");
+    let auth = auth.display().to_string();
+    let options = ["--auth-file", &auth, "--acl", "open"];
+    case.lock(&options, ["bash", "-c", script]).prelude(HIDDEN).spawn()
+}
+
+fn find(below: Pid, name: &str) -> Option<Pid> {
+    children_of(below).into_iter().find_map(|(pid, _)| {
+        if status_of(pid, "Name").as_deref() == Some(name) { Some(pid) } else { find(pid, name) }
+    })
+}
+
+#[test]
+fn the_exit_code_is_the_command_s() {
+    if geteuid().is_root() {
+        let case = Case::new("unseen-code");
+        start(&case, "exit 7").wait(SOON).assert_code(7);
+    }
+}
+
+#[test]
+fn a_killed_worker_takes_the_command_along() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let case = Case::new("unseen-killed");
+    let running = start(&case, "echo ready; sleep 61 & setsid sleep 62 & wait");
+    running.wait_for_stdout("ready", SOON);
+    let monitor = wait_for("zklock", SOON, || find(running.pid(), "zklock"));
+    kill(worker_of(monitor), Signal::SIGKILL).expect("a worker");
+    running.wait(HAND_OVER).assert_code(123);
+    case.wait_for_contenders(0);
+    wait_until("the end of all", HAND_OVER, || processes_of(case.marker()).is_empty());
+}
