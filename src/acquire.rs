@@ -194,7 +194,10 @@ impl Acquisition<'_> {
         deadline.or_else(|| nonblock.then(|| began + connect_timeout))
     }
 
-    fn out_of_time(&self, claim: &Claim) -> Result<Outcome> {
+    fn out_of_time(&self, claim: &mut Claim) -> Result<Outcome> {
+        // A waiter confirms all the time: an answer also says that nothing has moved in the queue before it.
+        let now = BootTime::now();
+        let silence = claim.lease().map(|lease| (now.since(lease.last_confirmed()), lease.timeout()));
         let waited = ui::time(BootTime::now().since(self.limits.began));
         match claim.set() {
             Some(set) if matches!(self.stop, Stop::Leaving { .. } | Stop::Away) => {
@@ -212,6 +215,12 @@ impl Acquisition<'_> {
             ),
             Some(set) if set.seen_busy() => {
                 let ahead = self.waiting_for.as_deref().unwrap_or("another contender");
+                if let Some(silence) = silence.filter(|(silence, timeout)| *silence > *timeout / 2) {
+                    let silence = ui::time(silence.0);
+                    bail!(
+                        "gave up after {waited}: last seen busy {silence} ago, behind {ahead}, and no answer since"
+                    );
+                }
                 if let Some(path) = set.path(set.current()) {
                     ui::warn(path, format_args!("busy: gave up after {waited} of waiting for {ahead}"));
                 }

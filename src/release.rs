@@ -10,6 +10,8 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::lock::path::LockPath;
 use crate::lock::set::Set;
+use crate::pair::{self, OwnedNode, Remains};
+use crate::zk::Settings;
 use crate::{sys, ui};
 
 /// Longer than this nobody waits for servers that don't answer.
@@ -43,40 +45,97 @@ pub enum Release {
 
 /// Deletes our nodes and closes the session.
 pub fn release(claim: &mut Claim, events: &Events, giving: Giving) -> io::Result<Release> {
-    if claim.is_over() {
-        return Ok(Release::Done);
-    }
     let nodes: Vec<LockPath> =
         claim.set().into_iter().flat_map(Set::nodes).map(|(path, _)| path.clone()).collect();
+    if claim.is_over() {
+        return Ok(over(claim, events, giving, &nodes));
+    }
     let until = BootTime::now() + patience(claim);
     claim.release();
     loop {
         match events.next(Some(until))? {
-            None => {
-                for path in &nodes {
-                    ui::warn(
-                        path,
-                        "no server confirmed the release; the lock is free at the end of the session timeout",
-                    );
-                }
-                return Ok(Release::Unconfirmed);
-            }
+            None => return Ok(unconfirmed(&nodes)),
             Some(Event::Signal(signal)) if giving == Giving::UpWaiting && ends_us(signal) => {
                 return Ok(Release::CutShort(signal));
             }
             Some(Event::MonitorDied) => let_go(),
             Some(event) => {
-                for notice in claim.take(event) {
-                    if let Some(said) = end(&notice, giving) {
-                        for path in &nodes {
-                            ui::step(path, said);
-                        }
-                        return Ok(Release::Done);
-                    }
+                let closed = claim.take(event).iter().any(|notice| matches!(notice, Notice::Closed));
+                if closed {
+                    let said = if giving == Giving::Back { "released" } else { "left the queue" };
+                    say(&nodes, said);
+                    return Ok(Release::Done);
+                }
+                if claim.is_over() {
+                    return Ok(over(claim, events, giving, &nodes));
                 }
             }
         }
     }
+}
+
+/// The session is over, and hasn't ended by our hand. Where no server has said so, another session asks for our nodes.
+fn over(claim: &mut Claim, events: &Events, giving: Giving, nodes: &[LockPath]) -> Release {
+    if !claim.is_gone() {
+        let until = BootTime::now() + patience(claim);
+        let mut cut_short = None;
+        let gone = LeftBehind::by(claim).is_none_or(|left| {
+            left.clean(|| {
+                while let Some(event) = events.pending() {
+                    match event {
+                        Event::Signal(signal) if giving == Giving::UpWaiting && ends_us(signal) => {
+                            cut_short = Some(signal);
+                        }
+                        Event::MonitorDied => let_go(),
+                        _ => {}
+                    }
+                }
+                cut_short.is_some() || BootTime::now() >= until
+            })
+        });
+        if !gone {
+            return cut_short.map_or_else(|| unconfirmed(nodes), Release::CutShort);
+        }
+    }
+    say(nodes, "the session is over, and the node gone with it");
+    Release::Done
+}
+
+/// What a session leaves at the servers as long as it may live.
+pub struct LeftBehind {
+    settings: Settings,
+    session_timeout: Duration,
+    nodes: Vec<OwnedNode>,
+    entering: Option<String>,
+}
+
+impl LeftBehind {
+    /// `None`: there was no session.
+    pub fn by(claim: &mut Claim) -> Option<Self> {
+        let session_timeout = claim.lease()?.timeout();
+        let (nodes, settings) = (claim.owned_nodes(), claim.settings().clone());
+        Some(Self { settings, session_timeout, nodes, entering: claim.worker().page().entering() })
+    }
+
+    /// Deletes it while the session may live, unless somebody gives up before. Whether it is gone for certain.
+    pub fn clean(self, gives_up: impl FnMut() -> bool) -> bool {
+        let Self { settings, session_timeout, nodes, entering } = self;
+        let remains = Remains { session_timeout, nodes: &nodes, entering };
+        remains.is_empty() || pair::clean(&settings, &remains, gives_up)
+    }
+}
+
+fn say(paths: &[LockPath], what: &str) {
+    for path in paths {
+        ui::step(path, what);
+    }
+}
+
+fn unconfirmed(nodes: &[LockPath]) -> Release {
+    for path in nodes {
+        ui::warn(path, "no server confirmed the release; the lock is free at the end of the session timeout");
+    }
+    Release::Unconfirmed
 }
 
 /// The monitor is dead: for the caller zklock has ended. It waits for the end of its pipes, perhaps.
@@ -89,18 +148,6 @@ pub fn let_go() {
 /// nothing of ours to wait for.
 pub fn patience(claim: &mut Claim) -> Duration {
     claim.lease().map_or(NOTHING_TO_LOSE, |lease| lease.timeout().min(LONGEST))
-}
-
-/// What to say of a notice that ends the session.
-fn end(notice: &Notice, giving: Giving) -> Option<&'static str> {
-    match (notice, giving) {
-        (Notice::Closed, Giving::Back) => Some("released"),
-        (Notice::Closed, Giving::UpWaiting) => Some("left the queue"),
-        (Notice::Lost(_) | Notice::Unreachable(_), _) => {
-            Some("the session is over, and the node gone with it")
-        }
-        _ => None,
-    }
 }
 
 /// Whether a signal asks zklock to end.

@@ -18,8 +18,8 @@ use crate::lock::once::Once;
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
 use crate::nest::{self, Around, look_around};
-use crate::pair::{self, Remains, Report, Worker};
-use crate::release::{Giving, Release, let_go, release};
+use crate::pair::{Report, Worker};
+use crate::release::{Giving, LeftBehind, Release, let_go, release};
 use crate::work::Work;
 use crate::zk::Settings;
 use crate::{sys, ui};
@@ -57,9 +57,14 @@ pub fn work(worker: Worker, options: &Options, words: &Words, settings: Settings
     match end {
         End::Done(exit) => line.say_at_last(&Report::Exit(exit)),
         End::Become(variables) => line.say_at_last(&Report::Become(variables)),
-        End::Unconfirmed(exit, claim) => {
+        End::Unconfirmed(exit, mut claim) => {
             line.say(&Report::Leave(exit));
-            delete_alone(*claim);
+            // The user's shell, terminal, pipes and files have nothing to do with what is left.
+            sys::let_go_of_the_caller();
+            let left = LeftBehind::by(&mut claim);
+            // The old session's own attempt ends here.
+            drop(claim);
+            left.map(|left| left.clean(|| false));
             // For a monitor that was stopped meanwhile.
             line.say_at_last(&Report::Exit(exit));
         }
@@ -71,23 +76,6 @@ pub fn work(worker: Worker, options: &Options, words: &Words, settings: Settings
 #[derive(Debug, thiserror::Error)]
 #[error("zklock can't see to the command any more: {0}")]
 pub struct MayStillRun(pub std::io::Error);
-
-/// Goes on deleting the nodes while their session may live. The user's shell, terminal, pipes and files have nothing to
-/// do with that.
-fn delete_alone(mut claim: Claim) {
-    let (nodes, settings) = (claim.owned_nodes(), claim.settings().clone());
-    let timeout = claim.lease().map(|lease| lease.timeout());
-    let entering = claim.worker().page().entering();
-    sys::let_go_of_the_caller();
-    // The old session's own attempt ends here.
-    drop(claim);
-    if let Some(session_timeout) = timeout {
-        let remains = Remains { session_timeout, nodes: &nodes, entering };
-        if !remains.is_empty() {
-            pair::clean(&settings, &remains, || false);
-        }
-    }
-}
 
 fn under_lock(
     worker: Worker,

@@ -63,6 +63,8 @@ pub struct Claim {
     contending: Option<Contending>,
     worker: Worker,
     over: bool,
+    /// The session is over, and the servers have said so: no node of it is left.
+    gone: bool,
     /// A node of ours was deleted by somebody. What has its name now isn't ours.
     node_gone: bool,
 }
@@ -96,6 +98,7 @@ impl Claim {
             contending: None,
             worker,
             over: false,
+            gone: false,
             node_gone: false,
         })
     }
@@ -104,7 +107,7 @@ impl Claim {
     /// Without a deadline it tries for ever: whoever waits without limit waits for servers as well.
     pub fn reopen(&mut self, deadline: Option<BootTime>) -> io::Result<()> {
         let key = SessionKey(self.session.key().0 + 1);
-        (self.contending, self.over, self.node_gone) = (None, false, false);
+        (self.contending, self.over, self.gone, self.node_gone) = (None, false, false, false);
         self.settings.deadline = deadline;
         self.session = Session::open(key, self.settings.clone(), self.events.clone())?;
         Ok(())
@@ -122,6 +125,11 @@ impl Claim {
     fn session_changed(&mut self, change: SessionChange) -> Vec<Notice> {
         self.over |=
             matches!(change, SessionChange::Lost(_) | SessionChange::Unreachable(_) | SessionChange::Closed);
+        // What was never there has left nothing either.
+        self.gone |= matches!(
+            change,
+            SessionChange::Lost(Failure::Expired) | SessionChange::Unreachable(_) | SessionChange::Closed
+        );
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let mut set = Set::new(self.entries.clone(), id);
@@ -302,9 +310,14 @@ impl Claim {
         }
     }
 
-    /// Whether the session is over, so that there is nothing to release.
+    /// Whether the session is over, so that nothing can be asked any more.
     pub fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Whether no node of ours is left: the session is over, and a server has said so.
+    pub fn is_gone(&self) -> bool {
+        self.gone
     }
 
     /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the

@@ -47,6 +47,10 @@ pub enum Failure {
     /// The session expired.
     #[error("the session expired")]
     Expired,
+    /// The session was given up: no server has answered for longer than it lasts. It is over, or will be soon after the
+    /// servers are back; nobody has said so.
+    #[error("no server answered for longer than the session lasts, and it was given up")]
+    GivenUp,
     /// The server refuses our credentials.
     #[error("the server refused the credentials")]
     AuthFailed,

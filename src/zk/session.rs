@@ -6,6 +6,7 @@ use std::io;
 use std::panic;
 use std::sync::Once;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use async_executor::LocalExecutor;
 use asyncs::task::{Spawn, Task as Spawned};
@@ -142,11 +143,38 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
     });
     let mut watches = Watches::default();
     let acl = settings.security.acl.to_library();
-    let Some(nodes) = serve(&granted.client, &acl, &mut inbox, &mut watches, outlet).await else {
+    let mut silence = Silence { since: None, longest: granted.client.session_timeout() };
+    let Some(nodes) = serve(&granted.client, &acl, &mut inbox, &mut watches, &mut silence, outlet).await
+    else {
         return;
     };
     // The watches are kept to the end: dropping one that is set would cost a request.
-    release(granted.client, &nodes, outlet).await;
+    release(granted.client, &nodes, silence, outlet).await;
+}
+
+/// How long there has been no connection. The library gives a session up after a while of that, and calls it expired as
+/// if a server had said so.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    since: Option<BootTime>,
+    /// A session that lasts no longer is never given up.
+    longest: Duration,
+}
+
+impl Silence {
+    fn begin(&mut self) {
+        self.since.get_or_insert_with(BootTime::now);
+    }
+
+    /// What the end of a session means.
+    fn why(self, end: SessionState) -> Failure {
+        let was_long = self.since.is_some_and(|since| BootTime::now().since(since) >= self.longest);
+        match end {
+            SessionState::AuthFailed => Failure::AuthFailed,
+            SessionState::Expired if !was_long => Failure::Expired,
+            _ => Failure::GivenUp,
+        }
+    }
 }
 
 async fn connect_until_told_otherwise(
@@ -191,6 +219,7 @@ async fn serve(
     acl: &[Acl],
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
+    silence: &mut Silence,
     outlet: &Outlet,
 ) -> Option<Vec<String>> {
     let mut requests: FuturesUnordered<Task<'_, (usize, Answer)>> = FuturesUnordered::new();
@@ -200,10 +229,18 @@ async fn serve(
         select_biased! {
             // The state first: after a reconnection nobody may trust an order of events that spans it.
             state = futures::FutureExt::fuse(Box::pin(changed)) => match state {
-                SessionState::SyncConnected | SessionState::ConnectedReadOnly => outlet.session(SessionChange::Reconnected),
-                SessionState::Disconnected => outlet.session(SessionChange::Disconnected),
-                SessionState::AuthFailed => return lost(outlet, Failure::AuthFailed),
-                SessionState::Expired | SessionState::Closed => return lost(outlet, Failure::Expired),
+                SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                    silence.since = None;
+                    outlet.session(SessionChange::Reconnected);
+                }
+                SessionState::Disconnected => {
+                    silence.begin();
+                    outlet.session(SessionChange::Disconnected);
+                }
+                SessionState::AuthFailed | SessionState::Expired | SessionState::Closed => {
+                    outlet.session(SessionChange::Lost(silence.why(state)));
+                    return None;
+                }
             },
             // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
             (lock, reply) = futures::FutureExt::fuse(Box::pin(watches.next())) => outlet.reply(lock, reply),
@@ -225,14 +262,9 @@ async fn serve(
     }
 }
 
-fn lost(outlet: &Outlet, why: Failure) -> Option<Vec<String>> {
-    outlet.session(SessionChange::Lost(why));
-    None
-}
-
 /// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
 /// server hears of first.
-async fn release(client: Client, nodes: &[String], outlet: &Outlet) {
+async fn release(client: Client, nodes: &[String], mut silence: Silence, outlet: &Outlet) {
     let deletes: Vec<_> = nodes.iter().map(|node| write::delete(&client, node, None)).collect();
     let mut state = client.state_watcher();
     drop(client);
@@ -241,13 +273,15 @@ async fn release(client: Client, nodes: &[String], outlet: &Outlet) {
     }
     let end = loop {
         let state = state.changed().await;
-        if state.is_terminated() {
-            break state;
+        match state {
+            SessionState::Disconnected => silence.begin(),
+            state if state.is_terminated() => break state,
+            _ => silence.since = None,
         }
     };
     // Where no server answers any more, it is the client that gives the session up: nothing was confirmed.
     outlet.session(match end {
         SessionState::Closed => SessionChange::Closed,
-        _ => SessionChange::Lost(Failure::Expired),
+        end => SessionChange::Lost(silence.why(end)),
     });
 }

@@ -5,6 +5,8 @@ use crate::support::{Case, History, Proxy, Running, SOON, Zklock, shared, wait_u
 use nix::unistd::Pid;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// How a command takes TERM.
 const STUBBORN: [(&str, &str); 2] = [
@@ -79,4 +81,24 @@ fn the_node_of_a_holder_that_hears_too_late_stays_until_the_command_is_dead() {
     next.wait(SOON).assert_code(0);
     holder.wait(SOON).assert_code(123);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
+}
+
+/// The client gives a session up after a while of silence. The servers may know better, and keep the node.
+#[test]
+fn nothing_is_called_released_that_no_server_has_confirmed() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("given-up").through(&proxy.connect_string());
+    let history = case.history();
+    let job = format!("{}; exit 6", history.steady_job("holder"));
+    let options = ["-v", "--on-lost", "continue", "--session-timeout", "2"];
+    let holder = case.lock(&options, ["bash", "-c", &job]).spawn();
+    wait_for_job(&holder, &history, "holder");
+    proxy.blackhole();
+    holder.wait_for_line("is lost", SOON);
+    // Much longer than the session: the client has given it up.
+    thread::sleep(Duration::from_secs(4));
+    history.finish("holder");
+    let output = holder.wait(SOON);
+    output.assert_code(6).assert_stderr("no server confirmed the release");
+    assert!(!output.stderr.contains("released") && !output.stderr.contains("gone with it"), "{output}");
 }
