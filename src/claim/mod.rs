@@ -196,6 +196,9 @@ impl Claim {
                     let sent = contending.create_answered.then_some(contending.create_sent);
                     contending.renewal.begin(sent, now);
                 }
+                if contending.set.all_held() {
+                    contending.renewal.becomes_first();
+                }
                 return self.carry_out(step);
             }
         }

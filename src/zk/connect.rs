@@ -58,7 +58,7 @@ async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> 
     let connector = Client::connector()
         .with_session_timeout(timeout)
         // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to
-        // 5.8 s when a follower freezes, T/8 of 2.4 s. A lease has only T/3 to ride out.
+        // 5.8 s when a follower freezes, T/8 of 2.4 s. A steady lease has 5T/12 to ride out.
         .with_connection_timeout(timeout / 8)
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
         .with_fail_eagerly();

@@ -143,7 +143,7 @@ pub(super) async fn conclude(
 /// The time is that just before it was sent.
 pub(super) fn confirm<'a>(client: &'a Client, paths: &[String]) -> (BootTime, Task<'a, Result<(), Failure>>) {
     let sent = BootTime::now();
-    if let (true, Some(path)) = (cfg!(feature = "broken-lease-sync"), paths.first()) {
+    if let (true, Some(path)) = (cfg!(planted = "lease-sync"), paths.first()) {
         let sync = read::sync(client, path);
         return (sent, Box::pin(async move { Ok(sync.await?) }));
     }

@@ -53,7 +53,7 @@ impl Stage {
         drop((case, proxy));
     }
 
-    /// The job was stopped before half a session timeout had passed since then.
+    /// The job was stopped before its lease, seven twelfths of a session timeout since then, was over.
     fn ends_in_time(self, since: u128, session_timeout: Duration) {
         let Self { running, history, case, proxy } = self;
         running.wait_for_line("the lock is lost: the ensemble confirmed nothing for", SOON);
@@ -97,7 +97,8 @@ fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
         let stage = Stage::new(name, shared(), &["--session-timeout", "8"]);
         wait_until_steady(&stage.proxy, 1);
         silence(&stage.proxy);
-        // Since the last confirmation a third of the session timeout may pass.
+        // Since the last confirmation five twelfths of the session timeout may pass, the client's way back included. It
+        // pauses longer after each try in vain, up to as long again as the servers were away.
         thread::sleep(Duration::from_millis(1200));
         stage.proxy.pass();
         stage.wait_for_confirmations(1);

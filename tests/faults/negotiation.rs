@@ -57,7 +57,7 @@ fn the_lease_follows_what_was_granted() {
     let since = now();
     long.3.blackhole();
     short.3.blackhole();
-    // More than one second, less than a third of six.
+    // More than one second, less than five twelfths of six.
     thread::sleep(Duration::from_millis(1100));
     short.3.pass();
     let before = confirmations([&short.3]);

@@ -5,22 +5,22 @@
 //! | in the world | here |
 //! |---|---|
 //! | `Contender`, `Lease`, `Renewal` | the real ones, moved along as `Claim` does |
-//! | time | in units of a sixth of the session timeout T, at one speed everywhere, or with a clock that stands still once |
+//! | time | in units of a twelfth of the session timeout T, at one speed everywhere, or with a clock that stands still once |
 //! | the follower | a line to the leader and one back, each in order, held up for any time |
+//! | the way from the follower to zklock | takes no time, or comes to a standstill once |
 //! | touches | a request touches the session at the follower only; its answer to the leader's ping carries the touch |
-//! | pings | every T/3, which is two thirds of a tick of T/2: the slowest that the assumptions of the lease allow |
-//! | expiry | at the first moment that `ExpiryQueue` could choose; any other is later |
+//! | pings | every T/3: with a tick of T/2, half a tick and all that the leader's thread may be late |
+//! | expiry | at the first moment that `ExpiryQueue` could choose; any other is later. From then on touches are lost, and up to a twelfth of T later the session is closed: until then its requests are still committed |
 //! | a lost connection | what was under way is lost; connecting again revalidates the session at the leader, which touches it |
 //! | a zklock that is frozen or busy | confirms late |
-//! | supervisor and monitor | the job is as stubborn as can be, and is gone only when the monitor's last moment has come |
+//! | supervisor and monitor | the job is as stubborn as can be, and is gone only when the monitor's last moment has come, also when the loss is known |
 //! | the next in line | its messages take no time: nobody could get the lock sooner |
 //!
 //! What a delay can change is who hears what before whom, so not every delay is tried:
 //! - What the follower sends arrives at once or, from some moment on, never. Later would only mean a later touch,
 //!   and answers that more pings are ahead of.
-//! - What the leader sends is held up by the first ping that the follower is slow to answer. An answer that no
-//!   ping is ahead of arrives at once: since a confirmation counts from when it was sent, a zklock that hears of it
-//!   late does no more than one that sends the next one late.
+//! - What the leader sends is held up by the first ping that the follower is slow to answer, or on the last part of
+//!   its way. Else it arrives at once.
 //! - The way back is cut only while an answer is held up: nothing else could be won by it.
 //! - Both have queued when the story begins, in either order.
 //!
@@ -39,12 +39,15 @@ use zklock::zk::{Failure, Reply, Request};
 
 use crate::ensemble::History;
 use crate::link::{refused, unanswered};
+use crate::planted::{Mistake, Planted};
 use crate::{entry, lock_path};
 
-/// A sixth of the session timeout: the rhythm of confirmations.
-const UNIT: Duration = Duration::from_millis(400);
-const TIMEOUT: u32 = 6;
-const PING_EVERY: u32 = 2;
+/// A twelfth of the session timeout: from an answer to the next confirmation of whoever is first in line.
+const UNIT: Duration = Duration::from_millis(200);
+const TIMEOUT: u32 = 12;
+const PING_EVERY: u32 = 4;
+/// The tracker of sessions closes one that has expired so much later at most.
+const CLOSED_WITHIN: u32 = 1;
 /// What KILL may take, with this timeout.
 pub const REAPING: Duration = Duration::from_millis(200);
 /// The default of `--kill-after`. With so short a timeout a sixth of it counts.
@@ -58,11 +61,17 @@ const NEXT: i64 = 2;
 pub struct Lease {
     /// In units.
     pub horizon: u32,
+    /// For how long zklock may be late with its confirmations, in units and all in all.
+    pub late: u32,
+    /// Before this time the way from the follower to zklock may come to a standstill, once.
+    pub held_before: u32,
     /// How often the connection may be lost.
     pub breaks: u8,
     /// For how long the slow one's clock may stand still, once. If it may, a job is gone as soon as it is
     /// killed; else it takes until the very end of its lease.
     pub standstill: Duration,
+    /// What the slow one goes by instead of the real lease.
+    pub planted: Option<Mistake>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -71,10 +80,14 @@ pub struct State {
     now: u32,
     first_ping: u32,
     history: History,
-    /// When the leader last heard that the slow one's session lives; `None` once it has expired.
+    /// When the leader last heard that the slow one's session lives; `None` once it is closed.
     touched: Option<u32>,
+    /// When the session expired: the leader is about to close it.
+    expired: Option<u32>,
     slow: Slow,
     next: Option<Next>,
+    late: u32,
+    was_held: bool,
     breaks: u8,
     handed_over: bool,
 }
@@ -86,6 +99,7 @@ struct Slow {
     behind: Duration,
     contender: Contender,
     renewal: Renewal,
+    planted: Option<Planted>,
     line: Line,
     past: Past,
     /// While the job runs: when the monitor has seen it dead.
@@ -94,6 +108,8 @@ struct Slow {
     over: bool,
     to_leader: Vec<ToLeader>,
     from_leader: Vec<FromLeader>,
+    /// What the follower has told zklock, and zklock doesn't hear; `None` while it hears at once.
+    untold: Option<Vec<Reply>>,
     /// The follower has heard of the session since it last answered a ping.
     touched: bool,
     watched: Vec<String>,
@@ -151,10 +167,16 @@ pub enum Action {
     Confirm,
     /// The follower answers a ping, and hands on what had come behind it.
     Ping,
-    /// Nothing that the follower sends arrives any more.
+    /// From now on what the follower tells zklock is on its way.
+    Hold,
+    /// And now it arrives.
+    Hear,
+    /// Nothing that the follower sends to the leader arrives any more.
     Cut,
     Break,
     Reconnect,
+    /// The leader closes the session that has expired.
+    Close,
     /// The other's job is done: it releases, and queues again.
     NextQueuesAgain,
 }
@@ -171,8 +193,13 @@ impl Model for Lease {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        let is_settled = state.slow.over && state.touched.is_none();
-        if state.now < self.horizon && !is_settled {
+        let is_settled = state.slow.over && state.slow.job_until.is_none() && state.touched.is_none();
+        let must_close = state.expired.is_some_and(|expired| state.now >= expired + CLOSED_WITHIN);
+        if state.expired.is_some() {
+            actions.push(Action::Close);
+        }
+        let may_wait = state.late < self.late || !state.can_confirm();
+        if state.now < self.horizon && !is_settled && !must_close && may_wait {
             actions.push(Action::Pass);
             if state.slow.behind < self.standstill {
                 actions.push(Action::PassUnnoticed);
@@ -181,15 +208,23 @@ impl Model for Lease {
         if state.slow.over {
             return;
         }
-        let due = state.slow.renewal.due();
-        if state.slow.line == Line::Open && due.is_some_and(|due| due <= state.slow_now()) {
+        if state.can_confirm() {
             actions.push(Action::Confirm);
         }
         if !state.slow.from_leader.is_empty() {
             actions.push(Action::Ping);
         }
+        let is_in_flight = state.slow.line == Line::Open && state.slow.renewal.due().is_none();
+        match &state.slow.untold {
+            None if !state.was_held && state.now < self.held_before && !is_in_flight => {
+                actions.push(Action::Hold);
+            }
+            Some(untold) if !untold.is_empty() => actions.push(Action::Hear),
+            _ => {}
+        }
         let answers = |message: &FromLeader| *message != FromLeader::Ping;
-        if state.slow.line == Line::Open && state.slow.from_leader.iter().any(answers) {
+        let is_held_up = state.slow.from_leader.iter().any(answers) || state.slow.untold.is_some();
+        if state.slow.line == Line::Open && is_held_up {
             actions.push(Action::Cut);
         }
         if matches!(state.slow.line, Line::Open | Line::Cut) && state.breaks < self.breaks {
@@ -214,9 +249,24 @@ impl Model for Lease {
                 state.send(Request::Confirm(vec![own]));
             }
             Action::Ping => self.follower_takes(&mut state),
+            Action::Hold => {
+                state.was_held = true;
+                state.slow.untold = Some(vec![]);
+            }
+            Action::Hear => {
+                for reply in state.slow.untold.take()? {
+                    self.hear(&mut state, reply);
+                }
+            }
             Action::Cut => state.slow.line = Line::Cut,
             Action::Break => self.lose_connection(&mut state),
             Action::Reconnect => state.revalidate(),
+            Action::Close => {
+                (state.touched, state.expired) = (None, None);
+                state.handed_over = state.slow.past.ran;
+                state.end_session(SLOW);
+                state.next_confirms();
+            }
             Action::NextQueuesAgain => {
                 let turns = state.next.take()?.turns + 1;
                 state.end_session(NEXT);
@@ -254,7 +304,7 @@ impl Model for Lease {
 impl Lease {
     /// Both are in the queue, and no time has passed.
     fn queued(&self, first_ping: u32, other_is_first: bool) -> State {
-        let mut state = State::new(first_ping, other_is_first);
+        let mut state = State::new(first_ping, other_is_first, self.planted);
         self.deliver(&mut state);
         self.start_job(&mut state);
         state
@@ -277,16 +327,23 @@ impl Lease {
     fn start_job(&self, state: &mut State) {
         let now = state.slow_now();
         let slow = &mut state.slow;
-        let fresh = slow.renewal.lease.stop_at(KILL_AFTER) > now;
-        if !slow.over && slow.contender.holds() && slow.job_until.is_none() && fresh {
-            slow.job_until = Some(self.job_until(&slow.renewal.lease));
+        if slow.over || slow.job_until.is_some() {
+            return;
+        }
+        slow.revive(now);
+        if slow.contender.holds() && slow.stop_at() > now {
+            slow.job_until = Some(self.job_until(slow));
             slow.past.ran = true;
         }
     }
 
     /// When the monitor, as it is told, has the job dead at the latest.
-    fn job_until(&self, lease: &RealLease) -> BootTime {
-        if self.standstill.is_zero() { lease.end() } else { lease.kill_at() }
+    fn job_until(&self, slow: &Slow) -> BootTime {
+        match &slow.planted {
+            Some(planted) => planted.end(),
+            None if self.standstill.is_zero() => slow.renewal.lease.end(),
+            None => slow.renewal.lease.kill_at(),
+        }
     }
 
     fn follower_takes(&self, state: &mut State) {
@@ -297,7 +354,10 @@ impl Lease {
                     state.slow.to_leader.push(ToLeader::Pong);
                 }
             }
-            FromLeader::Reply(reply) => self.hear(state, reply),
+            FromLeader::Reply(reply) => match &mut state.slow.untold {
+                Some(untold) => untold.push(reply),
+                None => self.hear(state, reply),
+            },
             FromLeader::Revalidated(true) => {
                 state.slow.line = Line::Open;
                 state.slow.contender.unsettle();
@@ -314,8 +374,9 @@ impl Lease {
             Reply::Confirmed(sent, Ok(())) => {
                 let slow = &mut state.slow;
                 slow.renewal.answered(sent, now);
+                slow.planted.iter_mut().for_each(|planted| planted.confirm(sent, now));
                 if slow.job_until.is_some() {
-                    slow.job_until = Some(self.job_until(&slow.renewal.lease));
+                    slow.job_until = Some(self.job_until(slow));
                 }
             }
             Reply::Confirmed(_, Err(Failure::NoNode | Failure::Expired)) => state.slow.stop(),
@@ -324,6 +385,9 @@ impl Lease {
                 let Step { requests, news } = state.slow.contender.take(reply);
                 if state.slow.contender.own().is_some() {
                     state.slow.renewal.begin(None, now);
+                }
+                if state.slow.contender.holds() {
+                    state.slow.renewal.becomes_first();
                 }
                 state.slow.past.waited |= news.iter().any(|news| matches!(news, News::Waiting { .. }));
                 if news.iter().any(|news| matches!(news, News::Failed(_))) {
@@ -342,7 +406,8 @@ impl Lease {
         slow.line = Line::Down;
         slow.contender.unsettle();
         slow.renewal.set_connected(false);
-        let replies: Vec<FromLeader> = slow.from_leader.drain(..).collect();
+        let untold = slow.untold.take().unwrap_or_default().into_iter().map(FromLeader::Reply);
+        let replies: Vec<FromLeader> = untold.chain(slow.from_leader.drain(..)).collect();
         let requests: Vec<ToLeader> = slow.to_leader.drain(..).collect();
         // Another follower: its own lines, and nothing heard of this session yet.
         slow.touched = false;
@@ -373,14 +438,17 @@ impl Lease {
 }
 
 impl State {
-    fn new(first_ping: u32, other_is_first: bool) -> Self {
+    fn new(first_ping: u32, other_is_first: bool, planted: Option<Mistake>) -> Self {
         let mut state = Self {
             now: 0,
             first_ping,
             history: History::default(),
             touched: Some(0),
-            slow: Slow::new(),
+            expired: None,
+            slow: Slow::new(planted),
             next: None,
+            late: 0,
+            was_held: false,
             breaks: 0,
             handed_over: false,
         };
@@ -394,6 +462,11 @@ impl State {
         state
     }
 
+    fn can_confirm(&self) -> bool {
+        let Slow { line, over, renewal, .. } = &self.slow;
+        *line == Line::Open && !over && renewal.due().is_some_and(|due| due <= self.slow_now())
+    }
+
     fn slow_now(&self) -> BootTime {
         at(self.now).before(self.slow.behind)
     }
@@ -401,18 +474,18 @@ impl State {
     /// What can't wait happens as time passes: the monitor's kill, the leader's ping, the end of a session, and all
     /// that the next in line does.
     fn pass(&mut self, standstill: Duration) {
+        self.late += u32::from(self.can_confirm());
         self.now += 1;
         self.slow.behind += standstill;
         if self.slow.job_until.is_some_and(|until| until <= self.slow_now()) {
             self.slow.stop();
+            self.slow.job_until = None;
         }
         if !self.slow.over && self.slow.line != Line::Down && self.now % PING_EVERY == self.first_ping {
             self.slow.from_leader.push(FromLeader::Ping);
         }
-        if self.touched.is_some_and(|touched| self.now >= touched + TIMEOUT) {
-            self.touched = None;
-            self.handed_over = self.slow.past.ran;
-            self.end_session(SLOW);
+        if self.expired.is_none() && self.touched.is_some_and(|touched| self.now >= touched + TIMEOUT) {
+            self.expired = Some(self.now);
         }
         self.next_confirms();
     }
@@ -426,7 +499,7 @@ impl State {
     fn leader_takes(&mut self) {
         let message = self.slow.to_leader.remove(0);
         match message {
-            ToLeader::Pong => self.touched = self.touched.map(|_| self.now),
+            ToLeader::Pong => self.touch(),
             ToLeader::Request(request, sent) if self.touched.is_none() => {
                 self.slow.from_leader.push(FromLeader::Reply(refused(request, sent, Failure::Expired)));
             }
@@ -441,10 +514,17 @@ impl State {
         }
     }
 
+    /// In vain once the session has expired, and when it is closed.
+    fn touch(&mut self) {
+        if self.expired.is_none() {
+            self.touched = self.touched.map(|_| self.now);
+        }
+    }
+
     /// The session is taken to another follower, and the leader hears of it. Watches are set again.
     fn revalidate(&mut self) {
         let lives = self.touched.is_some();
-        self.touched = lives.then_some(self.now);
+        self.touch();
         self.slow.line = Line::Returning;
         self.slow.from_leader.push(FromLeader::Revalidated(lives));
         for path in std::mem::take(&mut self.slow.watched) {
@@ -507,6 +587,10 @@ impl State {
     fn next_confirms(&mut self) {
         let now = at(self.now);
         let Some(next) = &mut self.next else { return };
+        if next.contender.holds() {
+            next.renewal.becomes_first();
+        }
+        next.renewal.revive(now);
         if next.renewal.due().is_some_and(|due| due <= now) {
             next.renewal.sent();
             next.renewal.answered(now, now);
@@ -516,18 +600,20 @@ impl State {
 }
 
 impl Slow {
-    fn new() -> Self {
+    fn new(planted: Option<Mistake>) -> Self {
         let lease = RealLease::new(at(0), UNIT * TIMEOUT);
         Self {
             behind: Duration::ZERO,
             contender: contender(SLOW),
             renewal: Renewal::new(lease),
+            planted: planted.map(|mistake| Planted::new(mistake, at(0), UNIT * TIMEOUT)),
             line: Line::Open,
             past: Past::default(),
             job_until: None,
             over: false,
             to_leader: vec![],
             from_leader: vec![],
+            untold: None,
             touched: false,
             watched: vec![],
         }
@@ -538,9 +624,23 @@ impl Slow {
         self.line == Line::Cut || !self.touched || *message != FromLeader::Ping
     }
 
-    /// It never runs anything again, and what it says doesn't matter any more.
+    /// It never starts anything again, and what it says doesn't matter any more. Its job takes its time to die.
     fn stop(&mut self) {
-        *self = Self { behind: self.behind, past: self.past, over: true, ..Self::new() };
+        let Self { behind, past, job_until, .. } = *self;
+        *self = Self { behind, past, job_until, over: true, ..Self::new(None) };
+    }
+
+    /// As `acquire` does while nothing runs.
+    fn revive(&mut self, now: BootTime) {
+        self.renewal.revive(now);
+        self.planted.iter_mut().for_each(|planted| planted.revive(now));
+    }
+
+    fn stop_at(&self) -> BootTime {
+        match &self.planted {
+            Some(planted) => planted.end().before(UNIT * TIMEOUT / 6),
+            None => self.renewal.lease.stop_at(KILL_AFTER),
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 mod ensemble;
 mod lease;
 mod link;
+mod planted;
 mod recipe;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use zklock::lock::name::{Family, Mode};
 use zklock::lock::path::LockPath;
 
 use self::lease::{Lease, REAPING};
+use self::planted::Mistake;
 use self::recipe::{Broken, Recipe, Troubles};
 
 /// An exclusive contender whose attempts are named by `ids`.
@@ -85,7 +87,8 @@ fn say(line: fmt::Arguments<'_>) {
 const RECIPE: Recipe = Recipe { contenders: 2, allowed: |troubles| troubles.total() <= 2, broken: None };
 
 /// Time, with clocks that agree.
-const LEASE: Lease = Lease { horizon: 10, breaks: 0, standstill: Duration::ZERO };
+const LEASE: Lease =
+    Lease { horizon: 17, late: 0, held_before: 0, breaks: 0, standstill: Duration::ZERO, planted: None };
 
 /// A lost connection and somebody's hand in the queue, or one trouble of another kind: three contenders with any
 /// two are too many to explore.
@@ -112,14 +115,32 @@ fn a_broken_recipe_is_noticed() {
 
 #[test]
 fn lease() {
-    if cfg!(any(feature = "broken-lease-newest", feature = "broken-lease-off")) {
-        return notice("a lease broken on purpose", LEASE, OUTLIVED);
-    }
-    explore("lease", "10 sixths of a timeout", LEASE);
-    let gap = Lease { horizon: 8, breaks: 1, ..LEASE };
-    explore("lease", "8 sixths of a timeout, 1 lost connection", gap);
-    let lagging = Lease { horizon: 8, standstill: REAPING, ..LEASE };
-    explore("lease", "8 sixths of a timeout, a clock that loses a twelfth", lagging);
+    explore("lease", "17 twelfths of a timeout", LEASE);
+    let late = Lease { horizon: 13, late: 1, ..LEASE };
+    explore("lease", "13 twelfths of a timeout, confirmations late by one", late);
+    let held = Lease { horizon: 13, held_before: 2, ..LEASE };
+    explore("lease", "13 twelfths of a timeout, answers that are held up once, early", held);
+    let gap = Lease { horizon: 13, breaks: 1, ..LEASE };
+    explore("lease", "13 twelfths of a timeout, 1 lost connection", gap);
+    let lagging = Lease { horizon: 15, standstill: REAPING, ..LEASE };
+    explore("lease", "15 twelfths of a timeout, a clock that loses one", lagging);
+}
+
+#[test]
+fn a_broken_lease_is_noticed() {
+    let planted = |mistake| Lease { planted: Some(mistake), ..LEASE };
+    notice("a lease spaced by a sixth", planted(Mistake::SpacedBySixth), OUTLIVED);
+    notice("a lease by count", planted(Mistake::ByCount), OUTLIVED);
+    notice("a lease from the newest", planted(Mistake::FromNewest), OUTLIVED);
+    let held = |mistake| Lease { horizon: 14, held_before: 1, ..planted(mistake) };
+    notice("a lease dated from the answer", held(Mistake::FromAnswer), OUTLIVED);
+    notice("a revived lease", held(Mistake::Revived), OUTLIVED);
+}
+
+#[test]
+fn a_planted_lease_without_a_mistake_is_as_good_as_the_real_one() {
+    let planted = Lease { horizon: 16, planted: Some(Mistake::Nothing), ..LEASE };
+    explore("planted", "16 twelfths of a timeout", planted);
 }
 
 #[test]
