@@ -10,6 +10,7 @@
 )]
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
+mod addresses;
 mod bad_paths;
 mod busy;
 mod command_line;

@@ -1,16 +1,16 @@
 //! Why there is no session: each server is asked in turn, since the client library only says "timeout".
 
-use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Settings;
-use super::finding::Finding;
+use super::finding::{Asked, Diagnosis, Finding, News};
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
+use super::{Settings, addresses};
 use crate::clock::BootTime;
 
 /// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
@@ -22,19 +22,6 @@ const PATIENCE_WITH_TLS: Duration = Duration::from_secs(2);
 /// Less than this is no time to find out anything.
 const LEAST: Duration = Duration::from_millis(50);
 
-/// What one server said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnosis {
-    server: Server,
-    finding: Finding,
-}
-
-impl fmt::Display for Diagnosis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.server, self.finding)
-    }
-}
-
 /// The moment to stop connecting so that a diagnosis still fits before `deadline`.
 pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> BootTime {
     deadline.before(longest(settings).min(BootTime::now().until(deadline) / 4))
@@ -44,60 +31,65 @@ fn longest(settings: &Settings) -> Duration {
     if settings.security.tls.is_some() { PATIENCE_WITH_TLS } else { PATIENCE }
 }
 
-/// Asks all servers at once. Takes no longer than there is time before `until`, and never longer than it must.
+/// Asks all addresses of all servers at once. Takes no longer than there is time before `until`, and never longer
+/// than it must.
 pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
     let (hosts, longest) = (&settings.hosts, longest(settings));
     let left = settings.deadline.map_or(longest, |deadline| BootTime::now().until(deadline));
     let patience = left.clamp(LEAST, longest);
     let deadline = Instant::now() + patience * 4 / 5;
-    let (findings, inbox) = std::sync::mpsc::channel();
+    let (news, inbox) = std::sync::mpsc::channel();
     for (index, server) in hosts.servers.iter().cloned().enumerate() {
-        let (findings, tls) = (findings.clone(), settings.security.tls.clone());
+        let (news, tls) = (news.clone(), settings.security.tls.clone());
         // Not joined: looking up a name can hang for longer than anybody wants to wait.
-        let _ = thread::Builder::new()
-            .spawn(move || findings.send((index, ask(&server, tls.as_ref(), deadline))));
+        let _ = thread::Builder::new().spawn(move || ask(index, &server, tls.as_ref(), deadline, &news));
     }
-    drop(findings);
-    let mut all: Vec<_> = hosts
-        .servers
-        .iter()
-        .map(|server| Diagnosis { server: server.clone(), finding: Finding::TimedOut })
-        .collect();
+    drop(news);
+    let mut all: Vec<_> = hosts.servers.iter().cloned().map(Asked::new).collect();
     // A little longer than each is given, so that all of them can report.
     let end = deadline + patience / 5;
-    while let Ok((index, finding)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
-        if let Some(diagnosis) = all.get_mut(index) {
-            diagnosis.finding = match finding {
-                Finding::Serving if settings.security.credentials.use_sasl() => Finding::SaslWithoutEnd,
-                finding => finding,
-            };
+    while let Ok((index, news)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        if let Some(asked) = all.get_mut(index) {
+            asked.take(match news {
+                News::Found(address, Finding::Serving) if settings.security.credentials.use_sasl() => {
+                    News::Found(address, Finding::SaslWithoutEnd)
+                }
+                news => news,
+            });
         }
     }
-    all
+    all.into_iter().flat_map(Asked::diagnoses).collect()
 }
 
-fn ask(server: &Server, tls: Option<&Tls>, deadline: Instant) -> Finding {
+fn ask(index: usize, server: &Server, tls: Option<&Tls>, deadline: Instant, news: &Sender<(usize, News)>) {
+    let tell = |told| drop(news.send((index, told)));
     if tls.is_some() && server_name(server).is_none() {
-        return Finding::NoName;
+        return tell(News::Unasked(Finding::NoName));
     }
-    let Ok(addresses) = (server.host.as_str(), server.port).to_socket_addrs() else {
-        return Finding::UnknownHost;
+    let addresses = match addresses::addresses(server) {
+        Ok(addresses) if !addresses.is_empty() => addresses,
+        _ => return tell(News::Unasked(Finding::UnknownHost)),
     };
-    let mut last = Finding::UnknownHost;
-    for address in addresses {
-        let found = match tls {
-            Some(tls) => converse_with_tls(server, &address, tls, deadline),
-            None => converse(&address, deadline).map(|said| Finding::of_answer(&said)),
-        };
-        match found.unwrap_or_else(|error| Finding::of_error(&error)) {
-            Finding::ClosedWithoutAnswer if tls.is_none() && speaks_tls(server, &address, deadline) => {
-                return Finding::SpeaksTls;
-            }
-            found @ (Finding::Refused | Finding::TimedOut | Finding::Other(_)) => last = found,
-            found => return found,
+    tell(News::Addresses(addresses.clone()));
+    thread::scope(|scope| {
+        for address in &addresses {
+            let found = move || tell(News::Found(*address, ask_address(server, address, tls, deadline)));
+            let _ = thread::Builder::new().spawn_scoped(scope, found);
         }
+    });
+}
+
+fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Finding {
+    let found = match tls {
+        Some(tls) => converse_with_tls(server, address, tls, deadline),
+        None => converse(address, deadline).map(|said| Finding::of_answer(&said)),
+    };
+    match found.unwrap_or_else(|error| Finding::of_error(&error)) {
+        Finding::ClosedWithoutAnswer if tls.is_none() && speaks_tls(server, address, deadline) => {
+            Finding::SpeaksTls
+        }
+        found => found,
     }
-    last
 }
 
 /// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other

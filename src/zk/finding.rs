@@ -2,8 +2,87 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
 
+use super::hosts::Server;
 use crate::lock::record::printable;
+
+/// What one server said, or some of its addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    server: Server,
+    /// Empty if the name has only one.
+    addresses: Vec<IpAddr>,
+    finding: Finding,
+}
+
+/// News of one server while it is asked.
+pub(super) enum News {
+    /// It has these addresses.
+    Addresses(Vec<SocketAddr>),
+    /// What one of them said.
+    Found(SocketAddr, Finding),
+    /// There is nothing to ask.
+    Unasked(Finding),
+}
+
+/// What is known so far of one server.
+pub(super) struct Asked {
+    server: Server,
+    found: Vec<(SocketAddr, Finding)>,
+    /// Unless there are addresses.
+    unasked: Finding,
+}
+
+impl Asked {
+    pub(super) fn new(server: Server) -> Self {
+        Self { server, found: vec![], unasked: Finding::TimedOut }
+    }
+
+    pub(super) fn take(&mut self, news: News) {
+        match news {
+            News::Addresses(addresses) => {
+                self.found = addresses.into_iter().map(|address| (address, Finding::TimedOut)).collect();
+            }
+            News::Found(address, finding) => {
+                if let Some((_, found)) = self.found.iter_mut().find(|(of, _)| *of == address) {
+                    *found = finding;
+                }
+            }
+            News::Unasked(finding) => self.unasked = finding,
+        }
+    }
+
+    /// One for each different finding.
+    pub(super) fn diagnoses(self) -> Vec<Diagnosis> {
+        let Self { server, found, unasked } = self;
+        let several = found.len() > 1;
+        let mut all: Vec<Diagnosis> = vec![];
+        for (address, finding) in found {
+            let diagnosis = match all.iter_mut().find(|known| known.finding == finding) {
+                Some(known) => known,
+                None => all.push_mut(Diagnosis { server: server.clone(), addresses: vec![], finding }),
+            };
+            if several {
+                diagnosis.addresses.push(address.ip());
+            }
+        }
+        if all.is_empty() {
+            all.push(Diagnosis { server, addresses: vec![], finding: unasked });
+        }
+        all
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.server)?;
+        for (i, address) in self.addresses.iter().enumerate() {
+            write!(f, "{}{address}", if i == 0 { " (" } else { ", " })?;
+        }
+        write!(f, "{}: {}", if self.addresses.is_empty() { "" } else { ")" }, self.finding)
+    }
+}
 
 /// What was found out about one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +168,22 @@ impl fmt::Display for Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_one_name_that_say_the_same_share_a_line() {
+        let addresses = ["192.0.2.1:7", "192.0.2.2:7", "192.0.2.3:7"].map(|text| text.parse().ok());
+        let addresses: Vec<SocketAddr> = addresses.into_iter().flatten().collect();
+        let asked = |addresses: &[SocketAddr]| {
+            let mut asked = Asked::new(Server { host: "zk".to_owned(), port: 7 });
+            asked.take(News::Addresses(addresses.to_vec()));
+            asked.take(News::Found(addresses[0], Finding::NotServing));
+            asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let not_serving = "a ZooKeeper that isn't serving; it has no quorum";
+        assert_eq!(asked(&addresses[..1]), [format!("zk:7: {not_serving}")]);
+        let timed_out = "zk:7 (192.0.2.2, 192.0.2.3): timed out; no answer from that address";
+        assert_eq!(asked(&addresses), [format!("zk:7 (192.0.2.1): {not_serving}"), timed_out.to_owned()]);
+    }
 
     #[test]
     fn answers_are_told_apart() {

@@ -2,6 +2,7 @@
 //!
 //! The rest of zklock sends a [`Request`] through a [`Session`] and finds the [`Reply`] among its events.
 
+mod addresses;
 mod connect;
 mod diagnose;
 mod failure;
@@ -18,8 +19,8 @@ mod write;
 
 use std::time::Duration;
 
-pub use self::diagnose::Diagnosis;
 pub use self::failure::Failure;
+pub use self::finding::Diagnosis;
 pub use self::hosts::{BadHosts, Hosts, Server};
 pub use self::message::{Created, Node, Reply, Request, ServerTime};
 pub use self::security::{

@@ -60,7 +60,13 @@ impl Server {
     /// What `-z` takes with `--tls`, if the server speaks it.
     #[track_caller]
     pub(crate) fn secure_connect_string(&self) -> String {
-        format!("127.0.0.1:{}", self.secure_port.expect("a server with TLS"))
+        format!("127.0.0.1:{}", self.secure_port())
+    }
+
+    /// The port of TLS, if the server speaks it.
+    #[track_caller]
+    pub(crate) fn secure_port(&self) -> u16 {
+        self.secure_port.expect("a server with TLS")
     }
 
     /// The process id of the Java process, if it was not killed.

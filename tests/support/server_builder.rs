@@ -99,8 +99,9 @@ impl ServerBuilder {
             self.lines.join("\n"),
         );
         let secure_port = self.secure.then(ports::free);
+        // First, so that a line of the test's own overrides it.
         let secure = secure_port
-            .map(|port| format!("{config}secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n"));
+            .map(|port| format!("secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n{config}"));
         fs::write(dir.path().join("zoo.cfg"), secure.unwrap_or(config)).expect("zoo.cfg");
         Server::launched(dir, port, secure_port, self.java_options)
     }

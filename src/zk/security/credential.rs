@@ -117,6 +117,11 @@ impl Credentials {
         self.sasl.is_some()
     }
 
+    /// Whether they are for a server of a certain name.
+    pub(super) fn need_names(&self) -> bool {
+        self.sasl.as_ref().is_some_and(Sasl::needs_names)
+    }
+
     /// Whether something in it must not be seen by others.
     pub(super) fn has_secrets(&self) -> bool {
         !self.is_empty()

@@ -33,6 +33,12 @@ impl Security {
         self.credentials.has_secrets() || self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
+    /// Whether a server must be reached by its name: its certificate or its Kerberos principal bears the name, and
+    /// the client library compares it with what it connects to.
+    pub(super) fn needs_names(&self) -> bool {
+        self.tls.is_some() || self.credentials.need_names()
+    }
+
     /// Connects with all of this.
     pub(super) async fn connect(&self, connector: Connector, hosts: &Hosts) -> Result<Client, Error> {
         let connector = self.credentials.apply(connector);

@@ -31,6 +31,15 @@ impl Sasl {
         }
     }
 
+    /// A Kerberos principal bears the host name, unless it was given.
+    pub(super) fn needs_names(&self) -> bool {
+        match self {
+            Self::DigestMd5 { .. } => false,
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi { host, .. } => host.is_none(),
+        }
+    }
+
     pub(super) fn apply(&self, connector: Connector) -> Connector {
         match self {
             Self::DigestMd5 { user, password } => {

@@ -10,7 +10,7 @@ use super::server::Server;
 use super::wait::{SOON, try_for, wait_until};
 use link::Link;
 use rules::{Rule, Rules, Shared};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -28,34 +28,44 @@ pub(crate) enum At {
 
 /// A TCP proxy on loopback.
 pub(crate) struct Proxy {
-    port: u16,
+    address: SocketAddrV4,
     shared: Arc<Shared>,
 }
 
 impl Proxy {
     /// A proxy that passes everything on to `server`.
     pub(crate) fn to(server: &Server) -> Self {
-        Self::start(server.port(), false)
+        Self::start(ports::bind(), server.port(), false)
+    }
+
+    /// A second proxy, at another address of loopback and the same port as `self`: both can have one name.
+    pub(crate) fn beside(&self, host: Ipv4Addr, server: &Server) -> Self {
+        let listener = TcpListener::bind((host, self.address.port())).expect("the same port");
+        Self::start(listener, server.port(), false)
     }
 
     /// A proxy between two servers, who speak another protocol than clients: nothing is known of its packets.
     pub(crate) fn between_servers(target: u16) -> Self {
-        Self::start(target, true)
+        Self::start(ports::bind(), target, true)
     }
 
-    fn start(target: u16, raw: bool) -> Self {
-        let listener = ports::bind();
-        let port = listener.local_addr().expect("a bound port").port();
+    fn start(listener: TcpListener, target: u16, raw: bool) -> Self {
+        let Ok(SocketAddr::V4(address)) = listener.local_addr() else { panic!("a bound port") };
         let shared = Arc::new(Shared::default());
         shared.change(|rules| (rules.listening, rules.raw) = (true, raw));
         let for_thread = Arc::clone(&shared);
-        thread::spawn(move || accept(listener, port, target, &for_thread));
-        Self { port, shared }
+        thread::spawn(move || accept(listener, address, target, &for_thread));
+        Self { address, shared }
     }
 
     /// What `-z` takes.
     pub(crate) fn connect_string(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        self.address.to_string()
+    }
+
+    /// The port.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// Everything passes again; what a hole held back is delivered now, as TCP would do after a partition.
@@ -174,7 +184,7 @@ impl Proxy {
 
     /// It sees a change only when somebody connects.
     fn wake_acceptor(&self) {
-        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok();
+        TcpStream::connect(self.address).ok();
     }
 }
 
@@ -186,7 +196,7 @@ impl Drop for Proxy {
     }
 }
 
-fn accept(mut listener: TcpListener, port: u16, target: u16, shared: &Arc<Shared>) {
+fn accept(mut listener: TcpListener, address: SocketAddrV4, target: u16, shared: &Arc<Shared>) {
     loop {
         let client = listener.accept();
         if shared.look().refusing {
@@ -197,7 +207,7 @@ fn accept(mut listener: TcpListener, port: u16, target: u16, shared: &Arc<Shared
                 return;
             }
             // A process that was forked a moment ago has the old listener until its exec.
-            let again = || TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
+            let again = || TcpListener::bind(address).ok();
             listener = try_for(SOON, again).expect("our own port");
             shared.change(|rules| rules.listening = true);
             continue;

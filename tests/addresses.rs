@@ -1,0 +1,181 @@
+//! Names with several addresses, one of which is dead, and names whose addresses change.
+
+use crate::support::{Authority, Case, Keys, Proxy, Running, SOON, Server, Zklock, op, shared, wait_until};
+use nix::sys::signal::Signal;
+use nix::unistd::geteuid;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The resolver always puts the first before the second, whatever the order in the hosts file.
+const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
+
+/// Only zklock knows it.
+const NAME: &str = "zk.zklock.test";
+
+/// Long enough that a first address which takes three attempts doesn't end the test.
+const OPTIONS: [&str; 5] = ["-vv", "--session-timeout", "8", "--connect-timeout", "6"];
+
+/// A hosts file for zklock alone.
+struct HostsFile(PathBuf);
+
+impl HostsFile {
+    fn new(case: &Case, addresses: &[Ipv4Addr]) -> Self {
+        let file = Self(case.dir().join("hosts"));
+        file.write(addresses);
+        file
+    }
+
+    /// In place, since zklock has this very file for `/etc/hosts`.
+    fn write(&self, addresses: &[Ipv4Addr]) {
+        let lines: Vec<_> = addresses.iter().map(|address| format!("{address} {NAME}\n")).collect();
+        fs::write(&self.0, lines.concat()).expect("a hosts file");
+    }
+
+    /// zklock with this file for `/etc/hosts`, in a mount namespace of its own.
+    fn within(&self, zklock: Zklock) -> Zklock {
+        let user = if geteuid().is_root() { "" } else { "--user --map-root-user" };
+        let mount = format!("mount --bind '{}' /etc/hosts", self.0.display());
+        let script = format!("{mount} && exec \\\"\\$0\\\" \\\"\\$@\\\"");
+        zklock.prelude(&format!("exec unshare {user} --mount bash -c \"{script}\" \"$0\" \"$@\""))
+    }
+}
+
+/// Two addresses of one name, and a shared server behind both.
+fn pair() -> [Proxy; 2] {
+    let first = Proxy::to(shared());
+    let second = first.beside(ADDRESSES[1], shared());
+    [first, second]
+}
+
+fn through(case: Case, port: u16) -> Case {
+    case.through(&format!("{NAME}:{port}"))
+}
+
+/// Starts a holder and waits until its command runs.
+#[track_caller]
+fn holder(case: &Case, hosts: &HostsFile) -> Running {
+    let job = ["sh", "-c", "echo holding; exec sleep 60"];
+    let holder = hosts.within(case.lock(&OPTIONS, job)).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    holder
+}
+
+/// Ends a holder that still has its lock.
+#[track_caller]
+fn end(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+}
+
+#[test]
+fn a_silent_address_doesn_t_hide_the_other_at_the_start() {
+    for silent in [0, 1] {
+        let proxies = pair();
+        let case = through(Case::new("silent-address"), proxies[0].port());
+        let hosts = HostsFile::new(&case, &ADDRESSES);
+        proxies[silent].blackhole();
+        let output = hosts.within(case.lock(&OPTIONS, ["echo", "ran"])).run();
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
+}
+
+#[test]
+fn a_refusing_address_doesn_t_hide_the_other_at_the_start() {
+    for refusing in [0, 1] {
+        let proxies = pair();
+        let case = through(Case::new("refusing-address"), proxies[0].port());
+        let hosts = HostsFile::new(&case, &ADDRESSES);
+        proxies[refusing].refuse_new(true);
+        let output = hosts.within(case.lock(&OPTIONS, ["echo", "ran"])).run();
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
+}
+
+#[test]
+fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
+    for silent in [0, 1] {
+        let proxies = pair();
+        let case = through(Case::new("falls-silent"), proxies[0].port());
+        let hosts = HostsFile::new(&case, &ADDRESSES);
+        // The holder can only begin at the one that is to fall silent.
+        proxies[1 - silent].refuse_new(true);
+        let holder = holder(&case, &hosts);
+        proxies[1 - silent].refuse_new(false);
+        let before = proxies[1 - silent].count(op::MULTI);
+        proxies[silent].blackhole();
+        holder.wait_for_line("connected again", SOON);
+        let confirmed = || proxies[1 - silent].count(op::MULTI) > before;
+        wait_until("a confirmation at the other address", SOON, confirmed);
+        end(holder);
+    }
+}
+
+#[test]
+fn an_address_that_comes_later_is_found_while_connecting() {
+    let proxies = pair();
+    let case = through(Case::new("later-address"), proxies[0].port());
+    let hosts = HostsFile::new(&case, &ADDRESSES[..1]);
+    proxies[0].refuse_new(true);
+    let options = ["-vv", "--connect-timeout", "30"];
+    let running = hosts.within(case.lock(&options, ["echo", "ran"])).spawn();
+    running.wait_for_line("no session with", SOON);
+    hosts.write(&ADDRESSES[1..]);
+    assert_eq!(running.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_holder_whose_addresses_all_change_goes_on_at_the_new_one() {
+    let [first, second] = pair();
+    let newest = Ipv4Addr::new(127, 0, 0, 3);
+    let third = first.beside(newest, shared());
+    let case = through(Case::new("new-address"), first.port());
+    let hosts = HostsFile::new(&case, &ADDRESSES);
+    let holder = holder(&case, &hosts);
+    hosts.write(&[newest]);
+    for old in [&first, &second] {
+        old.refuse_new(true);
+        old.cut_all();
+    }
+    holder.wait_for_line("connected again", SOON);
+    wait_until("a confirmation at the new address", SOON, || third.count(op::MULTI) > 0);
+    end(holder);
+}
+
+#[test]
+fn each_address_is_named_with_what_it_said() {
+    let proxies = pair();
+    let case = through(Case::new("told-addresses"), proxies[0].port());
+    let hosts = HostsFile::new(&case, &ADDRESSES);
+    proxies[0].blackhole();
+    proxies[1].refuse_new(true);
+    let output = hosts.within(case.lock(&["--connect-timeout", "1"], ["true"])).run();
+    output.assert_code(125);
+    output.assert_stderr(&format!("{} (127.0.0.1): accepts connections but doesn't answer", case.hosts()));
+    output.assert_stderr(&format!("{} (127.0.0.2): connection refused", case.hosts()));
+}
+
+/// A certificate bears the name, and an address from a resolver proves nothing.
+#[test]
+fn with_tls_the_name_is_checked_whatever_its_addresses() {
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign("server", &[NAME]), &authority, "none");
+    let server = Server::builder().tls(&keys).config("secureClientPortAddress=127.0.0.2").start();
+    let port = server.secure_port();
+    let case = through(Case::on(&server, "tls-name"), port);
+    let hosts = HostsFile::new(&case, &ADDRESSES);
+    let ca = keys.authority().display().to_string();
+    let options = ["--tls-ca", &ca, "--connect-timeout", "6"];
+    // The first address refuses: nothing listens there.
+    let output = hosts.within(case.lock(&options, ["echo", "ran"])).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    let by_address = through_address(&case, port);
+    let output = by_address.args(options).args([case.path(), "true"]).run();
+    output.assert_code(125).assert_stderr("its certificate is for another name");
+    assert!(output.elapsed < Duration::from_secs(12), "{output}");
+}
+
+fn through_address(case: &Case, port: u16) -> Zklock {
+    Zklock::at(&format!("{}:{port}", ADDRESSES[1]), case.marker())
+}
