@@ -18,7 +18,7 @@
 //! | [`descendants`] | every process below this one, and the end of all |
 //! | [`zk`] | the ensemble; the only place that is async |
 //! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
-//! | [`memory`] | what others can see of this process once it holds secrets |
+//! | `files`, [`memory`] | files that may hold secrets; what others can see of this process once it has them |
 
 pub mod acquire;
 pub mod admin;
@@ -32,6 +32,7 @@ pub mod descendants;
 pub mod environment;
 pub mod event;
 pub mod exit;
+mod files;
 pub mod job;
 pub mod lock;
 pub mod memory;

@@ -2,7 +2,6 @@
 
 mod definition;
 mod ensemble;
-mod files;
 mod lock;
 mod security;
 mod settings;
@@ -18,7 +17,6 @@ use thiserror::Error;
 
 pub use self::definition::Options;
 pub use self::ensemble::Ensemble;
-pub(crate) use self::files::refuse_if_others_can_read;
 pub use self::lock::{LockOptions, Naming, OnLost};
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
-use super::files;
-use crate::memory;
-use crate::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Tls};
+use crate::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Sources, Tls};
+use crate::{files, memory};
 
 /// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
 /// everybody on the machine to see.
@@ -130,7 +129,8 @@ impl SecurityOptions {
             None if self.tls || identity.is_some() => Ca::system().context("--tls")?,
             None => return Ok(None),
         };
-        Ok(Some(Tls::new(ca, identity)))
+        let sources = Sources::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
+        Ok(Some(Tls::new(ca, identity, sources)))
     }
 
     fn acl(&self, known: bool) -> Result<Acl> {

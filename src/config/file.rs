@@ -9,7 +9,8 @@ use toml::Table;
 
 use super::check;
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::{definition, refuse_if_others_can_read};
+use crate::cli::definition;
+use crate::files::refuse_if_others_can_read;
 use crate::lock::record::without_controls;
 
 /// A setting as a file has it.

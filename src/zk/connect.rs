@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_io::Timer;
 use zookeeper_client::{Client, Error};
 
+use super::security::Rotation;
 use super::{Settings, addresses};
 use crate::clock::BootTime;
 
@@ -22,10 +23,10 @@ pub(super) struct Granted {
 }
 
 /// Tries until there is a session, or until the server says no for good. Never gives up by itself.
-pub(super) async fn connect(settings: &Settings) -> Result<Granted, Error> {
+pub(super) async fn connect(settings: &Settings, rotation: Option<&Rotation>) -> Result<Granted, Error> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match negotiate(settings).await {
+        match negotiate(settings, rotation).await {
             Ok(granted) => return Ok(granted),
             Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
             Err(error) => {
@@ -39,8 +40,8 @@ pub(super) async fn connect(settings: &Settings) -> Result<Granted, Error> {
 
 /// A session whose granted timeout is the one that was asked for. If the server grants another, that one is
 /// asked for in a second session: the library reckons its patience with a silent server from what it asked.
-async fn negotiate(settings: &Settings) -> Result<Granted, Error> {
-    let first = open(settings, settings.session_timeout).await?;
+async fn negotiate(settings: &Settings, rotation: Option<&Rotation>) -> Result<Granted, Error> {
+    let first = open(settings, rotation, settings.session_timeout).await?;
     let granted = first.client.session_timeout();
     if granted == settings.session_timeout {
         return Ok(first);
@@ -50,10 +51,10 @@ async fn negotiate(settings: &Settings) -> Result<Granted, Error> {
         settings.session_timeout
     );
     close(first.client).await;
-    open(settings, granted).await
+    open(settings, rotation, granted).await
 }
 
-async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> {
+async fn open(settings: &Settings, rotation: Option<&Rotation>, timeout: Duration) -> Result<Granted, Error> {
     // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to
     // 5.8 s when a follower freezes, T/8 of 2.4 s. A steady lease has 5T/12 to ride out.
     let patience = timeout / 8;
@@ -68,7 +69,7 @@ async fn open(settings: &Settings, timeout: Duration) -> Result<Granted, Error> 
         .with_connection_timeout(patience)
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
         .with_fail_eagerly();
-    let client = settings.security.connect(connector, &hosts).await?;
+    let client = settings.security.connect(connector, &hosts, rotation).await?;
     let granted = client.session_timeout();
     if granted < LEAST_TIMEOUT {
         return Err(Error::UnexpectedError(format!(

@@ -24,7 +24,7 @@ pub use self::finding::Diagnosis;
 pub use self::hosts::{BadHosts, Hosts, Server};
 pub use self::message::{Created, Node, Reply, Request, ServerTime};
 pub use self::security::{
-    Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Tls,
+    Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
 };
 pub use self::session::Session;
 use crate::clock::BootTime;

@@ -18,6 +18,7 @@ use zookeeper_client::{Acl, Client, Error, SessionState};
 
 use super::connect::{Granted, connect};
 use super::perform::{Answer, Task, perform};
+use super::security::Rotation;
 use super::watches::Watches;
 use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::clock::BootTime;
@@ -133,9 +134,16 @@ fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Outlet
 
 /// The life of a session: connect, serve, close.
 async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
-    let Some(granted) = connect_until_told_otherwise(settings, &mut inbox, outlet).await else {
+    // All of it was checked before, but a long list of authorities is read again.
+    let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
+        return outlet.session(SessionChange::Unreachable(diagnose::all(settings)));
+    };
+    let connected = |connected| rotation.iter().for_each(|rotation| rotation.set_connected(connected));
+    let connecting = connect_until_told_otherwise(settings, rotation.as_ref(), &mut inbox, outlet);
+    let Some(granted) = connecting.await else {
         return;
     };
+    connected(true);
     outlet.session(SessionChange::Connected {
         id: granted.client.session_id().0,
         timeout: granted.client.session_timeout(),
@@ -144,8 +152,8 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
     let mut watches = Watches::default();
     let acl = settings.security.acl.to_library();
     let mut silence = Silence { since: None, longest: granted.client.session_timeout() };
-    let Some(nodes) = serve(&granted.client, &acl, &mut inbox, &mut watches, &mut silence, outlet).await
-    else {
+    let serving = serve(&granted.client, &acl, &mut inbox, &mut watches, &mut silence, outlet, connected);
+    let Some(nodes) = serving.await else {
         return;
     };
     // The watches are kept to the end: dropping one that is set would cost a request.
@@ -179,6 +187,7 @@ impl Silence {
 
 async fn connect_until_told_otherwise(
     settings: &Settings,
+    rotation: Option<&Rotation>,
     inbox: &mut UnboundedReceiver<Command>,
     outlet: &Outlet,
 ) -> Option<Granted> {
@@ -190,7 +199,7 @@ async fn connect_until_told_otherwise(
                 None => std::future::pending().await,
             }
         };
-        match select(std::pin::pin!(connect(settings)), std::pin::pin!(timer)).await {
+        match select(std::pin::pin!(connect(settings, rotation)), std::pin::pin!(timer)).await {
             Either::Left((result, _)) => Some(result),
             Either::Right(_) => None,
         }
@@ -221,6 +230,7 @@ async fn serve(
     watches: &mut Watches,
     silence: &mut Silence,
     outlet: &Outlet,
+    connected: impl Fn(bool),
 ) -> Option<Vec<String>> {
     let mut requests: FuturesUnordered<Task<'_, (usize, Answer)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
@@ -231,10 +241,12 @@ async fn serve(
             state = futures::FutureExt::fuse(Box::pin(changed)) => match state {
                 SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
                     silence.since = None;
+                    connected(true);
                     outlet.session(SessionChange::Reconnected);
                 }
                 SessionState::Disconnected => {
                     silence.begin();
+                    connected(false);
                     outlet.session(SessionChange::Disconnected);
                 }
                 SessionState::AuthFailed | SessionState::Expired | SessionState::Closed => {

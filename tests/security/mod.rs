@@ -3,6 +3,7 @@
 mod acl;
 mod auth;
 mod auth_files;
+mod rotation;
 mod sasl;
 mod secrets;
 mod tls;

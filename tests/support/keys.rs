@@ -4,6 +4,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use tempfile::TempDir;
 
 /// Whoever signs certificates.
@@ -39,6 +40,14 @@ impl Authority {
         let mut params = params(hosts, name);
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 2, 1);
+        self.signed(&params)
+    }
+
+    /// The same, but its time is over soon.
+    pub(crate) fn sign_until(&self, name: &str, end: SystemTime) -> Identity {
+        let mut params = params(&[], name);
+        let since_1970 = end.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970");
+        params.not_after = date_time_ymd(1970, 1, 1) + since_1970;
         self.signed(&params)
     }
 

@@ -4,15 +4,18 @@
 
 mod acl;
 mod credential;
+mod rotation;
 mod sasl;
 mod tls;
 
 use super::Hosts;
 use serde::{Deserialize, Serialize};
-use zookeeper_client::{Client, Connector, Error};
+use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
 pub use self::acl::{Acl, BadAcl};
 pub use self::credential::{BadCredential, Credential, Credentials};
+pub(super) use self::rotation::Rotation;
+pub use self::rotation::Sources;
 pub(super) use self::tls::server_name;
 pub use self::tls::{BadTls, Ca, Identity, Tls};
 
@@ -39,16 +42,29 @@ impl Security {
         self.tls.is_some() || self.credentials.need_names()
     }
 
+    /// What TLS connections are made with, if they are to be encrypted.
+    pub(super) fn rotation(&self, hosts: &Hosts) -> Result<Option<Rotation>, Error> {
+        self.tls.as_ref().map(|tls| Rotation::begin(tls, hosts.to_string())).transpose()
+    }
+
     /// Connects with all of this.
-    pub(super) async fn connect(&self, connector: Connector, hosts: &Hosts) -> Result<Client, Error> {
+    pub(super) async fn connect(
+        &self,
+        connector: Connector,
+        hosts: &Hosts,
+        rotation: Option<&Rotation>,
+    ) -> Result<Client, Error> {
         let connector = self.credentials.apply(connector);
-        let Some(tls) = &self.tls else {
+        let Some(rotation) = rotation else {
             return connector.connect(&hosts.to_string()).await;
         };
         // The library takes it for granted.
         if hosts.servers.iter().any(|server| server_name(server).is_none()) {
             return Err(Error::BadArguments(&"a server has a name that no certificate can bear"));
         }
-        connector.with_tls(tls.options()?).secure_connect(&hosts.to_string()).await
+        connector
+            .with_tls(TlsOptions::new().with_certs(rotation.certs()))
+            .secure_connect(&hosts.to_string())
+            .await
     }
 }

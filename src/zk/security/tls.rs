@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use zookeeper_client::{Error, TlsOptions};
+use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
+use super::rotation::Sources;
 use crate::zk::hosts::Server;
 
 /// A bundle that is longer stays in its file until it is needed: two processes would keep it in memory.
@@ -20,8 +23,9 @@ const LONGEST: usize = 32 * 1024;
 /// Whom to believe, and how to prove who we are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
-    ca: Ca,
-    identity: Option<Identity>,
+    pub(super) ca: Ca,
+    pub(super) identity: Option<Identity>,
+    pub(super) sources: Sources,
 }
 
 /// The authorities whose word counts for a server's certificate.
@@ -69,6 +73,9 @@ pub enum BadTls {
     /// Both are there and don't fit together.
     #[error("the certificate and the key can't be used: {0}")]
     Identity(String),
+    /// Too late, or too early.
+    #[error("the certificate in it {0}")]
+    Time(&'static str),
 }
 
 impl Ca {
@@ -108,6 +115,28 @@ impl Identity {
         Ok(identity)
     }
 
+    /// Whether the certificate is valid by this host's clock.
+    pub(super) fn in_time(&self) -> Result<(), BadTls> {
+        let (chain, _) = self.read()?;
+        let Some(certificate) = chain.first() else { return Err(BadTls::NoCertificate) };
+        // rustls reads no dates for us, but a verifier looks at them before anything else. Whatever else it finds
+        // fault with is the server's to judge.
+        let mut roots = RootCertStore::empty();
+        let (Ok(()), Ok(name)) = (roots.add(certificate.clone()), ServerName::try_from("client")) else {
+            return Ok(());
+        };
+        let Ok(verifier) = WebPkiServerVerifier::builder(Arc::new(roots)).build() else { return Ok(()) };
+        match verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()) {
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::Expired | CertificateError::ExpiredContext { .. },
+            )) => Err(BadTls::Time("has expired")),
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+            )) => Err(BadTls::Time("isn't valid yet")),
+            _ => Ok(()),
+        }
+    }
+
     fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), BadTls> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
         let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(BadTls::NoCertificate)?;
@@ -119,8 +148,8 @@ impl Identity {
 
 impl Tls {
     /// All of it is checked already.
-    pub fn new(ca: Ca, identity: Option<Identity>) -> Self {
-        Self { ca, identity }
+    pub fn new(ca: Ca, identity: Option<Identity>, sources: Sources) -> Self {
+        Self { ca, identity, sources }
     }
 
     /// Whether we can show a certificate of our own.
@@ -137,12 +166,14 @@ impl Tls {
     }
 
     /// For the client library.
-    pub(in crate::zk) fn options(&self) -> Result<TlsOptions, Error> {
+    pub(super) fn certs(&self) -> Result<TlsCerts, Error> {
         let text = self.ca.text().map_err(|_| Error::BadArguments(&"the authorities can't be read"))?;
-        let options = TlsOptions::new().with_pem_ca(&text)?;
+        let certs = TlsCerts::builder().with_ca(TlsCa::from_pem(&text)?);
         match &self.identity {
-            Some(Identity { certificate, key }) => options.with_pem_identity(certificate, key),
-            None => Ok(options),
+            Some(Identity { certificate, key }) => {
+                certs.with_identity(TlsIdentity::from_pem(certificate, key)?).build()
+            }
+            None => certs.build(),
         }
     }
 
@@ -193,7 +224,7 @@ mod tests {
     #[test]
     fn a_key_is_never_shown() {
         let identity = Identity { certificate: "public".to_owned(), key: "s3cret".to_owned() };
-        let tls = Tls::new(Ca::Pem(String::new()), Some(identity));
+        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), Sources::default());
         let shown = format!("{tls:?} {tls:#?}");
         assert!(shown.contains("public") && !shown.contains("s3cret"), "{shown}");
     }

@@ -1,4 +1,4 @@
-//! Files that the command line names.
+//! Short files that the user names, some of which hold secrets.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -11,19 +11,19 @@ use anyhow::{Context, Result, bail};
 const LONGEST: u64 = 32 * 1024;
 
 /// What is in a file that is to hold a secret. Refused if others could have read it too.
-pub(super) fn read_secret(path: &Path) -> Result<String> {
+pub(crate) fn read_secret(path: &Path) -> Result<String> {
     let (file, metadata) = open(path)?;
     refuse_if_others_can_read(path, &metadata)?;
     read(path, file, LONGEST)
 }
 
 /// What is in a file that anybody may read, and that is as short as a secret.
-pub(super) fn read_short(path: &Path) -> Result<String> {
+pub(crate) fn read_short(path: &Path) -> Result<String> {
     read(path, open(path)?.0, LONGEST)
 }
 
 /// What is in a file that anybody may read. A system's list of authorities is as long as that.
-pub(super) fn read_public(path: &Path) -> Result<String> {
+pub(crate) fn read_public(path: &Path) -> Result<String> {
     read(path, open(path)?.0, 1024 * 1024)
 }
 

@@ -1,0 +1,128 @@
+//! Certificates that are replaced while a command runs.
+
+use crate::support::{Authority, Case, Identity, Keys, Proxy, Running, SOON, Server, wait_until};
+use nix::sys::signal::Signal;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// Long enough for zklock to start with it on a busy machine.
+const SHORT_LIVED: Duration = Duration::from_secs(8);
+
+/// A server that demands certificates, a proxy before it that can cut connections, and zklock's files.
+struct Site {
+    authority: Authority,
+    keys: Keys,
+    proxy: Proxy,
+    server: Server,
+}
+
+impl Site {
+    fn new() -> Self {
+        let authority = Authority::new("authority");
+        let keys = Keys::new(&authority.sign("server", &["127.0.0.1"]), &authority, "need");
+        let server = Server::builder().tls(&keys).start();
+        let proxy = Proxy::between_servers(server.secure_port());
+        Self { authority, keys, proxy, server }
+    }
+
+    fn case(&self, name: &str) -> Case {
+        let case = Case::on(&self.server, name).through(&self.proxy.connect_string());
+        case.observer().mkdirs("/t");
+        case
+    }
+
+    /// In place of what was there, as `cert-manager` and `mv` do it. The key comes first.
+    fn install(&self, identity: &Identity) -> [PathBuf; 2] {
+        ["ours.key", "ours.pem"].map(|name| {
+            let text = if name == "ours.key" { &identity.key } else { &identity.certificate };
+            let new = self.keys.file(&format!("{name}.new"), text);
+            let file = new.with_extension("");
+            fs::rename(new, &file).expect("a new file in place of the old one");
+            file
+        })
+    }
+
+    /// A holder with these files, whose command runs.
+    #[track_caller]
+    fn holder(&self, case: &Case, [key, certificate]: &[PathBuf; 2]) -> Running {
+        let files = [("--tls-ca", &self.keys.authority()), ("--tls-key", key), ("--tls-cert", certificate)];
+        let options = files.map(|(name, file)| [name.to_owned(), file.display().to_string()]);
+        let hold = ["-v", "--acl", "open", case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"];
+        let holder = case.zklock().args(options.concat()).args(hold).spawn();
+        holder.wait_for_stdout("holding", SOON);
+        holder
+    }
+
+    /// Cuts its connection and waits until it is there again.
+    #[track_caller]
+    fn reconnect(&self, holder: &Running) {
+        let before = holder.stderr().count("connected again");
+        self.proxy.cut_all();
+        wait_until("a new connection", SOON, || holder.stderr().count("connected again") > before);
+    }
+}
+
+#[track_caller]
+fn end(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+}
+
+#[test]
+fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
+    let site = Site::new();
+    let case = site.case("rotated");
+    let expiry = SystemTime::now() + SHORT_LIVED;
+    let files = site.install(&site.authority.sign_until("ours", expiry));
+    let holder = site.holder(&case, &files);
+    site.install(&site.authority.sign("ours", &[]));
+    let over = || SystemTime::now() > expiry + Duration::from_secs(1);
+    wait_until("the end of the old certificate", SOON, over);
+    site.reconnect(&holder);
+    end(holder);
+}
+
+#[test]
+fn a_certificate_that_comes_while_there_is_no_connection_is_used() {
+    let site = Site::new();
+    let case = site.case("late-rotation");
+    let expiry = SystemTime::now() + SHORT_LIVED;
+    let files = site.install(&site.authority.sign_until("ours", expiry));
+    let holder = site.holder(&case, &files);
+    let over = || SystemTime::now() > expiry + Duration::from_secs(1);
+    wait_until("the end of the old certificate", SOON, over);
+    site.proxy.cut_all();
+    holder.wait_for_line("connection lost", SOON);
+    site.install(&site.authority.sign("ours", &[]));
+    holder.wait_for_line("connected again", SOON);
+    end(holder);
+}
+
+#[test]
+fn files_that_can_t_be_used_are_named_and_the_last_good_ones_stay_in_use() {
+    let site = Site::new();
+    let case = site.case("bad-rotation");
+    let files = site.install(&site.authority.sign("ours", &[]));
+    let holder = site.holder(&case, &files);
+    let other = site.authority.sign("ours", &[]);
+    let bad = [
+        (Identity { key: other.key, ..site.authority.sign("ours", &[]) }, "can't be used: "),
+        (site.authority.sign_expired("ours", &[]), "has expired"),
+        (Identity { certificate: String::new(), ..site.authority.sign("ours", &[]) }, "no certificate"),
+    ];
+    for (identity, reason) in bad {
+        site.install(&identity);
+        let warned = || {
+            let text = holder.stderr().text();
+            text.lines().any(|line| line.contains("the changed TLS files") && line.contains(reason))
+        };
+        wait_until(reason, SOON, warned);
+        site.reconnect(&holder);
+    }
+    fs::remove_file(&files[0]).expect("a key");
+    holder.wait_for_line("can't read", SOON);
+    site.reconnect(&holder);
+    assert_eq!(holder.stderr().count("the changed TLS files"), 4, "{}", holder.stderr().text());
+    end(holder);
+}
