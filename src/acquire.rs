@@ -196,8 +196,8 @@ impl Acquisition<'_> {
 
     fn out_of_time(&self, claim: &mut Claim) -> Result<Outcome> {
         // A waiter confirms all the time: an answer also says that nothing has moved in the queue before it.
-        let now = BootTime::now();
-        let silence = claim.lease().map(|lease| (now.since(lease.last_confirmed()), lease.timeout()));
+        let heard = claim.heard().map(|heard| BootTime::now().since(heard));
+        let silence = heard.zip(claim.lease().map(|lease| lease.timeout()));
         let waited = ui::time(BootTime::now().since(self.limits.began));
         match claim.set() {
             Some(set) if matches!(self.stop, Stop::Leaving { .. } | Stop::Away) => {

@@ -98,7 +98,11 @@ fn look(
                     session.release(vec![]);
                 }
             }
-            Some(Event::Session(of, SessionChange::Lost(Failure::Expired))) if of == key => return Ok(None),
+            Some(Event::Session(of, SessionChange::Lost(Failure::Expired | Failure::GivenUp)))
+                if of == key =>
+            {
+                return Ok(None);
+            }
             Some(Event::Session(of, SessionChange::Closed)) if of == key => {
                 return Ok(Some(Around::Held(found)));
             }

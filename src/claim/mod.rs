@@ -78,6 +78,8 @@ struct Contending {
     /// When the first create was sent: its answer is the first confirmation.
     create_sent: BootTime,
     create_answered: bool,
+    /// When a server answered last.
+    heard: BootTime,
 }
 
 impl Claim {
@@ -141,6 +143,7 @@ impl Claim {
                     renewal,
                     create_sent: BootTime::now(),
                     create_answered: false,
+                    heard: BootTime::now(),
                 });
                 let mut notices = vec![Notice::Connected];
                 notices.extend(self.carry_out(step));
@@ -175,6 +178,9 @@ impl Claim {
             return vec![Notice::Aside(reply)];
         }
         let now = BootTime::now();
+        if reply.failure().is_none() {
+            contending.heard = now;
+        }
         match reply {
             Reply::Confirmed(sent, Ok(())) => {
                 contending.renewal.answered(sent, now);
@@ -289,6 +295,11 @@ impl Claim {
     /// The lease, once there is a session.
     pub fn lease(&mut self) -> Option<&mut Lease> {
         self.contending.as_mut().map(|contending| &mut contending.renewal.lease)
+    }
+
+    /// When a server answered last, once there is a session.
+    pub fn heard(&self) -> Option<BootTime> {
+        self.contending.as_ref().map(|contending| contending.heard)
     }
 
     /// The locks, once there is a session.

@@ -62,7 +62,7 @@ fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversati
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
             // The session has gone: another is as good.
-            Err(error) if error.downcast_ref() == Some(&Failure::Expired) => {
+            Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
                 conversation = Conversation::open(options)?;
             }
             Err(error) => return Err(error),
