@@ -4,13 +4,14 @@ pub mod spawn;
 pub mod supervisor;
 pub mod terminal;
 
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgid};
 
 use self::spawn::{Launch, SpawnError};
 use self::supervisor::Action;
@@ -20,6 +21,9 @@ use crate::descendants::{self, Children, Left, Round, Sweep};
 use crate::exit::Exit;
 use crate::pair::Worker;
 use crate::sys::{self, ChildState};
+
+/// How often to look for whoever is to be signalled, at most: a job that forks all the time is never seen whole.
+const LOOKS: usize = 16;
 
 /// The command, running in a process group of its own.
 #[derive(Debug)]
@@ -160,8 +164,15 @@ impl Job {
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };
-        for pid in descendants::below(self.children.list().unwrap_or_default()) {
-            if nix::unistd::getpgid(Some(pid)) != Ok(self.group) {
+        // Whoever loses its parent during a look is in neither list: the next look finds it.
+        let mut told = HashSet::new();
+        for _ in 0..LOOKS {
+            let mut all = descendants::below(self.children.list().unwrap_or_default());
+            all.retain(|&pid| told.insert(pid));
+            if all.is_empty() {
+                break;
+            }
+            for pid in all.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
                 let _ = kill(pid, signal);
             }
         }
