@@ -10,8 +10,7 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::lock::path::LockPath;
 use crate::lock::set::Set;
-use crate::pair::{self, OwnedNode, Remains};
-use crate::zk::Settings;
+use crate::pair::{self, Remains};
 use crate::{sys, ui};
 
 /// Longer than this nobody waits for servers that don't answer.
@@ -79,8 +78,8 @@ fn over(claim: &mut Claim, events: &Events, giving: Giving, nodes: &[LockPath]) 
     if !claim.is_gone() {
         let until = BootTime::now() + patience(claim);
         let mut cut_short = None;
-        let gone = LeftBehind::by(claim).is_none_or(|left| {
-            left.clean(|| {
+        let gone = left_behind(claim).is_none_or(|remains| {
+            pair::clean(claim.settings(), &remains, || {
                 while let Some(event) = events.pending() {
                     match event {
                         Event::Signal(signal) if giving == Giving::UpWaiting && ends_us(signal) => {
@@ -101,28 +100,11 @@ fn over(claim: &mut Claim, events: &Events, giving: Giving, nodes: &[LockPath]) 
     Release::Done
 }
 
-/// What a session leaves at the servers as long as it may live.
-pub struct LeftBehind {
-    settings: Settings,
-    session_timeout: Duration,
-    nodes: Vec<OwnedNode>,
-    entering: Option<String>,
-}
-
-impl LeftBehind {
-    /// `None`: there was no session.
-    pub fn by(claim: &mut Claim) -> Option<Self> {
-        let session_timeout = claim.lease()?.timeout();
-        let (nodes, settings) = (claim.owned_nodes(), claim.settings().clone());
-        Some(Self { settings, session_timeout, nodes, entering: claim.worker().page().entering() })
-    }
-
-    /// Deletes it while the session may live, unless somebody gives up before. Whether it is gone for certain.
-    pub fn clean(self, gives_up: impl FnMut() -> bool) -> bool {
-        let Self { settings, session_timeout, nodes, entering } = self;
-        let remains = Remains { session_timeout, nodes: &nodes, entering };
-        remains.is_empty() || pair::clean(&settings, &remains, gives_up)
-    }
+/// What the session leaves at the servers as long as it may live. `None`: there was no session.
+pub fn left_behind(claim: &mut Claim) -> Option<Remains> {
+    let session_timeout = claim.lease()?.timeout();
+    let entering = claim.worker().page().entering();
+    Some(Remains { session_timeout, nodes: claim.owned_nodes(), entering })
 }
 
 fn say(paths: &[LockPath], what: &str) {

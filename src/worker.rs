@@ -18,8 +18,8 @@ use crate::lock::once::Once;
 use crate::lock::path::LockPath;
 use crate::lock::record::Record;
 use crate::nest::{self, Around, look_around};
-use crate::pair::{Report, Worker};
-use crate::release::{Giving, LeftBehind, Release, let_go, release};
+use crate::pair::{self, Report, Worker};
+use crate::release::{Giving, Release, left_behind, let_go, release};
 use crate::work::Work;
 use crate::zk::Settings;
 use crate::{sys, ui};
@@ -61,10 +61,10 @@ pub fn work(worker: Worker, options: &Options, words: &Words, settings: Settings
             line.say(&Report::Leave(exit));
             // The user's shell, terminal, pipes and files have nothing to do with what is left.
             sys::let_go_of_the_caller();
-            let left = LeftBehind::by(&mut claim);
+            let (remains, settings) = (left_behind(&mut claim), claim.settings().clone());
             // The old session's own attempt ends here.
             drop(claim);
-            left.map(|left| left.clean(|| false));
+            remains.map(|remains| pair::clean(&settings, &remains, || false));
             // For a monitor that was stopped meanwhile.
             line.say_at_last(&Report::Exit(exit));
         }

@@ -40,16 +40,6 @@ pub enum Notice {
     Aside(Reply),
 }
 
-impl Notice {
-    /// Whether what was held isn't any more.
-    pub fn ends_the_hold(&self) -> bool {
-        matches!(
-            self,
-            Self::Lost(_) | Self::NodeGone | Self::Closed | Self::Lock(_, News::Failed(_) | News::Revoked(_))
-        )
-    }
-}
-
 /// The index of questions that are no contender's.
 const ASIDE: usize = usize::MAX;
 
@@ -62,11 +52,18 @@ pub struct Claim {
     events: Emitter,
     contending: Option<Contending>,
     worker: Worker,
-    over: bool,
-    /// The session is over, and the servers have said so: no node of it is left.
-    gone: bool,
+    end: Option<End>,
     /// A node of ours was deleted by somebody. What has its name now isn't ours.
     node_gone: bool,
+}
+
+/// How the session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Nobody has said so: its nodes may be there yet.
+    Presumed,
+    /// The servers have said so, or it never began: no node of it is left.
+    Known,
 }
 
 #[derive(Debug)]
@@ -99,8 +96,7 @@ impl Claim {
             events,
             contending: None,
             worker,
-            over: false,
-            gone: false,
+            end: None,
             node_gone: false,
         })
     }
@@ -109,7 +105,7 @@ impl Claim {
     /// Without a deadline it tries for ever: whoever waits without limit waits for servers as well.
     pub fn reopen(&mut self, deadline: Option<BootTime>) -> io::Result<()> {
         let key = SessionKey(self.session.key().0 + 1);
-        (self.contending, self.over, self.gone, self.node_gone) = (None, false, false, false);
+        (self.contending, self.end, self.node_gone) = (None, None, false);
         self.settings.deadline = deadline;
         self.session = Session::open(key, self.settings.clone(), self.events.clone())?;
         Ok(())
@@ -125,13 +121,13 @@ impl Claim {
     }
 
     fn session_changed(&mut self, change: SessionChange) -> Vec<Notice> {
-        self.over |=
-            matches!(change, SessionChange::Lost(_) | SessionChange::Unreachable(_) | SessionChange::Closed);
-        // What was never there has left nothing either.
-        self.gone |= matches!(
-            change,
-            SessionChange::Lost(Failure::Expired) | SessionChange::Unreachable(_) | SessionChange::Closed
-        );
+        self.end = self.end.max(match change {
+            SessionChange::Lost(Failure::Expired) | SessionChange::Unreachable(_) | SessionChange::Closed => {
+                Some(End::Known)
+            }
+            SessionChange::Lost(_) => Some(End::Presumed),
+            _ => None,
+        });
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let mut set = Set::new(self.entries.clone(), id);
@@ -326,12 +322,12 @@ impl Claim {
 
     /// Whether the session is over, so that nothing can be asked any more.
     pub fn is_over(&self) -> bool {
-        self.over
+        self.end.is_some()
     }
 
     /// Whether no node of ours is left: the session is over, and a server has said so.
     pub fn is_gone(&self) -> bool {
-        self.gone
+        self.end == Some(End::Known)
     }
 
     /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the

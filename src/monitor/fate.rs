@@ -56,6 +56,7 @@ impl Watch {
         say_what_happened(path, self.shown().stage, death);
         let (session_timeout, nodes) = self.duty.nodes();
         let session_timeout = session_timeout.unwrap_or(settings.session_timeout);
+        let nodes = nodes.to_vec();
         let remains = Remains { session_timeout, nodes, entering: self.monitor.page.entering() };
         if !remains.is_empty() {
             // Servers may not answer: who asks for the end needn't wait for them.

@@ -11,16 +11,16 @@ use crate::zk::{Failure, Reply, Request, Session, SessionChange, SessionKey, Set
 
 /// What may be left at the servers.
 #[derive(Debug)]
-pub struct Remains<'a> {
+pub struct Remains {
     /// The timeout of the session that owns them: after as long they are gone anyway.
     pub session_timeout: Duration,
     /// Nodes that are ours.
-    pub nodes: &'a [OwnedNode],
+    pub nodes: Vec<OwnedNode>,
     /// The path of a node that may have been created, but for its number.
     pub entering: Option<String>,
 }
 
-impl Remains<'_> {
+impl Remains {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.entering.is_none()
@@ -32,7 +32,10 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Deletes what is still ours, and gives up when the session that owns it must be over, or when `gives_up` says so.
 /// Whether it is gone for certain.
-pub fn clean(settings: &Settings, remains: &Remains<'_>, mut gives_up: impl FnMut() -> bool) -> bool {
+pub fn clean(settings: &Settings, remains: &Remains, mut gives_up: impl FnMut() -> bool) -> bool {
+    if remains.is_empty() {
+        return true;
+    }
     let session_timeout = remains.session_timeout;
     let deadline = BootTime::now() + session_timeout;
     let Ok((emitter, events)) = event::channel() else {
@@ -76,7 +79,7 @@ fn next(
 
 struct Cleaning<'a> {
     session: &'a Session,
-    remains: &'a Remains<'a>,
+    remains: &'a Remains,
     /// Indices of nodes that may be there still; the one behind the last stands for the one that was being created.
     left: BTreeSet<usize>,
 }

@@ -6,7 +6,7 @@ use async_io::Timer;
 use zookeeper_client::{Client, Error};
 
 use super::security::Rotation;
-use super::{Settings, addresses};
+use super::{Hosts, Settings, addresses};
 use crate::clock::BootTime;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -41,7 +41,12 @@ pub(super) async fn connect(settings: &Settings, rotation: Option<&Rotation>) ->
 /// A session whose granted timeout is the one that was asked for. If the server grants another, that one is
 /// asked for in a second session: the library reckons its patience with a silent server from what it asked.
 async fn negotiate(settings: &Settings, rotation: Option<&Rotation>) -> Result<Granted, Error> {
-    let first = open(settings, rotation, settings.session_timeout).await?;
+    let hosts = if settings.security.needs_names() {
+        settings.hosts.clone()
+    } else {
+        addresses::spread(&settings.hosts, patience(settings.session_timeout)).await
+    };
+    let first = open(settings, &hosts, rotation, settings.session_timeout).await?;
     let granted = first.client.session_timeout();
     if granted == settings.session_timeout {
         return Ok(first);
@@ -51,25 +56,29 @@ async fn negotiate(settings: &Settings, rotation: Option<&Rotation>) -> Result<G
         settings.session_timeout
     );
     close(first.client).await;
-    open(settings, rotation, granted).await
+    open(settings, &hosts, rotation, granted).await
 }
 
-async fn open(settings: &Settings, rotation: Option<&Rotation>, timeout: Duration) -> Result<Granted, Error> {
+/// How long a server may be silent before another is tried.
+fn patience(timeout: Duration) -> Duration {
     // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to
     // 5.8 s when a follower freezes, T/8 of 2.4 s. A steady lease has 5T/12 to ride out.
-    let patience = timeout / 8;
-    let hosts = if settings.security.needs_names() {
-        settings.hosts.clone()
-    } else {
-        addresses::spread(&settings.hosts, patience).await
-    };
+    timeout / 8
+}
+
+async fn open(
+    settings: &Settings,
+    hosts: &Hosts,
+    rotation: Option<&Rotation>,
+    timeout: Duration,
+) -> Result<Granted, Error> {
     let began = BootTime::now();
     let connector = Client::connector()
         .with_session_timeout(timeout)
-        .with_connection_timeout(patience)
+        .with_connection_timeout(patience(timeout))
         // One pass over the servers: the library would otherwise go on for a whole session timeout.
         .with_fail_eagerly();
-    let client = settings.security.connect(connector, &hosts, rotation).await?;
+    let client = settings.security.connect(connector, hosts, rotation).await?;
     let granted = client.session_timeout();
     if granted < LEAST_TIMEOUT {
         return Err(Error::UnexpectedError(format!(

@@ -1,8 +1,8 @@
 //! A stop without a terminal: somebody sends TSTP.
 
-use super::{LONGER, nodes, pass_time, wait_for_jobs, wait_for_status};
+use super::{LONGER, nodes, wait_for_jobs, wait_for_status};
 use crate::support::{
-    Case, History, Running, SOON, children_of, is_stopped, wait_for, wait_until, worker_of,
+    Case, History, Running, SOON, children_of, is_stopped, pass_time, wait_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

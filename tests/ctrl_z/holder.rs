@@ -1,7 +1,7 @@
 //! The lock is kept for as long as the command stands stopped.
 
-use super::{LONGER, SHORT, enter, fg, nodes, pass_time, script, stop, wait_for_jobs, wait_for_status};
-use crate::support::{Case, SOON, end, holder, wait_until};
+use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
+use crate::support::{Case, SOON, end, holder, pass_time, wait_until};
 
 /// Stops a holder with these options and paths, and sees it keep all its nodes.
 #[track_caller]
@@ -28,7 +28,7 @@ fn assert_kept(options: &str, endings: &[&str]) {
     assert_eq!(nodes(&case, &paths), before, "the same nodes of the same session");
     assert_eq!(history.sections().unwrap(), done, "it stands");
 
-    fg(&mut shell);
+    shell.fg();
     wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
     for path in &paths {
         wait_for_status(&case, path, 0, "held", false);
@@ -101,7 +101,7 @@ fn a_stopped_slot_hinders_no_other() {
         third.wait(SOON).assert_code(0);
         wait_for_jobs(&history, 1 + round);
     }
-    fg(&mut shell);
+    shell.fg();
     history.finish("first");
     shell.prompt(SOON);
     assert_eq!(shell.code(SOON), 0);

@@ -1,8 +1,9 @@
 //! A command that stands stopped is stopped for good when the lock is lost or revoked.
 
-use super::{SHORT, enter, fg, nodes, pass_time, script, stop};
+use super::{SHORT, enter, nodes, script, stop};
 use crate::support::{
-    Case, History, Proxy, SOON, Shell, Zklock, is_stopped, processes_of, shared, wait_for, wait_until,
+    Case, History, Proxy, SOON, Shell, Zklock, is_stopped, pass_time, processes_of, shared, wait_for,
+    wait_until,
 };
 use nix::unistd::Pid;
 use std::time::Duration;
@@ -120,7 +121,7 @@ fn with_on_lost_continue_it_stays_stopped_and_goes_on_at_fg() {
     pass_time(Duration::from_secs(1));
     assert!(is_stopped(pid), "nobody has continued it");
     assert_eq!(history.sections().unwrap(), before);
-    fg(&mut shell);
+    shell.fg();
     wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > before[0].last);
     history.finish("first");
     shell.prompt(SOON);

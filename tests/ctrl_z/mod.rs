@@ -9,7 +9,6 @@ mod rounds;
 mod waiter;
 
 use crate::support::{Case, History, SOON, Shell, try_for, wait_until};
-use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::time::Duration;
@@ -53,21 +52,6 @@ fn stop(shell: &mut Shell) -> String {
     said
 }
 
-/// Types `fg`, and returns when the terminal's keys are no longer the shell's.
-#[track_caller]
-fn fg(shell: &mut Shell) {
-    shell.enter("fg", SOON);
-    let pid = shell.pid();
-    wait_until("the job in the foreground", SOON, || foreground(pid) != Some(pid.to_string()));
-}
-
-/// The process group that has the terminal of this process.
-fn foreground(pid: Pid) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // After the name in parentheses: state, parent, group, session, terminal, foreground.
-    stat.rsplit(')').next()?.split_whitespace().nth(5).map(str::to_owned)
-}
-
 /// What `status` says of the contenders of this path.
 #[track_caller]
 fn contenders(case: &Case, path: &str) -> Vec<Value> {
@@ -94,9 +78,4 @@ fn nodes(case: &Case, paths: &[String]) -> Vec<(String, i64, i64)> {
     });
     let seen = nodes.filter_map(|node| Some((case.observer().stat(&node)?, node)));
     seen.map(|(stat, node)| (node, stat.czxid, stat.ephemeral_owner)).collect()
-}
-
-/// Lets so much time pass.
-fn pass_time(time: Duration) {
-    assert!(try_for(time, || None::<()>).is_none());
 }

@@ -1,8 +1,7 @@
 //! Ctrl-Z for a zklock inside a zklock.
 
-use super::{LONGER, SHORT, enter, fg, foreground, nodes, pass_time, script, stop, wait_for_status};
-use crate::support::{Case, SOON, Shell, processes_of, status_of, wait_until};
-use nix::unistd::Pid;
+use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_status};
+use crate::support::{Case, SOON, Shell, pass_time, processes_of, status_of, wait_until};
 use std::time::Duration;
 
 /// How soon people want their prompt back.
@@ -21,7 +20,7 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
         shell.terminal().expect("Stopped", FEW_SECONDS);
         shell.prompt(FEW_SECONDS);
         assert_eq!(shell.code(SOON), 148);
-        fg(&mut shell);
+        shell.fg();
         shell.terminal().send(b"more\n");
         // What is typed is echoed, and then copied.
         shell.terminal().expect("more\r\nmore\r\n", SOON);
@@ -35,8 +34,7 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
 
 /// Whether the process group in the terminal's foreground is led by this program.
 fn has_terminal(shell: &Shell, program: &str) -> bool {
-    let leader = foreground(shell.pid()).and_then(|group| group.parse().ok()).map(Pid::from_raw);
-    leader.and_then(|leader| status_of(leader, "Name")).as_deref() == Some(program)
+    status_of(shell.foreground(), "Name").as_deref() == Some(program)
 }
 
 /// Whether or not the command reads from the terminal.
@@ -58,7 +56,7 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
             shell.terminal().send(super::CTRL_Z);
             shell.terminal().expect("Stopped", FEW_SECONDS);
             shell.prompt(FEW_SECONDS);
-            fg(&mut shell);
+            shell.fg();
             // Both hand it on. A key that comes meanwhile reaches one of them together with CONT, which undoes a stop.
             wait_until("the command to have the terminal", SOON, || has_terminal(&shell, program));
         }
@@ -80,7 +78,7 @@ fn in_a_pipeline_too() {
     shell.terminal().expect("<one>\r\n", SOON);
     for _ in 0..3 {
         stop(&mut shell);
-        fg(&mut shell);
+        shell.fg();
     }
     shell.terminal().send(b"two\n");
     shell.terminal().expect("<two>\r\n", SOON);
@@ -107,7 +105,7 @@ fn both_locks_are_kept_and_told_as_stopped() {
     pass_time(LONGER);
     assert_eq!(nodes(&case, &paths), before);
     assert_eq!(history.sections().unwrap(), done);
-    fg(&mut shell);
+    shell.fg();
     wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
     for path in &paths {
         wait_for_status(&case, path, 0, "held", false);
@@ -130,7 +128,7 @@ fn on_the_same_path_it_is_one_zklock() {
         stop(&mut shell);
         wait_for_status(&case, case.path(), 0, "held", true);
         let done = history.sections().unwrap();
-        fg(&mut shell);
+        shell.fg();
         wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
     }
     history.finish("only");

@@ -1,7 +1,7 @@
 //! In the background of a terminal, below nobody: a command that reads is told that nobody will give it the terminal.
 
-use super::{pass_time, script};
-use crate::support::{Case, SOON, Shell, is_alive, wait_for, wait_until, worker_of};
+use super::script;
+use crate::support::{Case, SOON, Shell, is_alive, pass_time, wait_for, wait_until, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A waiter that is stopped: its turn goes to the next, and it queues anew when it goes on.
 
-use super::{fg, pass_time, script, stop, wait_for_jobs, wait_for_status};
-use crate::support::{Case, History, Running, SOON, Shell, end, wait_for, wait_until};
+use super::{script, stop, wait_for_jobs, wait_for_status};
+use crate::support::{Case, History, Running, SOON, Shell, end, pass_time, wait_for, wait_until};
 use std::time::Duration;
 
 /// A waiter in a shell behind `ahead` others of its lock, which is stopped; its job's name is `b`.
@@ -80,7 +80,7 @@ fn it_keeps_its_place_if_it_goes_on_before_its_turn() {
     let mut shell = stopped_behind(&case, &history, case.path(), 1);
     let next = queue(&case, &history, "c", &[]);
     wait_for_status(&case, case.path(), 1, "waiting", true);
-    fg(&mut shell);
+    shell.fg();
     wait_for_status(&case, case.path(), 1, "waiting", false);
     end(first);
     wait_for_jobs(&history, 1);
@@ -161,7 +161,7 @@ fn whenever_the_key_comes_it_runs_once() {
         // A line that was being written when it stopped may come to light.
         let lines = |sections: &[crate::support::Section]| sections.len();
         assert_eq!(lines(&history.sections().unwrap()), lines(&runs));
-        fg(&mut shell);
+        shell.fg();
         wait_for("it to run", SOON, || (history.sections().unwrap().len() == 1).then_some(()));
         history.finish("b");
         shell.prompt(SOON);
@@ -196,7 +196,7 @@ fn who_is_stopped_while_it_connects_goes_on_connecting() {
     proxy.pass();
     pass_time(Duration::from_secs(1));
     assert!(history.sections().unwrap().is_empty());
-    fg(&mut shell);
+    shell.fg();
     wait_for_jobs(&history, 1);
     history.finish("b");
     shell.prompt(SOON);

@@ -1,8 +1,9 @@
 //! Nobody notices that there are two: not the command, not whoever signals them, not the machine's memory.
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
-use super::start;
-use crate::support::{Case, SOON, children_of, command_of, is_alive, status_of, wait_until, worker_of};
+use crate::support::{
+    Case, SOON, children_of, command_of, is_alive, start, status_of, wait_until, worker_of,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{getpgid, getsid};
 use std::fs;

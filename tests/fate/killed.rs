@@ -1,9 +1,9 @@
 //! `kill -9` of the monitor, of the worker, and of a waiter's.
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
-use super::{kill_worker, start};
+use super::kill_worker;
 use crate::support::{
-    Case, Running, SOON, freeze, is_alive, is_stopped, processes_of, wait_until, worker_of,
+    Case, Running, SOON, freeze, is_alive, is_stopped, processes_of, start, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;

@@ -6,16 +6,8 @@ mod invisible;
 mod killed;
 mod windows;
 
-use crate::support::{Case, Running, SOON, worker_of};
+use crate::support::{Running, worker_of};
 use nix::sys::signal::{Signal, kill};
-
-/// A zklock that holds the lock, and whose command is a bash script that says `ready`.
-#[track_caller]
-fn start(case: &Case, options: &[&str], script: &str) -> Running {
-    let running = case.lock(options, ["bash", "-c", script]).spawn();
-    running.wait_for_stdout("ready", SOON);
-    running
-}
 
 #[track_caller]
 fn kill_worker(zklock: &Running) {

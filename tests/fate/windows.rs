@@ -1,9 +1,9 @@
 //! Moments in which the one is already there and the other not yet: each is covered.
 
-use super::{kill_worker, start};
+use super::kill_worker;
 use crate::support::{
-    At, Case, Proxy, Running, SOON, freeze, is_alive, is_stopped, op, processes_of, shared, thaw, wait_until,
-    worker_of,
+    At, Case, Proxy, Running, SOON, freeze, is_alive, is_stopped, op, processes_of, shared, start, thaw,
+    wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

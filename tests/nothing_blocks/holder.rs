@@ -1,7 +1,7 @@
 //! Who holds the lock keeps it as long as it can, and then stops its command in time.
 
-use super::{SAYING, Silence, in_every_silence, pass_time};
-use crate::support::{Case, History, Proxy, SOON, Zklock, processes_of, shared, wait_until};
+use super::{SAYING, Silence, in_every_silence};
+use crate::support::{Case, History, Proxy, SOON, Zklock, pass_time, processes_of, shared, wait_until};
 use std::time::Duration;
 
 in_every_silence! {

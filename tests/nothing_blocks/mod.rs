@@ -7,7 +7,7 @@ mod pipe;
 mod reader;
 mod waiter;
 
-use crate::support::{Case, Running, SOON, Terminal, Zklock, try_for, wait_until};
+use crate::support::{Case, Running, SOON, Terminal, Zklock, wait_until};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -133,11 +133,6 @@ fn slave(name: &str) -> File {
 fn takes_output(slave: &File) -> bool {
     let mut ready = [PollFd::new(slave.as_fd(), PollFlags::POLLOUT)];
     poll(&mut ready, PollTimeout::ZERO).expect("a terminal") > 0
-}
-
-/// Lets so much time pass.
-fn pass_time(time: Duration) {
-    assert!(try_for(time, || None::<()>).is_none());
 }
 
 /// Makes a test of each function for every silence.

@@ -1,7 +1,7 @@
 //! Whatever the command has started goes with it when it is stopped, and is left alone when it ends.
 
-use super::{delete_node, start};
-use crate::support::{Case, SOON, children_of, is_alive, processes_of, wait_until};
+use super::delete_node;
+use crate::support::{Case, SOON, children_of, is_alive, processes_of, start, wait_until};
 use nix::sys::signal::{Signal, kill};
 
 /// Stops the job after all `processes` of it run, and looks that none is left when zklock is gone.

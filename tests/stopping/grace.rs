@@ -1,7 +1,7 @@
 //! First a signal, then some time, then KILL.
 
-use super::{delete_node, start};
-use crate::support::{Case, SOON, freeze, is_alive};
+use super::delete_node;
+use crate::support::{Case, SOON, freeze, is_alive, start};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};

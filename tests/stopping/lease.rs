@@ -1,8 +1,7 @@
 //! Nothing confirms the lock any more: the command is gone before another contender can have it.
 
-use super::start;
 use crate::support::{
-    Case, Proxy, SOON, Server, freeze, is_alive, is_stopped, shared, thaw, wait_until, worker_of,
+    Case, Proxy, SOON, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
 };
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;

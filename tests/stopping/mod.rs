@@ -4,18 +4,10 @@ mod descendants;
 mod grace;
 mod lease;
 
-use crate::support::{Case, Running};
+use crate::support::Case;
 
 /// Deletes the lock node of the only contender, as an operator might.
 fn delete_node(case: &Case) {
     let contenders = case.wait_for_contenders(1);
     case.observer().delete(&format!("{}/{}", case.path(), contenders[0]));
-}
-
-/// A zklock whose command is a bash script that says `ready`.
-#[track_caller]
-fn start(case: &Case, options: &[&str], script: &str) -> Running {
-    let running = case.lock(options, ["bash", "-c", script]).spawn();
-    running.wait_for_stdout("ready", crate::support::SOON);
-    running
 }

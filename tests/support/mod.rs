@@ -48,7 +48,7 @@ pub(crate) use {
     lines::Lines,
     neighbour::{Theirs, curator, kazoo},
     observer::Observer,
-    operators::{end, holder, host},
+    operators::{end, holder, host, start},
     output::Output,
     ports::free as free_port,
     processes::{assert_no_processes, kill_all, processes_of},
@@ -58,6 +58,6 @@ pub(crate) use {
     server::{Server, shared},
     server_builder::ServerBuilder,
     shell::Shell,
-    wait::{SOON, try_for, wait_for, wait_until},
+    wait::{SOON, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

@@ -11,6 +11,14 @@ pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     holder
 }
 
+/// A zklock that holds the lock, and whose command is a bash script that says `ready`.
+#[track_caller]
+pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
+    let running = case.lock(options, ["bash", "-c", script]).spawn();
+    running.wait_for_stdout("ready", SOON);
+    running
+}
+
 /// Somebody stops it, and it ends of that.
 #[track_caller]
 pub(crate) fn end(contender: Running) {

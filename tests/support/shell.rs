@@ -1,9 +1,11 @@
 //! An interactive shell in a terminal, as an operator has it.
 
 use super::pty::Terminal;
+use super::wait::{SOON, wait_until};
 use super::zklock::{MARKER, home};
 use nix::unistd::Pid;
 use pty_process::blocking::Command;
+use std::fs;
 use std::time::Duration;
 
 const PROMPT: &str = "ready$ ";
@@ -52,6 +54,22 @@ impl Shell {
     pub(crate) fn run(&mut self, line: &str, within: Duration) -> String {
         self.enter(line, within);
         self.prompt(within)
+    }
+
+    /// Types `fg`, and returns when the terminal's keys are no longer the shell's.
+    #[track_caller]
+    pub(crate) fn fg(&mut self) {
+        self.enter("fg", SOON);
+        wait_until("the job in the foreground", SOON, || self.foreground() != self.pid());
+    }
+
+    /// The process group that has the terminal.
+    #[track_caller]
+    pub(crate) fn foreground(&self) -> Pid {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("the shell");
+        // After the name in parentheses: state, parent, group, session, terminal, foreground.
+        let group = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(5));
+        Pid::from_raw(group.and_then(|group| group.parse().ok()).expect("a number"))
     }
 
     /// The exit code of the line before, as the shell has it.

@@ -20,6 +20,11 @@ pub(crate) fn wait_for<T>(what: &str, within: Duration, mut probe: impl FnMut() 
     try_for(within, &mut probe).unwrap_or_else(|| panic!("waited {within:?} in vain for: {what}"))
 }
 
+/// Lets so much time pass.
+pub(crate) fn pass_time(time: Duration) {
+    assert!(try_for(time, || None::<()>).is_none());
+}
+
 /// Waits until `probe` gives something, or the time is over.
 pub(crate) fn try_for<T>(within: Duration, mut probe: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + within;

@@ -1,6 +1,6 @@
 //! What is typed reaches the command when it asks for it.
 
-use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter, fg};
+use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter};
 use crate::support::{Case, SOON};
 
 /// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
@@ -59,7 +59,7 @@ fn a_job_in_the_background_that_reads_is_stopped_and_reads_after_fg() {
     shell.enter(&line, SOON);
     shell.terminal().expect("up\r\n", SOON);
     crate::support::wait_until("the stop", SOON, || shell.run("jobs", SOON).contains("Stopped"));
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().send(b"late\n");
     shell.terminal().expect("<late>\r\n", SOON);
     shell.prompt(SOON);
@@ -82,7 +82,7 @@ fn a_job_in_the_background_can_be_brought_to_the_front() {
     let mut shell = case.shell();
     shell.run(&format!("$zklock {} sleep 60 &", case.path()), SOON);
     case.wait_for_contenders(1);
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().expect("sleep 60", SOON);
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);
@@ -117,7 +117,7 @@ fn the_terminal_is_afterwards_as_it_was_before() {
     enter(&mut shell, &case, "sh -c 'echo up; exec sleep 60'", "up\r\n");
     shell.terminal().send(CTRL_Z);
     shell.prompt(SOON);
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().expect("sleep 60", SOON);
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);

@@ -1,7 +1,7 @@
 //! Ctrl-C, Ctrl-\ and Ctrl-Z.
 
 use super::{
-    CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, fg, printer, sleeps,
+    CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer, sleeps,
     stop_asleep,
 };
 use crate::support::{Case, SOON, end, wait_until};
@@ -65,7 +65,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     assert_foreground(&mut shell);
     assert_eq!(case.contenders().len(), 1, "the lock is kept");
 
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().expect("got CONT", SOON);
     // The keys are the command's again.
     shell.terminal().send(CTRL_C);
@@ -79,7 +79,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     assert!(shell.run("jobs", SOON).contains("Running"));
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().send(CTRL_BACKSLASH);
     shell.terminal().expect("got QUIT", SOON);
     shell.prompt(SOON);
@@ -103,7 +103,7 @@ fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
     wait_until("more than a session timeout", SOON, || stopped_since.elapsed() > Duration::from_secs(9));
     assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
     assert!(sleeps(&case), "{}", shell.terminal().text());
-    fg(&mut shell);
+    shell.fg();
     shell.terminal().expect("sleep 61", SOON);
     shell.terminal().send(CTRL_C);
     shell.prompt(SOON);

@@ -47,19 +47,6 @@ fn stop_asleep(shell: &mut Shell, case: &Case) {
     shell.terminal().send(CTRL_Z);
 }
 
-/// Types `fg`, and returns when the terminal's keys are no longer the shell's.
-#[track_caller]
-fn fg(shell: &mut Shell) {
-    shell.enter("fg", SOON);
-    let stat = format!("/proc/{0}/stat", shell.pid());
-    wait_until("the job in the foreground", SOON, || {
-        let stat = std::fs::read_to_string(&stat).expect("the shell");
-        // After the name in parentheses: state, parent, group, session, terminal, foreground.
-        let foreground = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(5));
-        foreground != Some(&shell.pid().to_string())
-    });
-}
-
 /// The shell has the terminal's foreground.
 #[track_caller]
 fn assert_foreground(shell: &mut Shell) {

@@ -1,6 +1,6 @@
 //! A shell script with zklock in it, run from a terminal: one key means the whole script.
 
-use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, fg, printer};
+use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, printer};
 use crate::support::{Case, SOON, Shell};
 use std::fs;
 
@@ -122,7 +122,7 @@ fn ctrl_z_stops_a_script_and_fg_continues_it() {
         shell.terminal().expect("Stopped", SOON);
         shell.prompt(SOON);
         assert_foreground(&mut shell);
-        fg(&mut shell);
+        shell.fg();
         shell.terminal().expect("script.sh", SOON);
         shell.terminal().send(CTRL_C);
         shell.prompt(SOON);

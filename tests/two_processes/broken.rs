@@ -1,7 +1,7 @@
 //! One of the two can't go on, although it lives: it has too few descriptors to wait for anything.
 
-use super::{HAND_OVER, start, worker_of};
-use crate::support::{Case, SOON, processes_of, wait_until};
+use super::{HAND_OVER, worker_of};
+use crate::support::{Case, SOON, processes_of, start, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::process::Command;

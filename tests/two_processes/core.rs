@@ -1,7 +1,6 @@
 //! The memory of both: none of it gets into a core dump, and the monitor's stays where it is.
 
-use super::start;
-use crate::support::{Case, SOON, end, status_of, wait_until};
+use crate::support::{Case, SOON, end, start, status_of, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use std::fs;

@@ -1,7 +1,9 @@
 //! The worker stands still.
 
 use super::{HAND_OVER, worker_of};
-use crate::support::{At, Case, Held, Proxy, SOON, end, freeze, is_alive, op, shared, thaw, wait_until};
+use crate::support::{
+    At, Case, Held, Proxy, SOON, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
+};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -92,9 +94,9 @@ fn a_short_standstill_costs_nothing() {
     let worker = worker_of(running.pid());
     for _ in 0..3 {
         freeze(worker);
-        super::pass_time(Duration::from_secs(1));
+        pass_time(Duration::from_secs(1));
         thaw(worker);
-        super::pass_time(Duration::from_millis(500));
+        pass_time(Duration::from_millis(500));
     }
     history.finish("only");
     assert_eq!(running.wait(SOON).assert_code(6).stderr, "");

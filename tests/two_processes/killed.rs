@@ -1,7 +1,9 @@
 //! The worker is killed, by `kill -9` or for want of memory.
 
-use super::{HAND_OVER, start, worker_of};
-use crate::support::{At, Case, Proxy, Running, SOON, is_alive, op, processes_of, shared, wait_until};
+use super::{HAND_OVER, worker_of};
+use crate::support::{
+    At, Case, Proxy, Running, SOON, is_alive, op, pass_time, processes_of, shared, start, wait_until,
+};
 use nix::sys::signal::{Signal, kill};
 
 const KILLED: &str = "the worker process was killed by signal 9";
@@ -111,7 +113,7 @@ fn whenever_it_is_killed_nothing_is_left() {
         let script = format!("echo >'{}'; sleep 60 & wait", ran.display());
         let running = case.lock(&["--session-timeout", "3"], ["bash", "-c", &script]).spawn();
         let worker = worker_of(running.pid());
-        super::pass_time(std::time::Duration::from_millis(round * 2));
+        pass_time(std::time::Duration::from_millis(round * 2));
         kill(worker, Signal::SIGKILL).expect("a worker");
         let output = running.wait(SOON);
         assert!(matches!(output.code, Some(123 | 125)), "{output}");

@@ -1,7 +1,7 @@
 //! Whoever looks for processes by their names finds the one that was started, and reaches the command once.
 
-use super::{start, worker_of};
-use crate::support::{Case, SOON, processes_of, signal_printer, status_of, wait_until};
+use super::worker_of;
+use crate::support::{Case, SOON, processes_of, signal_printer, start, status_of, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
