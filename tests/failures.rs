@@ -46,10 +46,10 @@ fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
     output
 }
 
-/// The same with a second for connecting; each server is named with its finding.
+/// The same with three seconds for connecting; each server is named with its finding.
 #[track_caller]
 fn is_told(hosts: &str, findings: &[(&str, &str)]) {
-    let output = fails(hosts, &["--connect-timeout", "1"], Duration::from_secs(1));
+    let output = fails(hosts, &["--connect-timeout", "3"], Duration::from_secs(3));
     for (server, finding) in findings {
         let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
         assert!(line.is_some_and(|line| line.contains(finding)), "no {finding:?} for {server}: {output}");

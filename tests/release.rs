@@ -161,8 +161,7 @@ fn a_session_that_is_over_needs_no_release() {
     case.wait_for_contenders(0);
     proxy.pass();
     running.wait_for_line("the lock is lost", SOON);
-    // The client library's words for the end of a session.
-    running.wait_for_line("fail to connect to cluster", SOON);
+    running.wait_for_line("session is over: Expired", SOON);
     fs::write(done, "").unwrap();
     let told = Instant::now();
     let output = running.wait(SOON);

@@ -147,23 +147,26 @@ impl Claim {
             }
             SessionChange::Unreachable(diagnoses) => vec![Notice::Unreachable(diagnoses)],
             SessionChange::Disconnected => {
-                self.set_connected(false);
+                if let Some(contending) = &mut self.contending {
+                    contending.renewal.set_connected(false);
+                }
                 vec![Notice::Disconnected]
             }
-            SessionChange::Reconnected => {
-                self.set_connected(true);
-                vec![Notice::Reconnected]
-            }
+            SessionChange::StillAway(_) => vec![],
+            SessionChange::Reconnected => self.reconnected(),
             SessionChange::Lost(why) => vec![Notice::Lost(why)],
             SessionChange::Closed => vec![Notice::Closed],
         }
     }
 
-    fn set_connected(&mut self, connected: bool) {
+    fn reconnected(&mut self) -> Vec<Notice> {
+        let mut notices = vec![Notice::Reconnected];
         if let Some(contending) = &mut self.contending {
-            contending.set.unsettle();
-            contending.renewal.set_connected(connected);
+            contending.renewal.set_connected(true);
+            let step = contending.set.reconnected();
+            notices.extend(self.carry_out(step));
         }
+        notices
     }
 
     fn replied(&mut self, lock: usize, reply: Reply) -> Vec<Notice> {

@@ -53,9 +53,9 @@ impl Set {
         step
     }
 
-    /// See [`Contender::unsettle`].
-    pub fn unsettle(&mut self) {
-        self.contenders.iter_mut().for_each(Contender::unsettle);
+    /// See [`Contender::reconnected`].
+    pub fn reconnected(&mut self) -> SetStep {
+        self.step_all(Contender::reconnected)
     }
 
     /// Whether at least one lock is ours.
@@ -65,12 +65,7 @@ impl Set {
 
     /// Has every node of ours say that zklock was stopped, or that it goes on.
     pub fn mark_stopped(&mut self, stopped: bool) -> SetStep {
-        let mut all = SetStep::default();
-        for index in 0..self.contenders.len() {
-            let step = self.step(index, |contender| contender.mark_stopped(stopped));
-            all.requests.extend(step.requests);
-        }
-        all
+        self.step_all(|contender| contender.mark_stopped(stopped))
     }
 
     /// Whether every lock is ours.
@@ -102,6 +97,16 @@ impl Set {
     pub fn first(&self) -> Option<(&OwnNode, Vec<u8>)> {
         let contender = self.contenders.first()?;
         Some((contender.own()?, contender.data()))
+    }
+
+    fn step_all(&mut self, act: impl Fn(&mut Contender) -> super::contender::Step) -> SetStep {
+        let mut all = SetStep::default();
+        for index in 0..self.contenders.len() {
+            let step = self.step(index, &act);
+            all.requests.extend(step.requests);
+            all.news.extend(step.news);
+        }
+        all
     }
 
     fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {

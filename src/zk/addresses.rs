@@ -2,8 +2,8 @@
 //!
 //! The client library tries all addresses of a name in one attempt, always in the resolver's order, and an
 //! attempt has a limit. So a first address that swallows packets uses up every attempt, and a first address that
-//! accepts connections without answering is the only one that is ever tried. Named one by one, each address is an
-//! attempt of its own, and the library shuffles them.
+//! accepts connections without answering is the only one that is ever tried. Here each address is an attempt of its
+//! own.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::thread;
@@ -13,37 +13,61 @@ use async_io::Timer;
 use futures::channel::oneshot;
 use futures::future::{Either, join_all, select};
 
-use super::hosts::{Hosts, Server};
+use super::hosts::Server;
 
-/// `hosts` with each name that has several addresses preceded by those addresses.
-///
-/// The name stays, because the library looks it up at each attempt: it finds addresses that are new since then.
-pub(super) async fn spread(hosts: &Hosts, limit: Duration) -> Hosts {
-    let found = join_all(hosts.servers.iter().map(|server| look_up(server, limit))).await;
-    let servers = hosts
-        .servers
-        .iter()
-        .zip(found)
-        .flat_map(|(server, addresses)| addresses.into_iter().chain([server.clone()]));
-    Hosts { servers: servers.collect(), chroot: hosts.chroot.clone() }
+/// The names of the servers, and what is known of their addresses.
+pub(super) struct Names(Vec<Name>);
+
+struct Name {
+    server: Server,
+    /// A look-up that hasn't ended.
+    pending: Option<oneshot::Receiver<Vec<Server>>>,
+    /// What the last one found: while the resolver is away, this is as good as anything.
+    known: Vec<Server>,
 }
 
-/// The addresses behind the name of `server`, as servers, if there are several.
-async fn look_up(server: &Server, limit: Duration) -> Vec<Server> {
-    if server.host.parse::<IpAddr>().is_ok() {
-        return vec![];
+impl Names {
+    pub(super) fn new(servers: &[Server]) -> Self {
+        let name = |server: &Server| Name { server: server.clone(), pending: None, known: vec![] };
+        Self(servers.iter().map(name).collect())
     }
+
+    /// All addresses of all servers, looked up again, each as a server of its own. A name of which nothing is known
+    /// stands for itself. Takes no longer than `limit`.
+    pub(super) async fn spread(&mut self, limit: Duration) -> Vec<Server> {
+        let found = join_all(self.0.iter_mut().map(|name| name.look_up(limit))).await;
+        found.into_iter().flatten().collect()
+    }
+}
+
+impl Name {
+    async fn look_up(&mut self, limit: Duration) -> Vec<Server> {
+        if self.server.host.parse::<IpAddr>().is_ok() {
+            return vec![self.server.clone()];
+        }
+        let mut pending = match self.pending.take() {
+            Some(pending) => pending,
+            None => look_up(self.server.clone()),
+        };
+        match select(&mut pending, Timer::after(limit)).await {
+            Either::Left((Ok(found), _)) if !found.is_empty() => self.known = found,
+            Either::Left(_) => {}
+            Either::Right(_) => self.pending = Some(pending),
+        }
+        if self.known.is_empty() { vec![self.server.clone()] } else { self.known.clone() }
+    }
+}
+
+/// Looks a name up, in a thread, because the resolver can block for longer than a session may stand still. It isn't
+/// joined.
+fn look_up(name: Server) -> oneshot::Receiver<Vec<Server>> {
     let (sender, receiver) = oneshot::channel();
-    let name = server.clone();
-    // A thread, because the resolver can block for longer than a session may stand still. It isn't joined.
-    let started = thread::Builder::new().spawn(move || sender.send(addresses(&name)));
-    if started.is_err() {
-        return vec![];
-    }
-    match select(receiver, Timer::after(limit)).await {
-        Either::Left((Ok(Ok(addresses)), _)) => several(&addresses),
-        _ => vec![],
-    }
+    // If it can't be started the sender is dropped, and nothing is found.
+    let _ = thread::Builder::new().spawn(move || {
+        let addresses = addresses(&name).unwrap_or_default();
+        sender.send(as_servers(&name, &addresses))
+    });
+    receiver
 }
 
 /// All addresses of `server`, each once.
@@ -57,41 +81,54 @@ pub(super) fn addresses(server: &Server) -> std::io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-fn several(addresses: &[SocketAddr]) -> Vec<Server> {
-    if addresses.len() < 2 {
-        return vec![];
-    }
+fn as_servers(name: &Server, addresses: &[SocketAddr]) -> Vec<Server> {
     let has_scope = |address: &SocketAddr| matches!(address, SocketAddr::V6(v6) if v6.scope_id() != 0);
-    // The library can't be told a scope. It finds such an address by the name.
     let named = addresses.iter().filter(|address| !has_scope(address));
-    named.map(|address| Server { host: address.ip().to_string(), port: address.port() }).collect()
+    let servers = named.map(|address| Server { host: address.ip().to_string(), port: address.port() });
+    // The library can't be told a scope. It finds such an address by the name.
+    servers.chain(addresses.iter().any(has_scope).then(|| name.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn name(text: &str) -> Server {
+        Server { host: text.to_owned(), port: 2181 }
+    }
+
     fn spread_out(addresses: &[&str]) -> Vec<String> {
         let addresses: Vec<_> = addresses.iter().filter_map(|text| text.parse().ok()).collect();
-        several(&addresses).iter().map(ToString::to_string).collect()
+        as_servers(&name("zk"), &addresses).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn only_a_name_with_several_addresses_is_spread() {
-        assert_eq!(spread_out(&["192.0.2.1:2181"]), [""; 0]);
+    fn each_address_is_a_server() {
         let two = ["192.0.2.1:2181", "[2001:db8::1]:2181"];
         assert_eq!(spread_out(&two), two);
     }
 
     #[test]
     fn an_address_with_a_scope_is_left_to_the_name() {
-        assert_eq!(spread_out(&["[fe80::1%3]:2181", "192.0.2.1:2181"]), ["192.0.2.1:2181"]);
+        assert_eq!(spread_out(&["[fe80::1%3]:2181", "192.0.2.1:2181"]), ["192.0.2.1:2181", "zk:2181"]);
     }
 
     #[test]
-    fn an_address_in_a_connect_string_stays_as_it_is() {
-        let hosts = Hosts::parse("192.0.2.1:1,[::1]:2/app").unwrap_or_else(|error| panic!("{error}"));
-        let spread = futures::executor::block_on(spread(&hosts, Duration::from_secs(1)));
-        assert_eq!(spread, hosts);
+    fn what_is_an_address_already_stays_as_it_is() {
+        let servers = [name("192.0.2.1"), name("::1")];
+        let spread = futures::executor::block_on(Names::new(&servers).spread(Duration::from_secs(1)));
+        assert_eq!(spread, servers);
+    }
+
+    #[test]
+    fn a_resolver_that_doesn_t_answer_leaves_what_was_known() {
+        let known = vec![name("192.0.2.1")];
+        let (sender, receiver) = oneshot::channel();
+        let mut names =
+            Names(vec![Name { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
+        let mut spread = || futures::executor::block_on(names.spread(Duration::from_millis(10)));
+        assert_eq!(spread(), known);
+        assert_eq!(sender.send(vec![name("192.0.2.2")]), Ok(()), "it is still waited for");
+        assert_eq!(spread(), [name("192.0.2.2")]);
     }
 }

@@ -66,6 +66,10 @@ impl From<LibraryError> for Failure {
         match error {
             // Custom is what the library says of a connection that it gave up itself, "no response".
             Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
+            // And this of a request that it hadn't looked at when its task was ended, with the connection.
+            Error::UnexpectedError(text) if text.ends_with("expect response, but got none") => {
+                Self::ConnectionLost
+            }
             Error::NoNode => Self::NoNode,
             Error::NoAuth => Self::NoAuth,
             Error::BadVersion => Self::Changed,

@@ -26,9 +26,9 @@ pub enum Request {
     List(String),
     /// Let the server that we talk to catch up with the leader. Then list.
     CatchUpAndList(String),
-    /// Read a node, and watch it for changes.
+    /// Read a node, and watch it for changes as long as the connection lasts.
     Watch(String),
-    /// Watch a path and everything below it, present or to come, for as long as the session lives.
+    /// Watch a path and everything below it, present or to come, as long as the connection lasts.
     WatchBelow(String),
     /// Read a node.
     Get(String),

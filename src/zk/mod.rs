@@ -14,6 +14,8 @@ mod perform;
 mod read;
 mod security;
 mod session;
+mod task;
+mod tour;
 mod watches;
 mod write;
 
@@ -46,6 +48,15 @@ pub struct Settings {
     pub security: Security,
 }
 
+/// What servers make of attempts to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Away {
+    /// Each said no, in one way or another: it isn't up, or has no quorum.
+    Refused,
+    /// At least one said nothing, so that it or the line to it stands still.
+    Silent,
+}
+
 /// What became of the session.
 #[derive(Debug)]
 pub enum SessionChange {
@@ -62,7 +73,9 @@ pub enum SessionChange {
     Unreachable(Vec<Diagnosis>),
     /// The connection is lost. The session may live on.
     Disconnected,
-    /// Connected again, the same session.
+    /// Every server was asked for another connection, in vain.
+    StillAway(Away),
+    /// Connected again, the same session. The servers know of no watch of ours any more.
     Reconnected,
     /// The session is over: it expired, or the server refuses us.
     Lost(Failure),

@@ -4,21 +4,22 @@
 
 use std::io;
 use std::panic;
+use std::pin::pin;
 use std::sync::Once;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use async_executor::LocalExecutor;
-use asyncs::task::{Spawn, Task as Spawned};
+use async_io::Timer;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{Either, select};
 use futures::stream::FuturesUnordered;
-use futures::{StreamExt, select_biased};
-use zookeeper_client::{Acl, Client, Error, SessionState};
+use futures::{FutureExt, StreamExt, select_biased};
+use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
-use super::connect::{Granted, connect};
+use super::connect::{Dialer, Granted, LineSpeed};
 use super::perform::{Answer, Task, perform};
 use super::security::Rotation;
+use super::task::OneTask;
 use super::watches::Watches;
 use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::clock::BootTime;
@@ -97,6 +98,9 @@ impl Session {
 
 impl Outlet {
     fn session(&self, change: SessionChange) {
+        if let SessionChange::Lost(failure) = &change {
+            log::debug!("the session is over: {failure:?}");
+        }
         self.events.emit(Event::Session(self.key, change));
     }
 
@@ -116,78 +120,133 @@ impl Drop for Outlet {
     }
 }
 
-/// The library spawns its session task wherever it is called from: here, on the session's own thread.
-struct OnThisThread(LocalExecutor<'static>);
-
-impl Spawn for OnThisThread {
-    fn spawn(&self, task: Spawned) {
-        self.0.spawn(Box::into_pin(task.future)).detach();
-    }
-}
-
 fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
-    let executor = OnThisThread(LocalExecutor::new());
-    let _scope = asyncs::task::enter(&executor);
-    // Not async-io's own: two threads that take turns at the socket wake each other, in vain as a rule.
-    futures::executor::block_on(executor.0.run(live(settings, inbox, outlet)));
+    let library = OneTask::default();
+    library.block_on(live(settings, inbox, outlet, &library));
 }
 
-/// The life of a session: connect, serve, close.
-async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
+/// The life of a session: connect, serve, close; and connect again whenever the connection is lost.
+async fn live(
+    settings: &Settings,
+    mut inbox: UnboundedReceiver<Command>,
+    outlet: &Outlet,
+    library: &OneTask,
+) {
     // All of it was checked before, but a long list of authorities is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
         return outlet.session(SessionChange::Unreachable(diagnose::all(settings)));
     };
-    let connected = |connected| rotation.iter().for_each(|rotation| rotation.set_connected(connected));
-    let connecting = connect_until_told_otherwise(settings, rotation.as_ref(), &mut inbox, outlet);
-    let Some(granted) = connecting.await else {
+    let mut dialer = Dialer::new(settings, rotation.as_ref());
+    let Some(granted) = connect_until_told_otherwise(settings, &mut dialer, &mut inbox, outlet).await else {
         return;
     };
-    connected(true);
+    let Granted { mut client, began, line: speed } = granted;
     outlet.session(SessionChange::Connected {
-        id: granted.client.session_id().0,
-        timeout: granted.client.session_timeout(),
-        began: granted.began,
+        id: client.session_id().0,
+        timeout: client.session_timeout(),
+        began,
     });
-    let mut watches = Watches::default();
+    let (session, timeout) = (client.session().clone(), client.session_timeout());
+    let mut line = Line { session, timeout, speed, dialer, rotation: rotation.as_ref(), library, outlet };
+    line.tell_rotation(true);
     let acl = settings.security.acl.to_library();
-    let mut silence = Silence { since: None, longest: granted.client.session_timeout() };
-    let serving = serve(&granted.client, &acl, &mut inbox, &mut watches, &mut silence, outlet, connected);
-    let Some(nodes) = serving.await else {
-        return;
-    };
-    // The watches are kept to the end: dropping one that is set would cost a request.
-    release(granted.client, &nodes, silence, outlet).await;
+    loop {
+        library.ends_with_the_connection_of(&client);
+        let mut watches = Watches::default();
+        match serve(&client, &acl, &mut inbox, &mut watches, library, outlet).await {
+            // The watches are kept to the end: dropping one that is set would cost a request.
+            Served::ToTheEnd(nodes) => return line.release(client, &nodes).await,
+            Served::WhileItLasted => match line.get_back().await {
+                Ok(another) => client = another,
+                Err(failure) => return outlet.session(SessionChange::Lost(failure)),
+            },
+            Served::Over(failure) => return outlet.session(SessionChange::Lost(failure)),
+        }
+        outlet.session(SessionChange::Reconnected);
+    }
 }
 
-/// How long there has been no connection. The library gives a session up after a while of that, and calls it expired as
-/// if a server had said so.
-#[derive(Debug, Clone, Copy)]
-struct Silence {
-    since: Option<BootTime>,
-    /// A session that lasts no longer is never given up.
-    longest: Duration,
+/// The way from one connection of a session to the next.
+struct Line<'a> {
+    session: SessionInfo,
+    timeout: Duration,
+    speed: LineSpeed,
+    dialer: Dialer<'a>,
+    rotation: Option<&'a Rotation>,
+    library: &'a OneTask,
+    outlet: &'a Outlet,
 }
 
-impl Silence {
-    fn begin(&mut self) {
-        self.since.get_or_insert_with(BootTime::now);
+impl Line<'_> {
+    /// Another connection for the session, in place of one that was lost. No watch and no request outlives that.
+    ///
+    /// After so long without one the session is given up: it is over, or will be soon after the servers are back.
+    async fn get_back(&mut self) -> Result<Client, Failure> {
+        self.tell_rotation(false);
+        self.library.end().await;
+        let outlet = self.outlet;
+        let away = |away| outlet.session(SessionChange::StillAway(away));
+        let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
+        let granted = match select(pin!(reconnecting), Timer::after(self.timeout * 7 / 5)).await {
+            Either::Left((Ok(granted), _)) => granted,
+            Either::Left((Err(Error::SessionExpired), _)) => return Err(Failure::Expired),
+            Either::Left((Err(Error::AuthFailed), _)) => return Err(Failure::AuthFailed),
+            _ => return Err(Failure::GivenUp),
+        };
+        self.session = granted.client.session().clone();
+        self.speed = self.speed.at_best(granted.line);
+        self.tell_rotation(true);
+        Ok(granted.client)
     }
 
-    /// What the end of a session means.
-    fn why(self, end: SessionState) -> Failure {
-        let was_long = self.since.is_some_and(|since| BootTime::now().since(since) >= self.longest);
-        match end {
-            SessionState::AuthFailed => Failure::AuthFailed,
-            SessionState::Expired if !was_long => Failure::Expired,
-            _ => Failure::GivenUp,
+    /// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
+    /// server hears of first.
+    async fn release(mut self, client: Client, nodes: &[String]) {
+        let mut deletes: FuturesUnordered<_> =
+            nodes.iter().map(|node| write::delete(&client, node, None)).collect();
+        // Where no server answers any more, it is we who give the session up: nothing was confirmed.
+        self.outlet.session(match self.close(client, &mut deletes).await {
+            Ok(()) => SessionChange::Closed,
+            Err(failure) => SessionChange::Lost(failure),
+        });
+    }
+
+    /// Closes the session, over as many connections as that takes.
+    async fn close(
+        &mut self,
+        mut client: Client,
+        deletes: &mut FuturesUnordered<Task<'static, Result<(), Failure>>>,
+    ) -> Result<(), Failure> {
+        loop {
+            let mut state = client.state_watcher();
+            drop(client);
+            let end = loop {
+                let changed = async { state.changed().await };
+                select_biased! {
+                    gone = deletes.select_next_some() => self.outlet.reply(0, Reply::Deleted(gone)),
+                    state = Box::pin(changed).fuse() => break state,
+                }
+            };
+            match end {
+                SessionState::Closed => return Ok(()),
+                SessionState::Expired => return Err(Failure::Expired),
+                SessionState::AuthFailed => return Err(Failure::AuthFailed),
+                _ => {
+                    client = self.get_back().await?;
+                    self.library.ends_with_the_connection_of(&client);
+                }
+            }
         }
+    }
+
+    fn tell_rotation(&self, connected: bool) {
+        self.rotation.iter().for_each(|rotation| rotation.set_connected(connected));
     }
 }
 
 async fn connect_until_told_otherwise(
     settings: &Settings,
-    rotation: Option<&Rotation>,
+    dialer: &mut Dialer<'_>,
     inbox: &mut UnboundedReceiver<Command>,
     outlet: &Outlet,
 ) -> Option<Granted> {
@@ -195,17 +254,17 @@ async fn connect_until_told_otherwise(
     let attempt = async {
         let timer = async {
             match deadline {
-                Some(deadline) => async_io::Timer::after(BootTime::now().until(deadline)).await,
+                Some(deadline) => Timer::after(BootTime::now().until(deadline)).await,
                 None => std::future::pending().await,
             }
         };
-        match select(std::pin::pin!(connect(settings, rotation)), std::pin::pin!(timer)).await {
+        match select(pin!(dialer.connect()), pin!(timer)).await {
             Either::Left((result, _)) => Some(result),
             Either::Right(_) => None,
         }
     };
     // The only thing that can be told to a session which isn't there yet is to give up.
-    match select(std::pin::pin!(attempt), inbox.next()).await {
+    match select(pin!(attempt), inbox.next()).await {
         Either::Left((Some(Ok(granted)), _)) => Some(granted),
         Either::Left((Some(Err(Error::AuthFailed)), _)) => {
             outlet.session(SessionChange::Lost(Failure::AuthFailed));
@@ -222,40 +281,42 @@ async fn connect_until_told_otherwise(
     }
 }
 
-/// Carries out requests until told to release (`Some`) or until the session is over (`None`).
+/// How far one connection went.
+enum Served {
+    /// We were told to let go: of these nodes, and of the session.
+    ToTheEnd(Vec<String>),
+    /// The connection is lost, and that was told. Every request that was made is answered.
+    WhileItLasted,
+    /// The session is over.
+    Over(Failure),
+}
+
+/// Carries out requests over one connection.
 async fn serve(
     client: &Client,
     acl: &[Acl],
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
-    silence: &mut Silence,
+    library: &OneTask,
     outlet: &Outlet,
-    connected: impl Fn(bool),
-) -> Option<Vec<String>> {
+) -> Served {
     let mut requests: FuturesUnordered<Task<'_, (usize, Answer)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
     loop {
         let changed = async { state.changed().await };
         select_biased! {
             // The state first: after a reconnection nobody may trust an order of events that spans it.
-            state = futures::FutureExt::fuse(Box::pin(changed)) => match state {
-                SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                    silence.since = None;
-                    connected(true);
-                    outlet.session(SessionChange::Reconnected);
+            state = Box::pin(changed).fuse() => match state {
+                // Connected anew: then it was lost before, and the library was quicker than we.
+                SessionState::Disconnected | SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                    break;
                 }
-                SessionState::Disconnected => {
-                    silence.begin();
-                    connected(false);
-                    outlet.session(SessionChange::Disconnected);
-                }
-                SessionState::AuthFailed | SessionState::Expired | SessionState::Closed => {
-                    outlet.session(SessionChange::Lost(silence.why(state)));
-                    return None;
-                }
+                SessionState::AuthFailed => return Served::Over(Failure::AuthFailed),
+                SessionState::Expired => return Served::Over(Failure::Expired),
+                SessionState::Closed => return Served::Over(Failure::GivenUp),
             },
             // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
-            (lock, reply) = futures::FutureExt::fuse(Box::pin(watches.next())) => outlet.reply(lock, reply),
+            (lock, reply) = Box::pin(watches.next()).fuse() => outlet.reply(lock, reply),
             (lock, Answer { reply, watch }) = requests.select_next_some() => {
                 if let Some((path, watcher)) = watch {
                     watches.add(lock, path, watcher);
@@ -267,33 +328,16 @@ async fn serve(
                     let answer = perform(client, acl, request);
                     requests.push(Box::pin(async move { (lock, answer.await) }));
                 }
-                Some(Command::Release(nodes)) => return Some(nodes),
-                None => return Some(Vec::new()),
+                Some(Command::Release(nodes)) => return Served::ToTheEnd(nodes),
+                None => return Served::ToTheEnd(Vec::new()),
             },
         }
     }
-}
-
-/// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
-/// server hears of first.
-async fn release(client: Client, nodes: &[String], mut silence: Silence, outlet: &Outlet) {
-    let deletes: Vec<_> = nodes.iter().map(|node| write::delete(&client, node, None)).collect();
-    let mut state = client.state_watcher();
-    drop(client);
-    for delete in deletes {
-        outlet.reply(0, Reply::Deleted(delete.await));
+    outlet.session(SessionChange::Disconnected);
+    // What the library has of them is answered now.
+    library.end().await;
+    while let Some((lock, answer)) = requests.next().await {
+        outlet.reply(lock, answer.reply);
     }
-    let end = loop {
-        let state = state.changed().await;
-        match state {
-            SessionState::Disconnected => silence.begin(),
-            state if state.is_terminated() => break state,
-            _ => silence.since = None,
-        }
-    };
-    // Where no server answers any more, it is the client that gives the session up: nothing was confirmed.
-    outlet.session(match end {
-        SessionState::Closed => SessionChange::Closed,
-        end => SessionChange::Lost(silence.why(end)),
-    });
+    Served::WhileItLasted
 }

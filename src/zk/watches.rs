@@ -11,7 +11,7 @@ use super::perform::Task;
 pub(super) enum Watcher {
     /// It fires once.
     Once(OneshotWatcher),
-    /// It fires for every change, until the session ends.
+    /// It fires for every change, until the connection ends.
     Lasting(PersistentWatcher),
 }
 
@@ -21,7 +21,7 @@ impl From<OneshotWatcher> for Watcher {
     }
 }
 
-/// All watches of a session, each with the index of its lock and its path.
+/// All watches of a connection, each with the index of its lock and its path.
 #[derive(Default)]
 pub(super) struct Watches(FuturesUnordered<Task<'static, Fired>>);
 

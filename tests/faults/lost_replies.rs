@@ -99,7 +99,7 @@ fn a_waiter_has_one_place_in_the_queue_and_gets_its_turn_whatever_is_lost() {
         &[(op::GET_CHILDREN, 0)],
         &[(op::GET_DATA, 0)],
         &[(op::GET_DATA, 1)],
-        &[(op::GET_DATA, 0), (op::SET_WATCHES, 0)],
+        &[(op::GET_DATA, 0), (op::GET_DATA, 2)],
     ];
     for at in LOST {
         for lost in faults {

@@ -360,8 +360,10 @@ impl Lease {
             },
             FromLeader::Revalidated(true) => {
                 state.slow.line = Line::Open;
-                state.slow.contender.unsettle();
                 state.slow.renewal.set_connected(true);
+                for request in state.slow.contender.reconnected().requests {
+                    state.send(request);
+                }
             }
             FromLeader::Revalidated(false) => state.slow.stop(),
         }
@@ -404,7 +406,7 @@ impl Lease {
         state.breaks += 1;
         let slow = &mut state.slow;
         slow.line = Line::Down;
-        slow.contender.unsettle();
+        slow.watched.clear();
         slow.renewal.set_connected(false);
         let untold = slow.untold.take().unwrap_or_default().into_iter().map(FromLeader::Reply);
         let replies: Vec<FromLeader> = untold.chain(slow.from_leader.drain(..)).collect();
@@ -414,16 +416,8 @@ impl Lease {
         let mut lost = vec![];
         for message in replies {
             match message {
-                // The client library knows of this watch, and asks for it again.
-                FromLeader::Reply(Reply::Changed(path, _)) => slow.watched.push(path),
-                FromLeader::Reply(reply) => {
-                    // And of this one it doesn't know.
-                    if let Reply::Read(path, Ok(_)) = &reply {
-                        remove(&mut slow.watched, path);
-                    }
-                    lost.push(unanswered(reply));
-                }
-                FromLeader::Ping | FromLeader::Revalidated(_) => {}
+                FromLeader::Reply(Reply::Changed(..)) | FromLeader::Ping | FromLeader::Revalidated(_) => {}
+                FromLeader::Reply(reply) => lost.push(unanswered(reply)),
             }
         }
         let requests = requests.into_iter().filter_map(|message| match message {
@@ -521,19 +515,12 @@ impl State {
         }
     }
 
-    /// The session is taken to another follower, and the leader hears of it. Watches are set again.
+    /// The session is taken to another follower, and the leader hears of it.
     fn revalidate(&mut self) {
         let lives = self.touched.is_some();
         self.touch();
         self.slow.line = Line::Returning;
         self.slow.from_leader.push(FromLeader::Revalidated(lives));
-        for path in std::mem::take(&mut self.slow.watched) {
-            if self.history.find(&path, self.history.now()).is_some() {
-                self.slow.watched.push(path);
-            } else {
-                self.slow.from_leader.push(FromLeader::Reply(Reply::Changed(path, true)));
-            }
-        }
     }
 
     fn end_session(&mut self, owner: i64) {

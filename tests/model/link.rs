@@ -26,9 +26,9 @@ pub struct Link {
     pub coming: Vec<(Reply, usize)>,
     /// How much of the history the server shows.
     pub view: usize,
-    /// How much of it zklock has seen. It never talks to a server that shows less.
+    /// How much of it zklock has seen.
     pub seen: usize,
-    /// Paths that are watched, as the client library knows.
+    /// Paths that are watched.
     pub armed: Vec<String>,
 }
 
@@ -170,10 +170,11 @@ impl Link {
         news
     }
 
-    /// The connection goes. Each answer that is missing is told as such, in order.
+    /// The connection goes, and the watches with it. Each answer that is missing is told as such, in order.
     pub fn fail(&mut self) -> Vec<Reply> {
         self.up = false;
         self.view = self.seen;
+        self.armed.clear();
         let answers = mem::take(&mut self.coming);
         let asked = mem::take(&mut self.asked).into_iter().filter_map(|asked| match asked {
             Asked::Of(request) => Some(refused(request, BootTime::from_nanos(0), Failure::ConnectionLost)),
@@ -182,24 +183,9 @@ impl Link {
         answers.into_iter().map(|(reply, _)| unanswered(reply)).chain(asked).collect()
     }
 
-    /// The views that a server may have when the connection is back, as far as they differ.
-    pub fn views_to_reconnect_at(&self, history: &History) -> Vec<usize> {
-        let changes = history.between(self.view, history.now()).iter().zip(self.view + 1..);
-        let watched = changes.filter(|(change, _)| {
-            change.told().is_some_and(|(path, _)| self.armed.iter().any(|a| a == path))
-        });
-        std::iter::once(self.view).chain(watched.map(|(_, view)| view)).collect()
-    }
-
-    /// Connected again, to a server with this view. Watches are set again before anything else is asked, and
-    /// what they missed is told, in an order of the server's choice.
-    pub fn reconnect(&mut self, history: &History, view: usize, backwards: bool) -> Vec<Reply> {
-        self.up = true;
-        let mut missed = self.learn(history, view);
-        if backwards {
-            missed.reverse();
-        }
-        missed
+    /// Connected again, to a server with this view. What zklock asked meanwhile is still to be asked.
+    pub fn reconnect(&mut self, view: usize) {
+        (self.up, self.view) = (true, view);
     }
 
     /// See [`History::forget`].

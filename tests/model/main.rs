@@ -107,10 +107,8 @@ fn recipe() {
 #[test]
 fn a_broken_recipe_is_noticed() {
     let broken = |broken| Recipe { broken: Some(broken), ..RECIPE };
-    let unsettled = Recipe { contenders: 3, allowed: fewer, ..broken(Broken::NeverUnsettled) };
-    notice("a contender that isn't told of gaps", unsettled, "at most one job runs");
-    notice("sync that does nothing", broken(Broken::Sync), "never two nodes of one session");
-    notice("watches that a gap ends", broken(Broken::Watches), "no lost wake-up");
+    notice("a contender that isn't told of a gap", broken(Broken::NeverTold), "no lost wake-up");
+    notice("a new server that lags", broken(Broken::Lagging), "nobody fails without cause");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! | in the world | here |
 //! |---|---|
 //! | `Contender` and all that it calls | the real ones |
-//! | servers | one for each zklock, showing a beginning of the common history; `sync` and writes bring it up to date |
+//! | servers | one for each zklock, showing a beginning of the common history; `sync` and writes bring it up to date, such as the one that a new connection begins with |
 //! | requests, replies, watches | one flight for each session, see `link` |
 //! | session timeout, lease | a session ends only when its job is gone; the model `lease` is about why that is so |
 //! | the job | runs as soon as the lock is held, and ends at any time |
@@ -12,7 +12,6 @@
 //!
 //! Not here: the making of parents, refused requests (ACLs, quotas), other clients' nodes, `-n`, confirmations.
 
-use std::mem;
 use std::sync::Arc;
 
 use stateright::{Model, Property};
@@ -46,12 +45,10 @@ pub struct Troubles {
 /// Ways to break what surrounds the contender: the model has to notice each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
-    /// A lost connection isn't told to the contender.
-    NeverUnsettled,
-    /// `sync` does nothing.
-    Sync,
-    /// The client library forgets its watches when the connection goes.
-    Watches,
+    /// A new connection isn't told to the contender, whose watches went with the old one.
+    NeverTold,
+    /// A new connection may be one to a server that lags.
+    Lagging,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -111,7 +108,7 @@ pub enum Action {
     JobEnds(usize),
     GiveUp(usize),
     Break(usize),
-    Reconnect(usize, AtView, Missed),
+    Reconnect(usize, AtView),
     Expire(usize),
     LosePatience(usize),
     Crash(usize),
@@ -123,13 +120,6 @@ pub enum Action {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtView(usize);
-
-/// In which order a server tells what watches have missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missed {
-    AsItHappened,
-    Backwards,
-}
 
 impl Model for Recipe {
     type State = State;
@@ -146,6 +136,11 @@ impl Model for Recipe {
             // All are alike, so that they may as well be numbered in the order of their first creates.
             let in_turn = run.past.created || state.runs[..index].iter().all(|run| run.past.created);
             run.actions(index, &state.history, in_turn, actions);
+            if !run.link.up && run.is_connected_now_or_later() {
+                let now = state.history.now();
+                let first = if self.broken == Some(Broken::Lagging) { 0 } else { now };
+                actions.extend((first..=now).map(|view| Action::Reconnect(index, AtView(view))));
+            }
         }
         self.strangers(state, actions);
         actions.retain(|action| {
@@ -247,7 +242,7 @@ impl Recipe {
         let history = Arc::make_mut(&mut state.history);
         let runs = &mut state.runs;
         match action {
-            Action::Serve(index, AtView(view)) => self.serve(run_mut(runs, index), history, view),
+            Action::Serve(index, AtView(view)) => Self::serve(run_mut(runs, index), history, view),
             Action::CreateInVain(index) => {
                 let Asked::Of(Request::Create { prefix, .. }) = run_mut(runs, index).link.asked.remove(0)
                 else {
@@ -255,31 +250,33 @@ impl Recipe {
                 };
                 run_mut(runs, index).past.created = true;
                 history.create(&lock_path(), &prefix, run_mut(runs, index).session);
-                self.lose_connection(
+                Self::lose_connection(
                     run_mut(runs, index),
                     vec![Reply::Created(Err(Failure::ConnectionLost))],
                 );
             }
             Action::Receive(index) => {
                 let reply = run_mut(runs, index).link.receive();
-                self.take(run_mut(runs, index), vec![reply]);
+                Self::take(run_mut(runs, index), vec![reply]);
             }
             Action::Tell(index) => {
                 let heard = run_mut(runs, index).link.tell(history);
-                self.take(run_mut(runs, index), heard.replies);
+                Self::take(run_mut(runs, index), heard.replies);
             }
             Action::JobEnds(index) => {
                 run_mut(runs, index).job = false;
                 run_mut(runs, index).release();
             }
             Action::GiveUp(index) => run_mut(runs, index).release(),
-            Action::Break(index) => self.lose_connection(run_mut(runs, index), vec![]),
-            Action::Reconnect(index, AtView(view), missed) => {
-                self.unsettle(run_mut(runs, index));
-                let missed = run_mut(runs, index).link.reconnect(history, view, missed == Missed::Backwards);
-                self.take(run_mut(runs, index), missed);
-                if run_mut(runs, index).life == Life::Releasing {
-                    run_mut(runs, index).link.asked = vec![Asked::CloseSession];
+            Action::Break(index) => Self::lose_connection(run_mut(runs, index), vec![]),
+            Action::Reconnect(index, AtView(view)) => {
+                let run = run_mut(runs, index);
+                run.link.reconnect(view);
+                if run.life == Life::Releasing {
+                    run.link.asked = vec![Asked::CloseSession];
+                } else if self.broken != Some(Broken::NeverTold) {
+                    let requests = run.contender.reconnected().requests;
+                    run.link.ask(requests);
                 }
             }
             Action::Expire(index) => {
@@ -306,42 +303,29 @@ impl Recipe {
         Some(())
     }
 
-    fn serve(&self, run: &mut Run, history: &mut History, view: usize) {
+    fn serve(run: &mut Run, history: &mut History, view: usize) {
         run.past.created |= run.link.is_asked_to_create();
         let Heard { replies, closed } = run.link.serve(history, run.session, view);
-        self.take(run, replies);
+        Self::take(run, replies);
         if closed {
             run.end(Life::Ended);
         }
     }
 
     /// `unanswered`: what was served before the connection went, without an answer.
-    fn lose_connection(&self, run: &mut Run, mut unanswered: Vec<Reply>) {
-        self.unsettle(run);
+    fn lose_connection(run: &mut Run, mut unanswered: Vec<Reply>) {
         unanswered.extend(run.link.fail());
-        if self.broken == Some(Broken::Watches) {
-            run.link.armed.clear();
-        }
-        self.take(run, unanswered);
-    }
-
-    fn unsettle(&self, run: &mut Run) {
-        if self.broken != Some(Broken::NeverUnsettled) {
-            run.contender.unsettle();
-        }
+        Self::take(run, unanswered);
     }
 
     /// What `Claim` and the loops of `acquire` and `supervise` do with replies.
-    fn take(&self, run: &mut Run, replies: Vec<Reply>) {
+    fn take(run: &mut Run, replies: Vec<Reply>) {
         for reply in replies {
             if run.life != Life::Contending {
                 return;
             }
             let adopts = matches!(reply, Reply::Read(..));
-            let Step { mut requests, news } = run.contender.take(reply);
-            if self.broken == Some(Broken::Sync) {
-                requests.iter_mut().for_each(forget_to_sync);
-            }
+            let Step { requests, news } = run.contender.take(reply);
             run.link.ask(requests);
             for news in news {
                 run.hear(&news, adopts);
@@ -356,12 +340,6 @@ impl Recipe {
 
 fn run_mut(runs: &mut [Arc<Run>], index: usize) -> &mut Run {
     Arc::make_mut(&mut runs[index])
-}
-
-fn forget_to_sync(request: &mut Request) {
-    if let Request::CatchUpAndList(path) = request {
-        *request = Request::List(mem::take(path));
-    }
 }
 
 /// Sessions of one run are this far apart.
@@ -408,13 +386,6 @@ impl Run {
             actions.push(Action::JobEnds(index));
         }
         if !self.link.up {
-            for view in self.link.views_to_reconnect_at(history) {
-                let mut reconnect = |missed| actions.push(Action::Reconnect(index, AtView(view), missed));
-                reconnect(Missed::AsItHappened);
-                if self.link.armed.len() > 1 {
-                    reconnect(Missed::Backwards);
-                }
-            }
             if self.life == Life::Releasing {
                 actions.push(Action::LosePatience(index));
             }
@@ -535,7 +506,8 @@ impl State {
     /// What all servers have come to see needs no history.
     fn forget(&mut self) {
         let talking = self.runs.iter().filter(|run| run.is_connected_now_or_later());
-        let seen_by_all = talking.map(|run| run.link.seen).min().unwrap_or(self.history.now());
+        let seen_by_all =
+            talking.map(|run| run.link.seen.min(run.link.view)).min().unwrap_or(self.history.now());
         if seen_by_all == 0 {
             return;
         }

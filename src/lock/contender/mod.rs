@@ -46,7 +46,7 @@ enum Phase {
         holder: String,
     },
     /// Asleep until a watch fires. `sole`: when that node goes, the lock is ours.
-    Waiting { watch: Vec<String>, sole: bool },
+    Waiting { watch: Vec<String>, ahead: usize, holder: String, sole: bool },
     /// A node of our own session is ahead of us: it is deleted first.
     Clearing,
     /// Ours.
@@ -137,12 +137,30 @@ impl Contender {
         if self.entry.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
     }
 
-    /// The session lost its connection, or has it back. The order of events on the two sides of the gap
-    /// proves nothing: the server reports what was missed in an order of its own.
-    pub fn unsettle(&mut self) {
-        if let Phase::Waiting { sole, .. } = &mut self.phase {
-            *sole = false;
+    /// The session has lost its connection, and has another one. The watches that were set went with the old one; what
+    /// was asked and not answered is asked again when that is told.
+    pub fn reconnected(&mut self) -> Step {
+        let mut step = Step::default();
+        if std::mem::take(&mut self.own_watched) {
+            step.append(self.watch_own());
         }
+        let path = self.entry.path.clone();
+        let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
+        match &mut self.phase {
+            Phase::Waiting { watch, ahead, holder, .. } => {
+                let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+                step.requests.extend::<Vec<_>>(again(&watch));
+                let unset = watch.clone();
+                self.phase = Phase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
+            }
+            Phase::Approaching { watch, unset, .. } => {
+                let set: Vec<_> = watch.iter().filter(|name| !unset.contains(name)).cloned().collect();
+                step.requests.extend::<Vec<_>>(again(&set));
+                unset.extend(set);
+            }
+            _ => {}
+        }
+        step
     }
 
     /// Takes in a reply and says what follows.
@@ -415,18 +433,20 @@ impl Contender {
             return Step::default();
         }
         let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
-        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: std::mem::take(holder) };
+        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
         // A release passes on more than one contender can know of where there are slots; and a writer of
         // Curator's that steps down leaves a reader with its number.
         let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
-        let (watch, sole) = (std::mem::take(watch), *ahead == 1 && simple);
-        self.phase = Phase::Waiting { watch, sole };
+        let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+        self.phase = Phase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
         Step { requests: vec![], news: vec![news] }
     }
 
     fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
         match &self.phase {
-            Phase::Waiting { watch, sole } if watch.iter().any(|name| self.path().child(name) == path) => {
+            Phase::Waiting { watch, sole, .. }
+                if watch.iter().any(|name| self.path().child(name) == path) =>
+            {
                 // Nobody else was ahead and nobody can come in between: no second look is needed. But our
                 // own node must be known to be there, and the events known to be in order.
                 if deleted && *sole && self.own_watched { self.hold() } else { self.list_again() }

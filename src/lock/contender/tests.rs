@@ -113,7 +113,7 @@ fn when_the_only_one_ahead_goes_no_second_look_is_needed() {
 }
 
 #[test]
-fn with_several_ahead_or_another_change_or_a_gap_the_queue_is_looked_at_again() {
+fn with_several_ahead_or_another_change_the_queue_is_looked_at_again() {
     let list = [Request::List("/locks/job".to_owned())];
     let (mut contender, _) = asleep(&[1, 3]);
     assert_eq!(
@@ -123,9 +123,33 @@ fn with_several_ahead_or_another_change_or_a_gap_the_queue_is_looked_at_again() 
     );
     let (mut contender, _) = asleep(&[3]);
     assert_eq!(contender.take(Reply::Changed(at(&other(3)), false)).requests, list, "its data changed");
+}
+
+#[test]
+fn on_a_new_connection_the_watches_are_set_again_and_no_list_is_asked_for() {
+    let (mut contender, own) = asleep(&[3]);
+    let again = [Request::Watch(at(&own)), Request::Watch(at(&other(3)))];
+    assert_eq!(contender.reconnected().requests, again);
+    assert_eq!(contender.reconnected().requests, [], "they are on their way");
+    for lost in [at(&own), at(&other(3))] {
+        let step = contender.take(Reply::Read(lost.clone(), Err(Failure::ConnectionLost)));
+        assert_eq!(step.requests, [Request::Watch(lost)]);
+    }
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
+    assert!(matches!(step.news[..], [News::Waiting { ahead: 1, .. }]), "{step:?}");
+    assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&News::Held));
+}
+
+#[test]
+fn whoever_went_while_there_was_no_connection_is_missed() {
     let (mut contender, _) = asleep(&[3]);
-    contender.unsettle();
-    assert_eq!(contender.take(Reply::Changed(at(&other(3)), true)).requests, list, "events are out of order");
+    contender.reconnected();
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    let (mut contender, own) = asleep(&[3]);
+    contender.reconnected();
+    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
 }
 
 #[test]
