@@ -10,6 +10,7 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::once::{Once, Verdict};
+use crate::lock::pace::{Start, smallest_timeout};
 use crate::lock::path::LockPath;
 use crate::lock::record::{describe, printable};
 use crate::lock::set::Set;
@@ -86,7 +87,7 @@ pub fn acquire(
         claim.revive_lease(now);
         claim.confirm_if_due(now);
         acquisition.give_place_up_if_stopped(claim);
-        if acquisition.is_ours(claim, now)
+        if acquisition.is_ours(claim, now)?
             && let Some(outcome) = acquisition.is_due(claim)
         {
             acquisition.line.end();
@@ -139,19 +140,38 @@ enum Stop {
 }
 
 impl Acquisition<'_> {
-    /// All held, and under a lease that leaves the command some time. A waiter confirms while it waits, so that
-    /// it is fresh as a rule; else the confirmations that are under way make it so.
-    fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> bool {
+    /// All held, on a line that is quick enough, and under a lease that lasts until the next answer. A waiter confirms
+    /// while it waits, so that it is fresh as a rule; else the confirmations that are under way make it so.
+    fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> Result<bool> {
         if self.node_gone || self.stop != Stop::Not || !claim.set().is_some_and(Set::all_held) {
-            return false;
+            return Ok(false);
         }
-        let kill_after = self.limits.kill_after;
-        let fresh = claim.lease().is_some_and(|lease| lease.stop_at(kill_after) > now);
-        if !fresh && !self.awaits_lease {
+        match claim.start(self.limits.kill_after, now) {
+            Start::Now => return Ok(true),
+            Start::NotYet => {}
+            Start::AskAgain => claim.confirm_soon(now),
+            Start::Never(trip) => bail!(self.too_slow(claim, trip)),
+        }
+        if !self.awaits_lease {
             log::debug!("first in line, waiting for a fresh lease");
             self.awaits_lease = true;
         }
-        fresh
+        Ok(false)
+    }
+
+    fn too_slow(&self, claim: &mut Claim, trip: Duration) -> String {
+        let timeout = claim.lease().map(|lease| lease.timeout()).unwrap_or_default();
+        let (taken, given) = (ui::time(trip), ui::time(timeout));
+        let remedy = match smallest_timeout(trip, self.limits.kill_after) {
+            Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
+            Some(enough) => format!("it takes --session-timeout {} or more", enough.as_secs()),
+            None => "no session timeout is long enough for that".to_owned(),
+        };
+        format!(
+            "the line to {} is too slow: an answer takes {taken}, and with a session timeout of {given} the command \
+             would be stopped for want of answers. It was not started; {remedy}",
+            self.hosts
+        )
     }
 
     /// The lock is ours; whether the command is to run. `None`: that is being asked.

@@ -35,6 +35,7 @@ pub mod exit;
 mod files;
 pub mod job;
 pub mod lock;
+pub mod loss;
 pub mod memory;
 pub mod monitor;
 pub mod nest;

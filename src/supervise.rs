@@ -1,6 +1,5 @@
 //! While the command runs under the lock: signals, the lease and the end of the job, all in one loop.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -14,11 +13,11 @@ use crate::job::supervisor::{Action, Happening, Supervisor};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::printable;
+use crate::loss::{Loss, Silence};
 use crate::pair::Deadline;
 use crate::release::LONGEST_END;
 use crate::sys::ChildState;
 use crate::ui;
-use crate::zk::Failure;
 
 /// What the user asked for in case of loss.
 #[derive(Debug, Clone, Copy)]
@@ -27,43 +26,6 @@ pub struct OnLost {
     pub terminate: bool,
     /// Grace between TERM and KILL.
     pub kill_after: Duration,
-}
-
-/// Why the lock can't be trusted any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Loss {
-    LeaseOver { silent_for: Duration, stood_still: Option<Duration> },
-    Session(Failure),
-    NodeDeleted,
-    Revoked(Option<String>),
-    Queue(Trouble),
-    MonitorDied,
-}
-
-impl Loss {
-    /// What happened, with `verb` to say when: "is" or "was".
-    fn told(&self, verb: &str) -> String {
-        let reason: &dyn fmt::Display = match self {
-            Self::Revoked(by) => {
-                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("somebody"));
-            }
-            Self::MonitorDied => return format!("the monitor process {verb} killed"),
-            Self::LeaseOver { stood_still: Some(span), .. } => {
-                let span = ui::time(*span);
-                &format!(
-                    "zklock stood still for {span} (stopped, or starved of processor time), and the session may end"
-                )
-            }
-            Self::LeaseOver { silent_for, .. } => {
-                let silent_for = ui::time(*silent_for);
-                &format!("the ensemble confirmed nothing for {silent_for}, and the session may end")
-            }
-            Self::Session(failure) => failure,
-            Self::NodeDeleted => &"its node was deleted by somebody",
-            Self::Queue(trouble) => trouble,
-        };
-        format!("the lock {verb} lost: {reason}")
-    }
 }
 
 /// Waking up that much later than was asked for isn't the usual delay of a busy machine.
@@ -142,7 +104,7 @@ impl Supervision<'_> {
 
     fn notice(&mut self, notice: Notice) -> io::Result<()> {
         match notice {
-            Notice::Lost(failure) => self.lose(Loss::Session(failure)),
+            Notice::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still)),
             Notice::NodeGone | Notice::Lock(_, News::Failed(Trouble::Deleted)) => {
                 self.lose(Loss::NodeDeleted)
             }
@@ -180,7 +142,11 @@ impl Supervision<'_> {
             && lease.stop_at(kill_after) <= now
         {
             let silent_for = now.since(lease.last_confirmed());
-            self.lose(Loss::LeaseOver { silent_for, stood_still })?;
+            let silence = match stood_still {
+                Some(span) => Some(Silence::Ours(span)),
+                None => self.claim.silence(now),
+            };
+            self.lose(Loss::LeaseOver { silent_for, silence })?;
         }
         self.happened(Happening::Tick)
     }

@@ -49,6 +49,7 @@ mod runners;
 mod security;
 mod several_locks;
 mod signals;
+mod slow_lines;
 mod status;
 mod stopping;
 mod support;

@@ -4,16 +4,19 @@
 //! Here the pure parts meet the wire. What a step asks for is sent; what it leads to is handed up.
 
 use std::io;
+use std::time::Duration;
 
 use crate::clock::BootTime;
 use crate::event::{Emitter, Event};
 use crate::lock::contender::{Entry, News, OwnNode, Trouble};
 use crate::lock::lease::Lease;
+use crate::lock::pace::{Pace, Start};
 use crate::lock::path::LockPath;
 use crate::lock::renewal::Renewal;
 use crate::lock::set::{Set, SetStep};
+use crate::loss::Silence;
 use crate::pair::{OwnedNode, Worker};
-use crate::zk::{Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::zk::{Away, Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
 
 /// Something that came of an event.
 #[derive(Debug)]
@@ -77,6 +80,19 @@ struct Contending {
     create_answered: bool,
     /// When a server answered last.
     heard: BootTime,
+    /// How long the answers to writes took.
+    pace: Pace,
+    /// The confirmation that is on its way, or was when the connection was lost.
+    asked: Option<BootTime>,
+    gap: Option<Gap>,
+}
+
+/// A time without a connection.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    from: BootTime,
+    to: Option<BootTime>,
+    away: Option<Away>,
 }
 
 impl Claim {
@@ -140,6 +156,9 @@ impl Claim {
                     create_sent: BootTime::now(),
                     create_answered: false,
                     heard: BootTime::now(),
+                    pace: Pace::default(),
+                    asked: None,
+                    gap: None,
                 });
                 let mut notices = vec![Notice::Connected];
                 notices.extend(self.carry_out(step));
@@ -149,10 +168,17 @@ impl Claim {
             SessionChange::Disconnected => {
                 if let Some(contending) = &mut self.contending {
                     contending.renewal.set_connected(false);
+                    contending.pace.disconnected();
+                    contending.gap = Some(Gap { from: BootTime::now(), to: None, away: None });
                 }
                 vec![Notice::Disconnected]
             }
-            SessionChange::StillAway(_) => vec![],
+            SessionChange::StillAway(away) => {
+                if let Some(gap) = self.contending.as_mut().and_then(|contending| contending.gap.as_mut()) {
+                    gap.away = Some(away);
+                }
+                vec![]
+            }
             SessionChange::Reconnected => self.reconnected(),
             SessionChange::Lost(why) => vec![Notice::Lost(why)],
             SessionChange::Closed => vec![Notice::Closed],
@@ -163,6 +189,7 @@ impl Claim {
         let mut notices = vec![Notice::Reconnected];
         if let Some(contending) = &mut self.contending {
             contending.renewal.set_connected(true);
+            contending.gap.iter_mut().for_each(|gap| gap.to = Some(BootTime::now()));
             let step = contending.set.reconnected();
             notices.extend(self.carry_out(step));
         }
@@ -180,8 +207,10 @@ impl Claim {
         if reply.failure().is_none() {
             contending.heard = now;
         }
+        contending.asked = contending.asked.filter(|_| !matches!(reply, Reply::Confirmed(..)));
         match reply {
             Reply::Confirmed(sent, Ok(())) => {
+                contending.pace.answered(now.since(sent), now);
                 contending.renewal.answered(sent, now);
                 return vec![Notice::Confirmed];
             }
@@ -195,7 +224,11 @@ impl Claim {
                 contending.renewal.refused(now);
             }
             reply => {
-                contending.create_answered |= matches!(reply, Reply::Created(Ok(_)));
+                let created = matches!(reply, Reply::Created(Ok(_)));
+                if created && !contending.create_answered {
+                    contending.pace.answered(now.since(contending.create_sent), now);
+                }
+                contending.create_answered |= created;
                 let step = contending.set.take(lock, reply);
                 if contending.set.nodes().next().is_some() {
                     let sent = contending.create_answered.then_some(contending.create_sent);
@@ -203,6 +236,7 @@ impl Claim {
                 }
                 if contending.set.all_held() {
                     contending.renewal.becomes_first();
+                    contending.pace.becomes_first(now);
                 }
                 return self.carry_out(step);
             }
@@ -275,6 +309,7 @@ impl Claim {
         if contending.renewal.due().is_some_and(|due| due <= now) {
             let nodes = contending.set.nodes().map(|(_, node)| node.path.clone()).collect();
             contending.renewal.sent();
+            contending.asked = Some(now);
             self.session.ask(0, Request::Confirm(nodes));
         }
     }
@@ -299,6 +334,29 @@ impl Claim {
     /// When a server answered last, once there is a session.
     pub fn heard(&self) -> Option<BootTime> {
         self.contending.as_ref().map(|contending| contending.heard)
+    }
+
+    /// Why nothing was confirmed lately, as far as that can be known.
+    pub fn silence(&self, now: BootTime) -> Option<Silence> {
+        let Contending { gap, asked, pace, renewal, .. } = self.contending.as_ref()?;
+        let unanswered = asked.map(|asked| now.since(asked));
+        Some(match (*gap, unanswered) {
+            (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
+            (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
+            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
+                Silence::LineWasAway(to.since(from))
+            }
+            _ => Silence::SlowLine(pace.slowest()?),
+        })
+    }
+
+    /// Whether the command may start, as far as the lease and the line are concerned.
+    pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
+        let Some(Contending { renewal, pace, .. }) = &self.contending else { return Start::NotYet };
+        if !renewal.is_connected() {
+            return Start::NotYet;
+        }
+        pace.start(&renewal.lease, renewal.due(), kill_after, now)
     }
 
     /// The locks, once there is a session.

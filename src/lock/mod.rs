@@ -4,6 +4,7 @@ pub mod contender;
 pub mod lease;
 pub mod name;
 pub mod once;
+pub mod pace;
 pub mod path;
 pub mod queue;
 pub mod record;

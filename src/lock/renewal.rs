@@ -96,14 +96,18 @@ impl Renewal {
         self.next = Next::After(now);
     }
 
-    /// The next one is sent now, unless one is on its way. Only for one that won't run: a lease counts on the
-    /// rhythm.
+    /// The next one is sent now, unless one is on its way.
     pub fn hurry(&mut self, now: BootTime) {
         match self.next {
             Next::At(due) => self.next = Next::At(now.min(due)),
             Next::After(answer) => self.next = Next::At(now.min(answer + self.pause())),
             Next::NotYet | Next::InFlight => {}
         }
+    }
+
+    /// Whether there is a connection.
+    pub fn is_connected(&self) -> bool {
+        self.connected
     }
 
     /// Nothing is sent while there is no connection: it would wait in line with a date of long ago.

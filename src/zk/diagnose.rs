@@ -14,7 +14,7 @@ use super::{Settings, addresses};
 use crate::clock::BootTime;
 
 /// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A handshake takes more round trips, and a server that hasn't made one yet may need a second for its first.
 const PATIENCE_WITH_TLS: Duration = Duration::from_secs(2);

@@ -55,7 +55,7 @@ impl Loan {
     #[track_caller]
     pub(super) fn wait_until_steady(&self) {
         let confirmed = || confirmations(self.zone(0)) - self.confirmed_before;
-        wait_until("a steady rhythm", SOON, || confirmed() >= STEADY);
+        wait_until("a steady rhythm", SOON * 2, || confirmed() >= STEADY);
     }
 
     /// Which server the owner of a session is connected to; waits until it is to one.

@@ -93,14 +93,14 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
     let case = Case::new("ctrl-z-long");
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock --session-timeout 6 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
+    shell.enter(&format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
     shell.terminal().expect("up\r\n", SOON);
     stop_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     let node = case.wait_for_contenders(1);
     let stopped_since = Instant::now();
-    wait_until("more than a session timeout", SOON, || stopped_since.elapsed() > Duration::from_secs(9));
+    wait_until("more than a session timeout", SOON, || stopped_since.elapsed() > Duration::from_secs(15));
     assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
     assert!(sleeps(&case), "{}", shell.terminal().text());
     shell.fg();
