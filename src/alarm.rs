@@ -11,7 +11,8 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::BootTime;
 
-/// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking.
+/// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. While that
+/// clock is slowed down it is late; it is never early.
 #[derive(Debug)]
 pub struct Alarm(TimerFd);
 
@@ -32,7 +33,7 @@ impl Alarm {
         match until {
             Some(until) => {
                 // Zero would disarm the timer.
-                let moment = TimeSpec::from_duration(Duration::from_nanos(until.as_nanos().max(1)));
+                let moment = TimeSpec::from_duration(Duration::from_nanos(until.on_clocks().boot.max(1)));
                 self.0.set(Expiration::OneShot(moment), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             }
             None => self.0.unset()?,

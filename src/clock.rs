@@ -1,16 +1,75 @@
-//! The clock that leases and deadlines are read from.
+//! The clock that leases and deadlines are read from: it runs as fast as the faster of two.
 //!
 //! `CLOCK_BOOTTIME` never jumps and goes on while the machine sleeps. [`std::time::Instant`] stands still
-//! then, so a laptop closed for an hour would still believe in a lock that was given away long ago.
+//! then, so a laptop closed for an hour would still believe in a lock that was given away long ago. But it is slewed:
+//! chrony may slow it down by 8.3 %, 2.5 s of 30. `CLOCK_MONOTONIC_RAW` isn't slewed, and stands still in sleep.
 
 use std::ops::Add;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// A moment on `CLOCK_BOOTTIME`: the time since this machine started, sleep included.
+/// A moment. Between two of them lies the time that passed on the faster of the two clocks.
+///
+/// Each process counts for itself: see [`BootTime::on_clocks`] for one that another process is to understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootTime(Duration);
+
+/// A moment as the system's clocks show it, for another process: it has come when either shows so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnClocks {
+    /// Nanoseconds on `CLOCK_BOOTTIME`.
+    pub boot: u64,
+    /// Nanoseconds on `CLOCK_MONOTONIC_RAW`.
+    pub raw: u64,
+}
+
+/// What the two clocks showed last, and how much time has passed by then.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    boot: Duration,
+    raw: Duration,
+    passed: Duration,
+}
+
+impl Reading {
+    const START: Self = Self { boot: Duration::ZERO, raw: Duration::ZERO, passed: Duration::ZERO };
+
+    /// The same a little later. The steps add up to at least what each clock has advanced altogether.
+    fn advance(&mut self, boot: Duration, raw: Duration) {
+        self.passed += boot.saturating_sub(self.boot).max(raw.saturating_sub(self.raw));
+        (self.boot, self.raw) = (boot, raw);
+    }
+
+    fn is_new(self) -> bool {
+        self.boot.is_zero()
+    }
+}
+
+/// The clocks are read together if that takes no longer, and if it works at one of so many tries.
+const READ_WITHIN: Duration = Duration::from_millis(1);
+const READ_TRIES: usize = 5;
+
+fn read() -> Reading {
+    static LAST: Mutex<Reading> = Mutex::new(Reading::START);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
+    let time = |clock| Duration::from(clock_gettime(clock).expect("Linux 2.6.39 or later has both clocks"));
+    // A standstill between the two readings would count twice: a lease would seem to end too soon.
+    let at_once = || {
+        let (boot, raw) = (time(ClockId::CLOCK_BOOTTIME), time(ClockId::CLOCK_MONOTONIC_RAW));
+        (time(ClockId::CLOCK_BOOTTIME).saturating_sub(boot) < READ_WITHIN).then_some((boot, raw))
+    };
+    let both = || (time(ClockId::CLOCK_BOOTTIME), time(ClockId::CLOCK_MONOTONIC_RAW));
+    let (boot, raw) = (0..READ_TRIES).find_map(|_| at_once()).unwrap_or_else(both);
+    if last.is_new() {
+        *last = Reading { boot, raw, passed: boot };
+    } else {
+        last.advance(boot, raw);
+    }
+    *last
+}
 
 impl BootTime {
     /// The present moment.
@@ -19,19 +78,29 @@ impl BootTime {
     /// Where the kernel has no `CLOCK_BOOTTIME`. Linux has had it since 2.6.39, and a lease can't be
     /// counted without it.
     pub fn now() -> Self {
-        #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
-        let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("Linux 2.6.39 or later has CLOCK_BOOTTIME");
-        Self(Duration::from(time))
+        Self(read().passed)
     }
 
-    /// The moment that many nanoseconds after the machine started.
+    /// This moment on the system's clocks, as they run now.
+    pub fn on_clocks(self) -> OnClocks {
+        let Reading { boot, raw, passed } = read();
+        let (left, ago) = (self.0.saturating_sub(passed), passed.saturating_sub(self.0));
+        let on = |clock: Duration| nanos(clock.saturating_add(left).saturating_sub(ago));
+        OnClocks { boot: on(boot), raw: on(raw) }
+    }
+
+    /// A moment that another process put [on the clocks](Self::on_clocks).
+    pub fn from_clocks(moment: OnClocks) -> Self {
+        let Reading { boot, raw, passed } = read();
+        let (on_boot, on_raw) = (Duration::from_nanos(moment.boot), Duration::from_nanos(moment.raw));
+        let left = on_boot.saturating_sub(boot).min(on_raw.saturating_sub(raw));
+        let ago = boot.saturating_sub(on_boot).max(raw.saturating_sub(on_raw));
+        Self((passed + left).saturating_sub(ago))
+    }
+
+    /// The moment that many nanoseconds after the start of time.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(Duration::from_nanos(nanos))
-    }
-
-    /// Nanoseconds since the machine started; saturates after 584 years.
-    pub fn as_nanos(self) -> u64 {
-        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// How long ago `earlier` was; zero if it is still to come.
@@ -44,7 +113,7 @@ impl BootTime {
         later.since(self)
     }
 
-    /// This moment moved back, at most to the start of the machine.
+    /// This moment moved back, at most to the start of time.
     #[must_use]
     pub fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span))
@@ -57,6 +126,10 @@ impl Add<Duration> for BootTime {
     fn add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span))
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -72,12 +145,52 @@ mod tests {
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(early.until(late), Duration::from_nanos(7));
         assert_eq!(early.before(Duration::from_secs(1)), BootTime::from_nanos(0));
-        assert_eq!((early + Duration::MAX).as_nanos(), u64::MAX);
+        assert_eq!(nanos((early + Duration::MAX).0), u64::MAX);
     }
 
     #[test]
     fn now_moves_forward() {
         let first = BootTime::now();
         assert!(BootTime::now() >= first);
+    }
+
+    /// What passes when both clocks advance by so many seconds in each step.
+    fn passed(steps: &[(f64, f64)]) -> f64 {
+        let mut reading =
+            Reading { boot: Duration::from_secs(7), raw: Duration::from_secs(3), passed: Duration::ZERO };
+        for &(boot, raw) in steps {
+            let (boot, raw) = (Duration::from_secs_f64(boot), Duration::from_secs_f64(raw));
+            reading.advance(reading.boot + boot, reading.raw + raw);
+        }
+        reading.passed.as_secs_f64()
+    }
+
+    #[test]
+    fn time_passes_as_on_the_faster_clock() {
+        let close = |steps: &[(f64, f64)], expected: f64| {
+            let passed = passed(steps);
+            assert!((passed - expected).abs() < 1e-6, "{steps:?}: {passed}");
+        };
+        close(&[(27.5, 30.0)], 30.0);
+        close(&[(3600.0, 1.0)], 3600.0);
+        close(&[(1.0, 1.0), (0.9, 1.0), (1.1, 1.0)], 3.1);
+        close(&[(0.9, 1.0); 30], 30.0);
+    }
+
+    #[test]
+    fn another_process_understands_a_moment_that_is_put_on_the_clocks() {
+        let soon = BootTime::now() + Duration::from_secs(5);
+        let OnClocks { boot, raw } = soon.on_clocks();
+        let near = |moment: OnClocks, left: f64| {
+            let found = BootTime::now().until(BootTime::from_clocks(moment)).as_secs_f64();
+            assert!((found - left).abs() < 1.0, "{found}");
+        };
+        near(OnClocks { boot, raw }, 5.0);
+        near(OnClocks { boot: boot - 2_000_000_000, raw }, 3.0);
+        near(OnClocks { boot, raw: raw - 3_000_000_000 }, 2.0);
+        let gone = OnClocks { boot, raw: raw - 9_000_000_000 };
+        assert!(BootTime::now().since(BootTime::from_clocks(gone)) >= Duration::from_secs(4));
+        let past = BootTime::now().before(Duration::from_secs(1)).on_clocks();
+        assert!(past.boot < boot - 5_000_000_000 && past.raw < raw - 5_000_000_000);
     }
 }

@@ -276,9 +276,13 @@ impl Supervision<'_> {
             None | Some(Loss::Revoked(_)) => self.claim.lease().map(|lease| lease.stop_at(kill_after)),
             Some(_) => None,
         };
-        let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > BootTime::now());
+        let now = BootTime::now();
+        let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
+        // Its timer is late while the boot clock is slowed down: no longer than so without a look at both clocks.
+        let look = self.claim.lease().map(|lease| now + lease.step() / 2);
+        let look = look.filter(|_| self.claim.next_due().is_none() || self.supervisor.is_stopping());
         let sweep = self.job.next_kill().filter(|_| self.supervisor.has_killed());
-        [stop_at, sweep, self.claim.next_due(), self.supervisor.next_tick()].into_iter().flatten().min()
+        [stop_at, look, sweep, self.claim.next_due(), self.supervisor.next_tick()].into_iter().flatten().min()
     }
 
     fn exit(&self, forced: bool) -> Exit {

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use nix::unistd::Pid;
 
-use crate::clock::BootTime;
+use crate::clock::{BootTime, OnClocks};
 use crate::sys::SharedPage;
 
 const STAGE: usize = 0;
-const DEADLINE: usize = 1;
 const TAKEN: usize = 2;
 const GROUP: usize = 3;
 const ENTERING: usize = 4;
-const LATEST: usize = 5;
+/// On each of the two clocks.
+const DEADLINE: [usize; 2] = [1, 6];
+const LATEST: [usize; 2] = [5, 7];
 /// The bytes of a text, eight in each number.
 const TEXT: usize = 8;
 
@@ -64,15 +65,27 @@ impl Page {
 
     /// What has to be done when.
     pub fn deadline(self) -> Option<Deadline> {
-        let act = Some(self.load(DEADLINE)).filter(|&nanos| nanos != 0).map(BootTime::from_nanos)?;
-        // The two are stored one after the other: whoever sees the newer one of only one of them is no later for it.
-        Some(Deadline { act, latest: BootTime::from_nanos(self.load(LATEST)) })
+        let moment = |[boot, raw]: [usize; 2]| OnClocks { boot: self.load(boot), raw: self.load(raw) };
+        let act = Some(moment(DEADLINE)).filter(|act| act.boot != 0)?;
+        // They are stored one after the other: whoever sees the newer ones of only some is no later for it.
+        Some(Deadline { act: BootTime::from_clocks(act), latest: BootTime::from_clocks(moment(LATEST)) })
     }
 
     /// For the worker.
     pub(super) fn set_deadline(self, deadline: Option<Deadline>) {
-        self.store(LATEST, deadline.map_or(0, |deadline| deadline.latest.as_nanos()));
-        self.store(DEADLINE, deadline.map_or(0, |deadline| deadline.act.as_nanos().max(1)));
+        const NONE: OnClocks = OnClocks { boot: 0, raw: 0 };
+        let show = |[boot, raw]: [usize; 2], moment: OnClocks| {
+            self.store(raw, moment.raw);
+            self.store(boot, moment.boot);
+        };
+        show(LATEST, deadline.map_or(NONE, |deadline| deadline.latest.on_clocks()));
+        show(
+            DEADLINE,
+            deadline.map_or(NONE, |deadline| {
+                let act = deadline.act.on_clocks();
+                OnClocks { boot: act.boot.max(1), ..act }
+            }),
+        );
     }
 
     /// How many of the signals that the monitor relayed the worker has taken in.
@@ -135,6 +148,8 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -144,10 +159,16 @@ mod tests {
             (page.stage(), page.deadline(), page.group(), page.entering()),
             (Stage::Waiting, None, None, None)
         );
-        let [first, second] = [0, 7].map(BootTime::from_nanos);
-        page.set_deadline(Some(Deadline { act: first, latest: second }));
-        let shown = page.deadline().map(|deadline| deadline.latest);
-        assert_eq!(shown, Some(second), "the start of time is a deadline too");
+        let long_ago = BootTime::from_nanos(0);
+        page.set_deadline(Some(Deadline { act: long_ago, latest: BootTime::now() + Duration::from_secs(7) }));
+        let Some(Deadline { act, latest }) = page.deadline() else {
+            panic!("the start of time is a deadline too")
+        };
+        assert!(act < BootTime::now());
+        let left = BootTime::now().until(latest);
+        assert!(left > Duration::from_secs(4) && left < Duration::from_secs(9), "{left:?}");
+        page.set_deadline(None);
+        assert_eq!(page.deadline(), None);
         for path in ["/locks/job/_c_1-lock-", "/a", "/12345678", "/1234567"] {
             page.set_entering(Some(path));
             assert_eq!(page.entering().as_deref(), Some(path));
