@@ -1,7 +1,7 @@
 //! Whoever looks for processes by their names finds the one that was started, and reaches the command once.
 
 use super::worker_of;
-use crate::support::{Case, SOON, processes_of, signal_printer, start, status_of, wait_until};
+use crate::support::{Case, SOON, processes_of, signal_printer, start, status_of, wait_for, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -39,12 +39,16 @@ fn all_that_have_the_job_s_words_are_signalled_and_zklock_ends_as_the_job() {
     let script = "trap 'exit 8' TERM; echo ready; : nightly-backup; while :; do read -rt 0.05 -u 9; done";
     let running = start(&case, &[], &format!("exec 9<> <(:); {script}"));
     let worker = worker_of(running.pid());
-    let named: Vec<_> = processes_of(case.marker())
-        .into_iter()
-        .map(|(pid, _)| pid)
-        .filter(|pid| command_line(*pid).contains("nightly-backup"))
-        .collect();
-    assert!(named.len() == 2 && !named.contains(&worker), "zklock and its command: {named:?}");
+    let named = wait_for("zklock and its command, and nothing of the shell's own besides", SOON, || {
+        let is_named = |pid: &Pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("nightly-backup")
+        };
+        let all = processes_of(case.marker()).into_iter().map(|(pid, _)| pid);
+        let named: Vec<_> = all.filter(is_named).collect();
+        (named.len() == 2).then_some(named)
+    });
+    assert!(!named.contains(&worker), "{named:?}");
     for pid in named {
         // What was sent to the one may have ended the other already.
         kill(pid, Signal::SIGTERM).ok();
