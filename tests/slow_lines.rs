@@ -1,7 +1,8 @@
 //! Lines that are too slow for a lease: that is told before the command is started, and nobody waits for such a host.
 
-use crate::support::{At, Case, Proxy, SOON, end, op, pass_time, shared};
-use std::time::Duration;
+use crate::support::{At, Case, Proxy, SOON, end, op, pass_time, shared, wait_until};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -74,4 +75,41 @@ fn a_host_on_a_slow_line_blocks_nobody() {
     output.assert_code(125).assert_stderr("is too slow");
     assert_eq!(output.stdout, "");
     assert_eq!(behind.wait(SOON).assert_code(0).stdout, "next\n");
+}
+
+#[test]
+fn after_a_silence_at_the_start_a_silent_server_is_left_as_soon_as_ever() {
+    let proxies = [Proxy::to(shared()), Proxy::to(shared())];
+    let hosts = proxies.each_ref().map(Proxy::connect_string).join(",");
+    let case = Case::new("patient-start").through(&hosts);
+    proxies.iter().for_each(Proxy::blackhole);
+    let options = ["-v", "--session-timeout", "12", "--connect-timeout", "60"];
+    let running = case.lock(&options, ["sh", "-c", "echo up; sleep 12; echo done"]).spawn();
+    // Both were tried for as long as a connected server may be silent, and one gets more time.
+    pass_time(ms(4_200));
+    proxies.iter().for_each(Proxy::pass);
+    running.wait_for_stdout("up", SOON * 2);
+    let used = proxies.iter().find(|proxy| proxy.answered(op::CREATE) > 0).expect("the way of the create");
+    used.blackhole();
+    running.wait_for_line("connected again", SOON);
+    assert_eq!(running.wait(SOON * 2).assert_code(0).stdout, "up\ndone\n");
+}
+
+#[test]
+fn a_server_that_drops_every_connection_is_not_asked_again_at_once() {
+    let (proxy, case) = behind("dropping", Duration::ZERO);
+    let running = case.lock(&["-v"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
+    running.wait_for_stdout("up", SOON);
+    let before = proxy.accepted();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(4) {
+        proxy.cut_all();
+        thread::sleep(ms(5));
+    }
+    let accepted = proxy.accepted() - before;
+    assert!((2..30).contains(&accepted), "{accepted} connections in 4 s");
+    let connected = || running.stderr().count("connected again");
+    let before = connected();
+    wait_until("the connection to last", SOON, || connected() > before || proxy.answered(op::MULTI) > 0);
+    end(running);
 }

@@ -210,7 +210,7 @@ impl Claim {
         contending.asked = contending.asked.filter(|_| !matches!(reply, Reply::Confirmed(..)));
         match reply {
             Reply::Confirmed(sent, Ok(())) => {
-                contending.pace.answered(now.since(sent), now);
+                contending.pace.answered(now.since(sent), now, contending.renewal.lease.timeout());
                 contending.renewal.answered(sent, now);
                 return vec![Notice::Confirmed];
             }
@@ -226,7 +226,8 @@ impl Claim {
             reply => {
                 let created = matches!(reply, Reply::Created(Ok(_)));
                 if created && !contending.create_answered {
-                    contending.pace.answered(now.since(contending.create_sent), now);
+                    let timeout = contending.renewal.lease.timeout();
+                    contending.pace.answered(now.since(contending.create_sent), now, timeout);
                 }
                 contending.create_answered |= created;
                 let step = contending.set.take(lock, reply);

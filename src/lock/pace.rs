@@ -21,6 +21,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 pub struct Pace {
     trips: VecDeque<Duration>,
     is_first: bool,
+    /// How many of them the first in line has had: what was slow while it waited may be quick again.
+    as_first: usize,
     /// The last answer, or the moment of being first in line. None while there is no connection.
     heard: Option<BootTime>,
     /// How long the first in line has had answers, and no lease to start under.
@@ -42,14 +44,16 @@ pub enum Start {
 
 impl Pace {
     /// A write was answered, after so long.
-    pub fn answered(&mut self, trip: Duration, now: BootTime) {
+    pub fn answered(&mut self, trip: Duration, now: BootTime, timeout: Duration) {
         self.trips.push_back(trip);
         if self.trips.len() > LOOKED_AT {
             self.trips.pop_front();
         }
-        if let Some(heard) = self.heard {
-            self.in_vain += now.since(heard);
+        // After a longer silence, of ours perhaps, it isn't the line that is slow.
+        if let Some(span) = self.heard.map(|heard| now.since(heard)).filter(|&span| span <= timeout) {
+            self.in_vain += span;
         }
+        self.as_first += usize::from(self.is_first);
         self.heard = self.is_first.then_some(now);
     }
 
@@ -82,7 +86,7 @@ impl Pace {
         let Some(trip) = self.trip() else { return Start::NotYet };
         let timeout = lease.timeout();
         if !is_quick_enough(timeout, trip, kill_after) {
-            return if self.trips.len() < LOOKED_AT { Start::AskAgain } else { Start::Never(trip) };
+            return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never(trip) };
         }
         if rides(lease.clone(), due.unwrap_or(now).max(now), jittered(trip), kill_after) {
             Start::Now
@@ -147,6 +151,7 @@ mod tests {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         let start = |pace: &Pace| pace.start(&lease, None, GRACE, at(1));
         assert_eq!(start(&pace), Start::NotYet);
+        pace.becomes_first(at(1));
         for (trip, then) in [
             (9_000, Start::AskAgain),
             (20, Start::Now),
@@ -154,15 +159,27 @@ mod tests {
             (8_000, Start::Now),
             (9_500, Start::Never(ms(7_000))),
         ] {
-            pace.answered(ms(trip), at(1));
+            pace.answered(ms(trip), at(1), T);
             assert_eq!(start(&pace), then, "{trip}");
         }
     }
 
     #[test]
+    fn what_was_slow_while_it_waited_is_asked_again() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        for _ in 0..5 {
+            pace.answered(ms(4_000), at(1), T);
+        }
+        pace.becomes_first(at(1));
+        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::AskAgain);
+        pace.answered(ms(4), at(1), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::Now);
+    }
+
+    #[test]
     fn no_start_is_doomed() {
         let (mut lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.answered(ms(1_000), at(1));
+        pace.answered(ms(1_000), at(1), T);
         // It ends at 30 s, and the stop begins 5 s before. To be renewed by then takes answers that span 10 s, and one
         // more.
         for (due, now, then) in [
@@ -181,16 +198,18 @@ mod tests {
     #[test]
     fn whoever_is_first_and_gets_no_lease_gives_its_place_up_after_twice_the_timeout_with_answers() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.answered(ms(10), at(1));
-        pace.answered(ms(10), at(100));
+        pace.answered(ms(10), at(1), T);
+        pace.answered(ms(10), at(100), T);
         pace.becomes_first(at(100));
-        pace.answered(ms(10), at(130));
+        pace.answered(ms(10), at(130), T);
         pace.disconnected();
         pace.becomes_first(at(140));
-        pace.answered(ms(10), at(500));
+        pace.answered(ms(10), at(500), T);
         assert_eq!(pace.start(&lease, None, GRACE, at(500)), Start::NotYet, "an outage is waited out");
-        pace.answered(ms(3_000), at(530));
-        assert_eq!(pace.start(&lease, None, GRACE, at(530)), Start::Never(ms(3_000)));
+        pace.answered(ms(10), at(600), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(600)), Start::NotYet, "and so is a sleep");
+        pace.answered(ms(3_000), at(630), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(630)), Start::Never(ms(3_000)));
     }
 
     #[test]

@@ -73,19 +73,16 @@ impl Page {
 
     /// For the worker.
     pub(super) fn set_deadline(self, deadline: Option<Deadline>) {
-        const NONE: OnClocks = OnClocks { boot: 0, raw: 0 };
+        let Some(Deadline { act, latest }) = deadline else {
+            // This one says that there is none: what is left of the old one means nothing.
+            return self.store(DEADLINE[0], 0);
+        };
         let show = |[boot, raw]: [usize; 2], moment: OnClocks| {
             self.store(raw, moment.raw);
-            self.store(boot, moment.boot);
+            self.store(boot, moment.boot.max(1));
         };
-        show(LATEST, deadline.map_or(NONE, |deadline| deadline.latest.on_clocks()));
-        show(
-            DEADLINE,
-            deadline.map_or(NONE, |deadline| {
-                let act = deadline.act.on_clocks();
-                OnClocks { boot: act.boot.max(1), ..act }
-            }),
-        );
+        show(LATEST, latest.on_clocks());
+        show(DEADLINE, act.on_clocks());
     }
 
     /// How many of the signals that the monitor relayed the worker has taken in.

@@ -26,13 +26,15 @@ pub(super) struct Granted {
     pub(super) began: BootTime,
     /// How the line behaved.
     pub(super) line: LineSpeed,
+    /// It was a [patient](Limit::Patient) attempt.
+    patient: bool,
 }
 
 /// What connecting took.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineSpeed {
     took: Duration,
-    /// It took a [patient](Limit::Patient) attempt.
+    /// Only a [patient](Limit::Patient) attempt is long enough.
     slow: bool,
 }
 
@@ -58,7 +60,8 @@ impl<'a> Dialer<'a> {
     /// Tries until there is a session, or until the server says no for good. Never gives up by itself.
     ///
     /// Its timeout is one that was asked for: if the server grants another, that one is asked for in a second session.
-    /// The library reckons its patience with a silent server from what it asked.
+    /// The library reckons its patience with a silent server from what it asked. So it does from the time that an attempt
+    /// was given.
     pub(super) async fn connect(&mut self) -> Result<Granted, Error> {
         let mut timeout = self.settings.session_timeout;
         let mut tour = Tour::new(timeout);
@@ -68,7 +71,9 @@ impl<'a> Dialer<'a> {
                 continue;
             };
             let given = granted.client.session_timeout();
-            if given == timeout {
+            // The library bears a silence as long as an attempt was given: too long on a line that is quick after all.
+            let is_patient_in_vain = granted.patient && !granted.line.slow;
+            if given == timeout && !is_patient_in_vain {
                 return Ok(granted);
             }
             log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
@@ -118,8 +123,9 @@ impl<'a> Dialer<'a> {
             let (began, limit) = (BootTime::now(), tour.limit(&server));
             match self.open(&server, timeout, limit, session).await {
                 Ok(client) => {
-                    let (took, slow) = (BootTime::now().since(began), matches!(limit, Limit::Patient(_)));
-                    return Ok(Some(Granted { client, began, line: LineSpeed { took, slow } }));
+                    let (took, patient) = (BootTime::now().since(began), matches!(limit, Limit::Patient(_)));
+                    let line = LineSpeed { took, slow: patient && took > timeout / 8 };
+                    return Ok(Some(Granted { client, began, line, patient }));
                 }
                 Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
                 Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),

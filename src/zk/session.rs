@@ -140,14 +140,16 @@ async fn live(
     let Some(granted) = connect_until_told_otherwise(settings, &mut dialer, &mut inbox, outlet).await else {
         return;
     };
-    let Granted { mut client, began, line: speed } = granted;
+    let Granted { mut client, began, line: speed, .. } = granted;
     outlet.session(SessionChange::Connected {
         id: client.session_id().0,
         timeout: client.session_timeout(),
         began,
     });
     let (session, timeout) = (client.session().clone(), client.session_timeout());
-    let mut line = Line { session, timeout, speed, dialer, rotation: rotation.as_ref(), library, outlet };
+    let restless = Restless { since: BootTime::now(), pause: Duration::ZERO };
+    let mut line =
+        Line { session, timeout, speed, restless, dialer, rotation: rotation.as_ref(), library, outlet };
     line.tell_rotation(true);
     let acl = settings.security.acl.to_library();
     loop {
@@ -166,11 +168,33 @@ async fn live(
     }
 }
 
+/// Connections that are accepted and soon lost, one after the other: each costs a server more than one that is refused.
+#[derive(Debug, Clone, Copy)]
+struct Restless {
+    since: BootTime,
+    pause: Duration,
+}
+
+impl Restless {
+    /// How long to wait before the next one. Nothing after one that has lasted.
+    fn pause(&mut self, timeout: Duration) -> Duration {
+        const FIRST: Duration = Duration::from_millis(25);
+        let long_enough = Duration::from_secs(1).min(timeout / 24);
+        let lasted = BootTime::now().since(self.since) >= long_enough;
+        let next = (self.pause * 2).clamp(FIRST, long_enough.max(FIRST));
+        // The first may be a server that goes, and sends its clients to another.
+        let waited = if lasted { Duration::ZERO } else { self.pause };
+        self.pause = if lasted { Duration::ZERO } else { next };
+        waited
+    }
+}
+
 /// The way from one connection of a session to the next.
 struct Line<'a> {
     session: SessionInfo,
     timeout: Duration,
     speed: LineSpeed,
+    restless: Restless,
     dialer: Dialer<'a>,
     rotation: Option<&'a Rotation>,
     library: &'a OneTask,
@@ -184,6 +208,7 @@ impl Line<'_> {
     async fn get_back(&mut self) -> Result<Client, Failure> {
         self.tell_rotation(false);
         self.library.end().await;
+        Timer::after(self.restless.pause(self.timeout)).await;
         let outlet = self.outlet;
         let away = |away| outlet.session(SessionChange::StillAway(away));
         let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
@@ -195,6 +220,7 @@ impl Line<'_> {
         };
         self.session = granted.client.session().clone();
         self.speed = self.speed.at_best(granted.line);
+        self.restless.since = BootTime::now();
         self.tell_rotation(true);
         Ok(granted.client)
     }
