@@ -15,6 +15,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 /// How much may wait to be written. More is left out, the least important first.
 const MOST_BYTES: usize = 256 * 1024;
 
+/// How long to wait at most until it is written.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
 /// Something to be written.
 #[derive(Debug)]
 enum Item {
@@ -75,9 +78,15 @@ pub fn drain() {
     drain_within(Duration::from_millis(100));
 }
 
+/// The same before a command is started, whose first words shall come after ours also where machine or disk are busy.
+/// `limit` is what the lease can spare.
+pub fn drain_before_the_command(limit: Duration) {
+    drain_within(LONGEST_WAIT.min(limit));
+}
+
 /// The same, at the end of the process: what isn't written by then is lost.
 pub fn drain_at_the_end() {
-    drain_within(Duration::from_millis(500));
+    drain_within(LONGEST_WAIT);
 }
 
 fn drain_within(limit: Duration) {
