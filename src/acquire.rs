@@ -73,7 +73,7 @@ pub fn acquire(
         connected: false,
         connect_by: Some(limits.connect_by()),
         waiting_for: None,
-        awaits_lease: false,
+        turn: Turn::Unsaid,
         node_gone: false,
     };
     loop {
@@ -91,6 +91,9 @@ pub fn acquire(
             && let Some(outcome) = acquisition.is_due(claim)
         {
             acquisition.line.end();
+            if acquisition.awaits_words(claim) {
+                continue;
+            }
             return Ok(outcome);
         }
         let give_up_at = acquisition.give_up_at();
@@ -118,11 +121,21 @@ struct Acquisition<'a> {
     connect_by: Option<BootTime>,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
-    /// First in line, and no fresh lease yet. That has been said.
-    awaits_lease: bool,
+    turn: Turn,
     /// Our node is gone; whether with our session or by somebody's hand is asked.
     node_gone: bool,
     stop: Stop,
+}
+
+/// How far it is once every lock is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing was said of it, or it hasn't come.
+    Unsaid,
+    /// There is no fresh lease yet. That has been said.
+    AwaitsLease,
+    /// What was said has had its time to be written.
+    AwaitedWords,
 }
 
 /// Whether zklock is stopped, as by Ctrl-Z, and what that means for its place in the queue.
@@ -152,11 +165,19 @@ impl Acquisition<'_> {
             Start::AskAgain => claim.confirm_soon(now),
             Start::Never(trip) => bail!(self.too_slow(claim, trip)),
         }
-        if !self.awaits_lease {
+        if self.turn == Turn::Unsaid {
             log::debug!("first in line, waiting for a fresh lease");
-            self.awaits_lease = true;
+            self.turn = Turn::AwaitsLease;
         }
         Ok(false)
+    }
+
+    /// What was said shall be on the screen, and the waiting line off it, before the command writes. Whether time went
+    /// by for that: then the lease has to be looked at once more.
+    fn awaits_words(&mut self, claim: &mut Claim) -> bool {
+        let limit = claim.lease().map_or(Duration::ZERO, |lease| lease.timeout() / 8);
+        let before = std::mem::replace(&mut self.turn, Turn::AwaitedWords);
+        before != Turn::AwaitedWords && ui::drain_before_the_command(limit)
     }
 
     fn too_slow(&self, claim: &mut Claim, trip: Duration) -> String {
@@ -428,7 +449,7 @@ impl Acquisition<'_> {
 
     fn reopen(&mut self, claim: &mut Claim) -> Result<()> {
         (self.connected, self.connect_by) = (false, self.try_until());
-        self.awaits_lease = false;
+        self.turn = Turn::Unsaid;
         self.node_gone = false;
         self.line.end();
         self.once.iter_mut().for_each(Once::begin_again);

@@ -1,7 +1,5 @@
 //! The command and all that it is to know: run while the locks are held, or at once if they are held around us.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 
 use crate::claim::Claim;
@@ -63,8 +61,6 @@ impl Work<'_> {
         });
         let (latest, deadline) = moments.unzip();
         claim.worker().command_begins(deadline);
-        // What was said is on the screen, and the waiting line off it, before the command writes.
-        ui::drain_before_the_command(claim.lease().map_or(Duration::ZERO, |lease| lease.timeout() / 8));
         match Job::start(&launch, claim.worker(), latest, options.signal) {
             Ok(job) => Ok(supervise(job, claim, words, events, on_lost).map_err(MayStillRun)?),
             Err(error) => {

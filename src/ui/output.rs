@@ -79,9 +79,9 @@ pub fn drain() {
 }
 
 /// The same before a command is started, whose first words shall come after ours also where machine or disk are busy.
-/// `limit` is what the lease can spare.
-pub fn drain_before_the_command(limit: Duration) {
-    drain_within(LONGEST_WAIT.min(limit));
+/// `limit` is what the lease can spare. Whether there was anything to wait for.
+pub fn drain_before_the_command(limit: Duration) -> bool {
+    drain_within(LONGEST_WAIT.min(limit))
 }
 
 /// The same, at the end of the process: what isn't written by then is lost.
@@ -89,16 +89,20 @@ pub fn drain_at_the_end() {
     drain_within(LONGEST_WAIT);
 }
 
-fn drain_within(limit: Duration) {
+/// Whether there was anything to wait for.
+fn drain_within(limit: Duration) -> bool {
     let until = Instant::now() + limit;
     let mut state = state();
+    let mut waited = false;
     while state.has_writer && (state.is_writing || !state.queue.is_empty()) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return;
+            break;
         }
+        waited = true;
         state = WRITTEN.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
     }
+    waited
 }
 
 /// Writes text of this importance.
