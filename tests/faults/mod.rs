@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`lost_replies`] | one request, or the reply to it |
 //! | [`waiting`] | a waiter's connection, for longer than is good |
+//! | [`rhythm`] | nothing: how often a zklock confirms, whatever fails |
 //! | [`leases`] | the only server, or the way to it, while the command runs |
 //! | [`failover`] | one or two of three servers |
 //! | [`partitions`] | the links between three servers |
@@ -21,4 +22,5 @@ mod negotiation;
 mod own_node;
 mod partitions;
 mod release_last;
+mod rhythm;
 mod waiting;

@@ -1,0 +1,24 @@
+//! How often a zklock confirms that it is there.
+
+use super::holder::confirmations;
+use crate::support::{Case, Proxy, SOON, Zklock, end, shared, wait_until};
+
+#[test]
+fn the_first_in_line_confirms_twice_as_often_as_a_waiter() {
+    let (first, second) = (Proxy::to(shared()), Proxy::to(shared()));
+    let case = Case::new("rhythm").through(&first.connect_string());
+    let options = ["-v", "--session-timeout", "8"];
+    let holder = case.lock(&options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    let waiter = Zklock::at(&second.connect_string(), case.marker()).args(options);
+    let waiter = waiter.args([case.path(), "--", "true"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let confirmed = || [&first, &second].map(|link| confirmations([link]));
+    let [holders, waiters] = confirmed();
+    wait_until("four confirmations of the waiter", SOON, || confirmed()[1] >= waiters + 4);
+    // Eight, if the answers take no time: one every twelfth of the session timeout, and every sixth.
+    let holders = confirmed()[0] - holders;
+    assert!(holders >= 6, "{holders}");
+    end(holder);
+    waiter.wait(SOON).assert_code(0);
+}
