@@ -19,6 +19,7 @@
 //! | [`zk`] | the ensemble; the only place that is async |
 //! | [`event`], [`clock`], [`alarm`], [`sys`] | one channel, one clock with its alarm, one fence around `unsafe` |
 //! | `files`, [`memory`] | files that may hold secrets; what others can see of this process once it has them |
+//! | [`planted`] | mistakes that only a build for tests can be told to make |
 
 pub mod acquire;
 pub mod admin;
@@ -40,6 +41,7 @@ pub mod memory;
 pub mod monitor;
 pub mod nest;
 pub mod pair;
+pub mod planted;
 pub mod release;
 pub mod run;
 pub mod supervise;

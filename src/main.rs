@@ -9,6 +9,9 @@ fn main() {
     let words: Vec<_> = env::args_os().collect();
     sys::fail_on_abort();
     sys::share_one_heap();
+    // A name that is none is told before anything is done.
+    #[cfg(planted)]
+    zklock::planted::chosen();
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
         Err(refused) => ui::refused(&refused).end(),

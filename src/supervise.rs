@@ -9,12 +9,14 @@ use crate::clock::BootTime;
 use crate::event::{Event, Events};
 use crate::exit::{self, Exit};
 use crate::job::Job;
+use crate::job::supervisor::signal::SIGTERM;
 use crate::job::supervisor::{Action, Happening, Supervisor};
 use crate::lock::contender::{News, Trouble};
 use crate::lock::path::LockPath;
 use crate::lock::record::printable;
 use crate::loss::{Loss, Silence};
 use crate::pair::Deadline;
+use crate::planted::{Mistake, planted};
 use crate::release::LONGEST_END;
 use crate::sys::ChildState;
 use crate::ui;
@@ -229,6 +231,11 @@ impl Supervision<'_> {
                 Action::Suspend(signal) => self.suspend(signal),
                 action => self.job.carry_out(action)?,
             }
+            if planted(Mistake::ReleaseEarly)
+                && matches!(action, Action::SignalGroup(SIGTERM) | Action::SignalAll(SIGTERM))
+            {
+                self.claim.release();
+            }
         }
         if self.supervisor.is_suspended() != was_suspended {
             self.claim.mark_stopped(!was_suspended);
@@ -287,6 +294,7 @@ impl Supervision<'_> {
 
     fn exit(&self, forced: bool) -> Exit {
         match (&self.lost, forced, self.job.exit()) {
+            (Some(_), true, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
             (Some(_), true, _) => Exit::Code(exit::LOST),
             (_, _, Some(exit)) => exit,
             (_, _, None) => Exit::Code(exit::FAILURE),

@@ -12,6 +12,7 @@ pub use crate::job::spawn::Launch;
 use crate::lock::contender::OwnNode;
 use crate::lock::path::LockPath;
 use crate::pair::{Deadline, Found};
+use crate::planted::{Mistake, planted};
 use crate::release::LONGEST_END;
 use crate::supervise::{OnLost, supervise};
 use crate::ui;
@@ -60,6 +61,7 @@ impl Work<'_> {
             (lease.stop_at(on_lost.kill_after), Deadline { act, latest: lease.too_late_at() })
         });
         let (latest, deadline) = moments.unzip();
+        let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
         claim.worker().command_begins(deadline);
         match Job::start(&launch, claim.worker(), latest, options.signal) {
             Ok(job) => Ok(supervise(job, claim, words, events, on_lost).map_err(MayStillRun)?),

@@ -16,6 +16,7 @@ use crate::lock::renewal::Renewal;
 use crate::lock::set::{Set, SetStep};
 use crate::loss::Silence;
 use crate::pair::{OwnedNode, Worker};
+use crate::planted::{Mistake, planted};
 use crate::zk::{Away, Diagnosis, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
 
 /// Something that came of an event.
@@ -148,6 +149,7 @@ impl Claim {
             SessionChange::Connected { id, timeout, began } => {
                 let mut set = Set::new(self.entries.clone(), id);
                 let step = set.begin();
+                let began = if planted(Mistake::LeaseFromConnect) { BootTime::now() } else { began };
                 let renewal = Renewal::new(Lease::new(began, timeout));
                 self.contending = Some(Contending {
                     session: id,
@@ -354,6 +356,9 @@ impl Claim {
     /// Whether the command may start, as far as the lease and the line are concerned.
     pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
         let Some(Contending { renewal, pace, .. }) = &self.contending else { return Start::NotYet };
+        if planted(Mistake::DoomedStart) {
+            return Start::Now;
+        }
         if !renewal.is_connected() {
             return Start::NotYet;
         }

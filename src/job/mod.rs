@@ -20,6 +20,7 @@ use crate::clock::BootTime;
 use crate::descendants::{self, Children, Left, Round, Sweep};
 use crate::exit::Exit;
 use crate::pair::Worker;
+use crate::planted::{Mistake, planted};
 use crate::sys::{self, ChildState};
 
 /// How often to look for whoever is to be signalled, at most: a job that forks all the time is never seen whole.
@@ -89,8 +90,9 @@ impl Job {
 
     /// Whether no process of the job is left, but for the leader that waits to be reaped.
     pub fn none_left(&self) -> bool {
-        self.children.list().is_some_and(|children| children.iter().all(|&child| child == self.group))
-            && sys::is_dead(self.group)
+        let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
+        let is_fine = |&child: &Pid| child == self.group || is_other(child);
+        self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
     }
 
     /// Kills whatever is left of the job, as soon as it may be and at the latest by `latest`. Whether it is gone, but for
@@ -98,6 +100,9 @@ impl Job {
     pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
         // The group at once: the leader isn't reaped, so that its number is nobody else's.
         let _ = killpg(self.group, Signal::SIGKILL);
+        if planted(Mistake::GroupOnly) {
+            return self.none_left();
+        }
         let sweep = self.sweep.get_or_insert_with(|| Sweep::with_time_until(latest, now));
         sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
     }
@@ -161,6 +166,9 @@ impl Job {
     fn signal_all(&mut self, signal: i32) {
         let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
+        if planted(Mistake::GroupOnly) {
+            return;
+        }
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };

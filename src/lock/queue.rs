@@ -6,6 +6,7 @@
 use super::name::{Family, Mode, Name};
 use super::refusal::refusal;
 pub use super::refusal::{Refusal, SEQUENCE_LIMIT};
+use crate::planted::{Mistake, planted};
 
 /// What a contender does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,10 +106,16 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
 /// Of those ahead, whom a contender of this mode waits for. Readers wait for writers only.
 fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
     let waits_for = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
+    if planted(Mistake::ReaderIgnoresWriter) && mode == Mode::Shared {
+        return vec![];
+    }
     below.iter().filter(waits_for).map(|name| name.text).collect()
 }
 
 fn slots(mode: Mode) -> usize {
+    if planted(Mistake::OneSlotMore) && matches!(mode, Mode::Slots(_)) {
+        return usize::try_from(mode.slots()).unwrap_or(usize::MAX).saturating_add(1);
+    }
     usize::try_from(mode.slots()).unwrap_or(usize::MAX)
 }
 

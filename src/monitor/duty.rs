@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use crate::clock::BootTime;
 use crate::exit::Exit;
 use crate::pair::{OwnedNode, Report, Stage};
+use crate::planted::{Mistake, planted};
 use crate::release::ends_us;
 
 /// How long a worker that only waits may take to hear of a signal that ends it.
@@ -130,6 +131,7 @@ impl Duty {
         match (self.exit, shown.stage, why) {
             // The command's own code, or that of a decision that was made.
             (Some(exit), ..) => exit,
+            (None, Stage::Running, Some(_)) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
             (None, Stage::Running, _) => Exit::Code(LOST),
             (None, Stage::Waiting, Some(Why::Deaf(signal))) => Exit::Signal(signal as i32),
             (None, Stage::Waiting | Stage::Over, _) => Exit::Code(FAILURE),

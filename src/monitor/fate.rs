@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::getpgrp;
 
 use super::duty::Why;
@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::job::terminal::Terminal;
 use crate::lock::path::LockPath;
 use crate::pair::{self, Remains, Stage};
+use crate::planted::{Mistake, planted};
 use crate::release::ends_us;
 use crate::zk::Settings;
 use crate::{sys, ui};
@@ -44,6 +45,7 @@ impl Watch {
             // A command that has ended by itself may have left somebody, who is left alone also if the worker goes then.
             self.end_worker(why.is_some());
         } else if (why.is_some() || self.shown().stage == Stage::Running)
+            && (why.is_some() || !planted(Mistake::DeadWorkerUnswept))
             && let Some(exit) = self.end_everybody(path, why)
         {
             return Outcome::Exit(exit);
@@ -83,6 +85,11 @@ impl Watch {
         let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
         let mut sweep = Sweep::with_time_until(latest, BootTime::now()).but_for(self.monitor.worker);
         let mut is_told = false;
+        if planted(Mistake::GroupOnly) {
+            self.end_worker(why.is_some());
+            let _ = self.monitor.page.group().map(|group| killpg(group, Signal::SIGKILL));
+            return None;
+        }
         self.line_ended = true;
         while sweep.round(&self.children, None, &self.unrelated, BootTime::now()) == Round::Left {
             if let Some(left) = sweep.left_for_long(BootTime::now()) {

@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::job::reap_all_but;
 use crate::lock::path::LockPath;
 use crate::pair::{Found, Heard, Monitor, Order, Report, Stage};
+use crate::planted::{Mistake, planted};
 use crate::sys;
 use crate::zk::Settings;
 
@@ -186,11 +187,8 @@ impl Watch {
 
     fn shown(&self) -> Shown {
         let page = self.monitor.page;
-        Shown {
-            stage: page.stage(),
-            deadline: page.deadline().map(|deadline| deadline.act),
-            taken: page.taken(),
-        }
+        let deadline = page.deadline().filter(|_| !planted(Mistake::MonitorAsleep));
+        Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
     }
 
     /// Takes in what the worker has said. `Some`: it wants to be left alone.

@@ -12,6 +12,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::planted::{Mistake, planted};
+
 /// How much may wait to be written. More is left out, the least important first.
 const MOST_BYTES: usize = 256 * 1024;
 
@@ -70,7 +72,7 @@ pub fn mute() {
 
 /// From here on everything is written by a thread of its own, which is started with the first word.
 pub fn speak() {
-    state().mode = Mode::Queued;
+    state().mode = if planted(Mistake::HeldUpByStderr) { Mode::Direct } else { Mode::Queued };
 }
 
 /// Waits until everything is written, but no longer than a moment: whoever reads may have stopped.

@@ -6,6 +6,7 @@ use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 use super::perform::{Answer, Task, patiently, pause};
 use super::{Created, Failure, Reply, ServerTime, read};
 use crate::clock::BootTime;
+use crate::planted::{Mistake, planted};
 
 pub(super) fn create<'a>(
     client: &'a Client,
@@ -143,7 +144,7 @@ pub(super) async fn conclude(
 /// The time is that just before it was sent.
 pub(super) fn confirm<'a>(client: &'a Client, paths: &[String]) -> (BootTime, Task<'a, Result<(), Failure>>) {
     let sent = BootTime::now();
-    if let (true, Some(path)) = (cfg!(planted = "lease-sync"), paths.first()) {
+    if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
         let sync = read::sync(client, path);
         return (sent, Box::pin(async move { Ok(sync.await?) }));
     }

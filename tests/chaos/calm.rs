@@ -1,18 +1,19 @@
 //! What must be true once everything is healed.
 
 use crate::arena::Arena;
-use crate::job::Job;
+use crate::job::{Family, Job};
 use crate::support::{Observer, processes_of};
-use crate::wish::{LOCK, OTHER_LOCK, Patience, Wish};
+use crate::wish::{Kind, LOCK, LOCKS, Patience, Wish};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Whoever is in the queue at the end has to come through it.
 const DRAIN: Duration = Duration::from_mins(2);
-/// A fresh contender's time after all is healed: a few session timeouts of two seconds.
-const FRESH: Duration = Duration::from_secs(10);
-const AFTERWARDS: Duration = Duration::from_secs(6);
+/// A fresh contender's time after all is healed: somebody's node may still be there whose host died, for its session's
+/// ten seconds and a tick.
+const FRESH: Duration = Duration::from_secs(20);
+const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// After everything is healed: everybody comes to an end, somebody new gets the lock, and nothing is left.
 pub(crate) fn calm_down(arena: &Arena, observer: &Observer) -> Option<String> {
@@ -30,14 +31,27 @@ pub(crate) fn calm_down(arena: &Arena, observer: &Observer) -> Option<String> {
             words.join("\n")
         ));
     }
-    let job = Job { name: "fresh".to_owned(), lasts: Duration::from_millis(50), deaf: false, forks: false };
-    let (host, patience) = (0, Patience::Endless);
+    let job = Job {
+        name: "fresh".to_owned(),
+        lasts: Duration::from_millis(50),
+        deaf: false,
+        family: Family::Alone,
+    };
     let fresh = Instant::now();
-    arena.contend(Wish { host, locks: &[LOCK], patience, session: 2, kill_after: None, job });
+    arena.contend(Wish {
+        host: 0,
+        locks: &[LOCK],
+        kind: Kind::Exclusive,
+        patience: Patience::Endless,
+        session: Duration::from_secs(2),
+        kill_after: None,
+        unread: false,
+        job,
+    });
     if fresh.elapsed() > FRESH || !arena.watch.seen("fresh").ended {
         return Some(format!("a fresh contender took {:?}", fresh.elapsed()));
     }
-    let nodes = || [LOCK, OTHER_LOCK].iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
+    let nodes = || LOCKS.iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
     let left = || processes_of(&arena.place.marker);
     await_it(AFTERWARDS, || nodes().is_empty() && left().is_empty());
     match (nodes(), left()) {

@@ -1,21 +1,31 @@
 //! Reads the history line by line, and knows at each whether it can be true. Pure.
 //!
 //! A section lasts from its `begin` to the last line with its name: a job that was killed leaves no `end`, and
-//! any later sign of life shows that it wasn't dead. So two sections overlap exactly if a line of the earlier
-//! one comes behind the `begin` of the later one.
+//! any later sign of life shows that it wasn't dead. So whenever a line makes a section longer, whoever began in the
+//! time that this adds is looked at: did all who lived then have a right to live together?
 
+use crate::section::{Mode, Place, Section, may_live_together};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
+/// How long the last process of a command may be seen after the end of its zklock: that is no time, but machines are busy.
+const AFTER_THE_END: Duration = Duration::from_secs(3);
+
+/// Of so many sections on a lock the last ones may still get longer.
+const MOST_AT_ONCE: usize = 100;
+
 /// What is known of the sections up to now.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
-    /// For each lock the section that began last.
-    newest: HashMap<String, Place>,
+    lines: usize,
+    /// For each lock the sections in the order in which they began.
+    at: HashMap<String, Vec<String>>,
     sections: HashMap<String, Section>,
     /// Those whose node an administrator deletes: nobody can promise that they hold alone.
     evicted: HashSet<String>,
+    /// The last success that was recorded, and for how long it counts.
+    recorded: Option<(String, Duration)>,
     pub(crate) numbers: Numbers,
 }
 
@@ -25,22 +35,8 @@ pub(crate) struct Numbers {
     pub(crate) ended: usize,
     /// A section that followed another on the same lock.
     pub(crate) handovers: usize,
-    /// The longest time between two sections in which the second was waiting.
+    /// The longest time between two sections of writers in which the second was waiting.
     pub(crate) longest_pause: Range<Duration>,
-}
-
-#[derive(Debug)]
-struct Place {
-    name: String,
-    token: u64,
-    sequence: u64,
-}
-
-#[derive(Debug)]
-struct Section {
-    locks: Vec<String>,
-    last: Duration,
-    ended: bool,
 }
 
 /// A contender's section, as its story needs to know it.
@@ -50,9 +46,17 @@ pub(crate) struct Seen {
     pub(crate) ended: bool,
 }
 
+/// A section's last sign of life, and the nodes that it was under.
+#[derive(Debug, Clone)]
+pub(crate) struct LastSeen {
+    pub(crate) at: Duration,
+    pub(crate) nodes: Vec<String>,
+}
+
 impl Checker {
-    /// Takes in a line: `MILLIS begin|alive|end NAME [BORN LOCK=TOKEN:SEQUENCE,...]`.
+    /// Takes in a line: `MILLIS begin|alive|end NAME [BORN LOCK=TOKEN:NODE:MODE,...]`.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), String> {
+        self.lines += 1;
         let words: Vec<_> = line.split(' ').collect();
         let time = words.first().and_then(|time| millis(time));
         match (time, &words[1..]) {
@@ -71,84 +75,163 @@ impl Checker {
         self.evicted.insert(name.to_owned());
     }
 
+    /// Its success is recorded: for so long nobody else may begin under the same lock.
+    pub(crate) fn recorded(&mut self, name: &str, period: Duration) -> Result<(), String> {
+        self.recorded = Some((name.to_owned(), period));
+        let Some(section) = self.sections.get(name) else { return Ok(()) };
+        let began = |other: &String| self.sections[other].began_at;
+        let later = self.at[&section.places[0].path].iter().filter(|&other| began(other) > section.last_at);
+        for other in later {
+            self.too_soon(other, began(other))?;
+        }
+        Ok(())
+    }
+
+    /// Its zklock has ended.
+    pub(crate) fn zklock_ended(&mut self, name: &str, time: Duration) {
+        if let Some(section) = self.sections.get_mut(name) {
+            section.zklock_ended = Some(time);
+        }
+    }
+
     /// What there is of this contender's section.
     pub(crate) fn seen(&self, name: &str) -> Seen {
         let section = self.sections.get(name);
         Seen { begun: section.is_some(), ended: section.is_some_and(|section| section.ended) }
     }
 
+    /// Every section that was under its nodes until somebody else's hand, if not its own end, took them away.
+    pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
+        let told = self.sections.iter().filter(|(name, _)| !self.evicted.contains(*name));
+        let last_seen = |section: &Section| LastSeen {
+            at: section.last_at,
+            nodes: section.places.iter().map(|place| place.node.clone()).collect(),
+        };
+        told.map(|(name, section)| (name.clone(), last_seen(section))).collect()
+    }
+
     /// Who has `lock` now, or had it last.
     pub(crate) fn holder(&self, lock: &str) -> Option<&str> {
-        self.newest.get(lock).map(|place| place.name.as_str())
+        self.at.get(lock)?.last().map(String::as_str)
     }
 
     fn begin(&mut self, waited: Range<Duration>, name: &str, locks: &str) -> Result<(), String> {
         if self.sections.contains_key(name) {
             return Err(format!("{name} begins for the second time"));
         }
-        let mut paths = Vec::new();
-        for lock in locks.split(',') {
-            let (path, place) = parse(name, lock).ok_or_else(|| format!("not a lock: {lock}"))?;
-            self.take(&waited, &path, place)?;
-            paths.push(path);
+        let parse = |lock| Place::parse(lock).ok_or_else(|| format!("not a lock: {lock}"));
+        let places = locks.split(',').map(parse).collect::<Result<Vec<_>, _>>()?;
+        for place in &places {
+            self.take(&waited, name, place)?;
+        }
+        if self.recorded.as_ref().is_some_and(|(by, _)| self.sections[by].places[0].path == places[0].path) {
+            self.too_soon(name, waited.end)?;
         }
         self.numbers.sections += 1;
-        self.sections.insert(name.to_owned(), Section { locks: paths, last: waited.end, ended: false });
-        Ok(())
+        let (line, time) = (self.lines, waited.end);
+        let section = Section {
+            places,
+            begun: line,
+            last: line,
+            began_at: time,
+            last_at: time,
+            ended: false,
+            zklock_ended: None,
+        };
+        self.sections.insert(name.to_owned(), section);
+        self.look_at_those_who_began_since(line - 1, name)
     }
 
-    fn take(&mut self, waited: &Range<Duration>, path: &str, place: Place) -> Result<(), String> {
-        let Some(before) = self.newest.get(path) else {
-            self.newest.insert(path.to_owned(), place);
-            return Ok(());
-        };
-        // It may come late, when the next one already runs.
-        if self.evicted.contains(&place.name) && before.token >= place.token {
-            return Ok(());
+    fn take(&mut self, waited: &Range<Duration>, name: &str, place: &Place) -> Result<(), String> {
+        let path = &place.path;
+        let before = self.at.entry(path.clone()).or_default();
+        if before.len() > MOST_AT_ONCE {
+            before.drain(..MOST_AT_ONCE / 2);
         }
-        if before.token >= place.token {
-            return Err(format!("the fencing token of {path} doesn't grow: {before:?}, then {place:?}"));
+        // One that is evicted may come late, when the next one already runs.
+        let others = before.iter().map(|other| (other, &self.sections[other]));
+        let others = others.filter(|_| !self.evicted.contains(name));
+        for (other, theirs) in others.filter_map(|(other, section)| Some((other, section.place(path)?))) {
+            if theirs.token == place.token {
+                return Err(format!("{other} and {name} have one fencing token: {theirs:?}, {place:?}"));
+            }
+            if (theirs.token < place.token) != (theirs.sequence() < place.sequence()) {
+                return Err(format!(
+                    "the fencing tokens aren't in the order of the queue: {theirs:?}, {place:?}"
+                ));
+            }
+            if theirs.mode.excludes(place.mode) && theirs.token > place.token {
+                return Err(format!("not in the order of the queue: {theirs:?}, then {place:?}"));
+            }
         }
-        // Nobody removes the lock's parent here, so the numbers of the nodes are their order in the queue.
-        if before.sequence >= place.sequence {
-            return Err(format!("not in the order of the queue at {path}: {before:?}, then {place:?}"));
+        if let Some(newest) = before.last().map(|newest| &self.sections[newest]) {
+            self.numbers.handovers += 1;
+            // Only while somebody wanted it.
+            let free = waited.start.max(newest.last_at);
+            let longest = &mut self.numbers.longest_pause;
+            let pause = waited.end.saturating_sub(free);
+            if place.mode == Mode::Exclusive && pause > longest.end.saturating_sub(longest.start) {
+                *longest = free..waited.end;
+            }
         }
-        // Only while somebody wanted it.
-        let free = waited.start.max(self.sections[&before.name].last);
-        let longest = &mut self.numbers.longest_pause;
-        if waited.end.saturating_sub(free) > longest.end.saturating_sub(longest.start) {
-            *longest = free..waited.end;
-        }
-        self.numbers.handovers += 1;
-        self.newest.insert(path.to_owned(), place);
+        before.push(name.to_owned());
         Ok(())
     }
 
     fn goes_on(&mut self, time: Duration, name: &str, ends: bool) -> Result<(), String> {
+        let line = self.lines;
         let section = self.sections.get_mut(name).ok_or_else(|| format!("{name} never began"))?;
-        for path in &section.locks {
-            let newest = &self.newest[path].name;
-            if newest != name && !self.evicted.contains(name) {
-                return Err(format!("OVERLAP: {newest} has begun under {path}, and {name} still lives"));
-            }
-        }
         if section.ended {
             return Err(format!("{name} goes on after its end"));
         }
-        section.last = time;
-        section.ended = ends;
+        if section.zklock_ended.is_some_and(|end| time > end + AFTER_THE_END) {
+            return Err(format!("LEFT: {name} lives on, and its zklock has ended"));
+        }
+        let before = section.last;
+        (section.last, section.last_at, section.ended) = (line, time, ends);
         self.numbers.ended += usize::from(ends);
+        self.look_at_those_who_began_since(before, name)
+    }
+
+    /// This section is known now to have lived since that line: with whom?
+    fn look_at_those_who_began_since(&self, line: usize, name: &str) -> Result<(), String> {
+        if self.evicted.contains(name) {
+            return Ok(());
+        }
+        for place in &self.sections[name].places {
+            let there = || self.at[&place.path].iter().filter(|other| !self.evicted.contains(*other));
+            for newcomer in there().filter(|other| self.sections[*other].begun > line) {
+                let began = self.sections[newcomer].begun;
+                let living = there().filter(|other| self.sections[*other].lived_at(began));
+                let modes: Vec<_> = living
+                    .clone()
+                    .filter_map(|other| Some(self.sections[other].place(&place.path)?.mode))
+                    .collect();
+                if !may_live_together(&modes) {
+                    let living: Vec<_> = living.map(String::as_str).collect();
+                    let living = living.join(" and ");
+                    return Err(format!(
+                        "OVERLAP: {living} lived under {} when {newcomer} began; {name} has just been heard of",
+                        place.path
+                    ));
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Whether this section begins within the period of the last success.
+    fn too_soon(&self, name: &str, began: Duration) -> Result<(), String> {
+        match &self.recorded {
+            Some((by, period)) if name != by && began < self.sections[by].last_at + *period => Err(format!(
+                "AGAIN: {name} runs {:?} after the end of {by}, whose success was to count for {period:?}",
+                began.saturating_sub(self.sections[by].last_at)
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
 fn millis(text: &str) -> Option<Duration> {
     text.parse().ok().map(Duration::from_millis)
-}
-
-fn parse(name: &str, lock: &str) -> Option<(String, Place)> {
-    let (path, place) = lock.split_once('=')?;
-    let (token, sequence) = place.split_once(':')?;
-    let (token, sequence) = (token.parse().ok()?, sequence.parse().ok()?);
-    Some((path.to_owned(), Place { name: name.to_owned(), token, sequence }))
 }

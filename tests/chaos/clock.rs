@@ -10,6 +10,12 @@ pub(crate) fn now() -> Duration {
     Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).expect("a clock"))
 }
 
+/// The moment that [`now`] counts from, on the clock that servers write into their logs.
+pub(crate) fn epoch() -> Duration {
+    let wall = Duration::from(clock_gettime(ClockId::CLOCK_REALTIME).expect("a clock"));
+    wall.saturating_sub(now())
+}
+
 /// Sleeps, but not longer than until `stop` is set.
 pub(crate) fn nap(span: Duration, stop: &AtomicBool) {
     let until = Instant::now() + span;

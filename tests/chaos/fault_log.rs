@@ -20,24 +20,29 @@ struct Entry {
     from: Duration,
     to: Duration,
     fault: Fault,
+    /// Whose links were changed.
+    hosts: Vec<usize>,
     whom: String,
 }
 
+impl Entry {
+    fn concerns(&self, host: usize) -> bool {
+        self.fault.is_of_ensemble() || self.fault == Fault::Standstill || self.hosts.contains(&host)
+    }
+}
+
 impl FaultLog {
-    pub(crate) fn add(&self, fault: Fault, lasts: Duration, whom: &str) {
+    pub(crate) fn add(&self, fault: Fault, lasts: Duration, hosts: &[usize], whom: &str) {
         let from = clock::now();
-        self.entries().push(Entry { from, to: from + lasts, fault, whom: whom.to_owned() });
+        let (to, hosts, whom) = (from + lasts, hosts.to_vec(), whom.to_owned());
+        self.entries().push(Entry { from, to, fault, hosts, whom });
     }
 
-    /// Whether servers or network may have been in trouble for somebody who lived in this time.
-    pub(crate) fn stormy(&self, from: Duration, to: Duration) -> bool {
-        let of_weather = |entry: &&Entry| entry.fault.is_of_ensemble() || entry.fault.is_of_hosts();
-        let mut storms = self.entries();
-        storms
-            .iter_mut()
-            .map(|entry| &*entry)
-            .filter(of_weather)
-            .any(|entry| entry.from <= to && from <= entry.to + AFTERMATH)
+    /// The faults of servers and network that may have troubled somebody on this host in this time, the newest last.
+    pub(crate) fn met_by(&self, host: usize, from: Duration, to: Duration) -> Vec<Fault> {
+        let entries = self.entries();
+        let met = entries.iter().filter(|entry| entry.from <= to && from <= entry.to + AFTERMATH);
+        met.filter(|entry| entry.concerns(host)).map(|entry| entry.fault).collect()
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -3,9 +3,9 @@
 use crate::clock;
 use nix::sys::signal::{SigSet, Signal};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{PipeReader, Read, Write, pipe};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,33 @@ const CHILD: &str = "job-child";
 /// Short, so that a job which lives too long is seen beside even the shortest of the next holder's.
 const PULSE: Duration = Duration::from_millis(6);
 
+/// Who gives signs of life beside the job itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Nobody.
+    Alone,
+    /// A child in its process group.
+    Child,
+    /// A child in a session of its own.
+    Setsid,
+    /// The same, whose parent is gone.
+    Daemon,
+}
+
+impl Family {
+    pub(crate) const ALL: [Self; 4] = [Self::Alone, Self::Child, Self::Setsid, Self::Daemon];
+
+    /// What the child is started by.
+    fn starter(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Alone => None,
+            Self::Child => Some(&[]),
+            Self::Setsid => Some(&["setsid"]),
+            Self::Daemon => Some(&["setsid", "--fork"]),
+        }
+    }
+}
+
 /// What a job is told: all of its command line behind the verb.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -23,8 +50,7 @@ pub(crate) struct Job {
     pub(crate) lasts: Duration,
     /// TERM doesn't end it; KILL has to.
     pub(crate) deaf: bool,
-    /// A second process in its group gives signs of life too.
-    pub(crate) forks: bool,
+    pub(crate) family: Family,
 }
 
 impl Job {
@@ -36,23 +62,24 @@ impl Job {
     fn words(&self, verb: &str, history: &Path) -> Vec<String> {
         let program = std::env::current_exe().expect("this program");
         let millis = self.lasts.as_millis().to_string();
-        let (deaf, forks) = (self.deaf.to_string(), self.forks.to_string());
+        let (deaf, family) = (self.deaf.to_string(), format!("{:?}", self.family));
         let (program, history) = (program.display().to_string(), history.display().to_string());
         let born = clock::now().as_millis().to_string();
-        vec![program, verb.to_owned(), history, self.name.clone(), millis, deaf, forks, born]
+        vec![program, verb.to_owned(), history, self.name.clone(), millis, deaf, family, born]
     }
 }
 
 /// Is the job, if the command line says so.
 pub(crate) fn run_as_told(words: &[String]) -> bool {
-    let [verb, history, name, millis, deaf, forks, born] = words else {
+    let [verb, history, name, millis, deaf, family, born] = words else {
         return false;
     };
     if verb != JOB && verb != CHILD {
         return false;
     }
     let lasts = Duration::from_millis(millis.parse().expect("milliseconds"));
-    let job = Job { name: name.clone(), lasts, deaf: deaf == "true", forks: forks == "true" };
+    let family = Family::ALL.into_iter().find(|known| format!("{known:?}") == *family).expect("a family");
+    let job = Job { name: name.clone(), lasts, deaf: deaf == "true", family };
     run(&job, verb == JOB, born, Path::new(history));
     true
 }
@@ -67,22 +94,27 @@ fn run(job: &Job, leads: bool, born: &str, history: &Path) {
     if leads {
         write(&mut file, "begin", &job.name, &format!(" {born} {}", locks()));
     }
-    let child = (leads && job.forks).then(|| start_child(job, history));
+    let child = job.family.starter().filter(|_| leads).map(|starter| start_child(job, starter, history));
     while Instant::now() < until {
         thread::sleep(PULSE);
         write(&mut file, "alive", &job.name, "");
     }
-    if let Some(mut child) = child {
-        child.wait().expect("our child");
+    if let Some(mut open) = child {
+        open.read_to_end(&mut vec![]).expect("a pipe");
     }
     if leads {
         write(&mut file, "end", &job.name, "");
     }
 }
 
-fn start_child(job: &Job, history: &Path) -> Child {
+/// Starts the child, and gives a pipe that ends with it, whoever its parent is by then.
+fn start_child(job: &Job, starter: &[&str], history: &Path) -> PipeReader {
     let words = job.words(CHILD, history);
-    Command::new(&words[0]).args(&words[1..]).spawn().expect("this program once more")
+    let words: Vec<_> = starter.iter().copied().chain(words.iter().map(String::as_str)).collect();
+    let (reader, writer) = pipe().expect("a pipe");
+    // Who reaps it is the kernel, as soon as the job is gone, or zklock.
+    drop(Command::new(words[0]).args(&words[1..]).stdout(writer).spawn().expect("this program once more"));
+    reader
 }
 
 /// One write to the end of the file: the kernel puts all of them in one order.
@@ -91,13 +123,14 @@ fn write(file: &mut File, verb: &str, name: &str, more: &str) {
     file.write_all(line.as_bytes()).expect("room for the history");
 }
 
-/// What zklock says of the locks: `PATH=TOKEN:SEQUENCE`, with commas.
+/// What zklock says of the locks: `PATH=TOKEN:NODE:MODE`, with commas.
 fn locks() -> String {
     let told = std::env::var("ZKLOCK_LOCKS").expect("ZKLOCK_LOCKS");
     let told: serde_json::Value = serde_json::from_str(&told).expect("ZKLOCK_LOCKS is JSON");
     let lock = |lock: &serde_json::Value| {
-        let (path, node) = (lock["path"].as_str()?, lock["node"].as_str()?);
-        Some(format!("{path}={}:{}", lock["fencing_token"].as_u64()?, &node[node.len() - 10..]))
+        let text = |key: &str| lock[key].as_str().map(str::to_owned);
+        let token = lock["fencing_token"].as_u64()?;
+        Some(format!("{}={token}:{}:{}", text("path")?, text("node")?, text("mode")?))
     };
     let locks = told.as_array().expect("a list").iter().map(|told| lock(told).expect("a lock"));
     locks.collect::<Vec<_>>().join(",")

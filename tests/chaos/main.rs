@@ -4,9 +4,11 @@
 //! | module | what it is about |
 //! |---|---|
 //! | [`run`], [`calm`] | the story of a run, and its end; read them first |
-//! | [`job`], [`watch`], [`checker`] | the critical sections: written, read, judged |
+//! | [`job`], [`watch`], [`checker`], [`section`] | the critical sections: written, read, judged |
 //! | [`wish`], [`contender`], [`arena`], [`story`] | calls of zklock: drawn, made, ended, judged |
-//! | [`fault`], [`storm`], [`strike`], [`fault_log`] | faults: drawn, lasting, done, remembered |
+//! | [`fault`], [`storm`], [`strike`], [`ambush`], [`prey`], [`fault_log`] | faults: drawn, lasting, done, remembered |
+//! | [`hit`], [`processes`] | what is done to a contender's processes |
+//! | [`slack`], [`txn_log`] | what lost locks had to spare, by the servers' own logs |
 //! | [`support::network`] | the servers, and all that lies between them and their clients |
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +19,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
 #![allow(missing_docs, unused_imports, reason = "the harness has more than this needs")]
 
+mod ambush;
 mod arena;
 mod calm;
 mod checker;
@@ -24,22 +27,28 @@ mod clock;
 mod contender;
 mod fault;
 mod fault_log;
+mod hit;
 mod job;
 mod options;
+mod prey;
 mod processes;
 mod rng;
 mod run;
+mod section;
+mod slack;
 mod storm;
 mod story;
 mod strike;
 #[path = "../support/mod.rs"]
 mod support;
+mod txn_log;
 mod watch;
 mod wish;
 
+use arena::INTERRUPTED;
 use options::Options;
 use rng::Rng;
-use run::Outcome;
+use run::{FAILED, Outcome};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -70,8 +79,8 @@ fn check(options: &Options) -> ExitCode {
     }
     tell(&outcome);
     // A checker that fails or is interrupted has found nothing.
-    let overlap = |wrong: &String| wrong.contains("OVERLAP");
-    let found = outcome.wrong.as_ref().is_some_and(|wrong| !options.expect_violation || overlap(wrong));
+    let proves = |wrong: &String| ![INTERRUPTED, FAILED].contains(&wrong.as_str());
+    let found = outcome.wrong.as_ref().is_some_and(|wrong| !options.expect_violation || proves(wrong));
     match (found, options.expect_violation) {
         (false, false) => println!("no violation"),
         (true, true) => println!("found, as it should be, after {:.1} s", outcome.took.as_secs_f64()),
@@ -95,4 +104,6 @@ fn tell(outcome: &Outcome) {
     println!("in that pause: {}", outcome.pause_faults);
     println!("faults: {}", outcome.fault_summary);
     println!("ends of contenders: {}", outcome.ends);
+    println!("locks that were lost, and the time from a command's last sign of life to its node's end:");
+    println!("{}", outcome.losses);
 }

@@ -1,7 +1,9 @@
 //! The command line of the checker.
 
+use clap::ValueEnum;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
+use zklock::planted::Mistake;
 
 /// What a run is to be.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,12 @@ pub(crate) enum Aim {
     Newest,
     /// `sync` counts: a leader that was deposed without knowing it still answers.
     Sync,
+    /// A fresh lease counts from the answer to the connect request.
+    Connect,
+    /// Commands are started on lines that are too slow to keep them.
+    Doom,
+    /// A lock that is revoked is kept.
+    Revoke,
 }
 
 impl Options {
@@ -38,6 +46,7 @@ impl Options {
                     options.seed = seed.parse().map_err(|_| format!("--seed {seed} is not a number"))?;
                 }
                 "--aim" => options.aim = Some(aim(&value()?)?),
+                "--broken" => broken(&value()?)?,
                 "--expect-violation" => options.expect_violation = true,
                 _ => return Err(format!("what is {word}?")),
             }
@@ -60,11 +69,27 @@ fn minutes(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| format!("--minutes {text}: {why}"))
 }
 
+/// Whether there is such a mistake; `list` says which there are, and ends this process.
+fn broken(name: &str) -> Result<(), String> {
+    if name != "list" {
+        let known = Mistake::from_str(name, false).map(drop);
+        return known.map_err(|_| format!("--broken {name}: see --broken list"));
+    }
+    for mistake in Mistake::value_variants().iter().filter_map(Mistake::to_possible_value) {
+        let says = mistake.get_help().map(ToString::to_string).unwrap_or_default();
+        println!("{:<22}{says}", mistake.get_name());
+    }
+    std::process::exit(0)
+}
+
 fn aim(text: &str) -> Result<Aim, String> {
     match text {
         "off" => Ok(Aim::Off),
         "newest" => Ok(Aim::Newest),
         "sync" => Ok(Aim::Sync),
-        _ => Err(format!("--aim {text}: off, newest or sync")),
+        "connect" => Ok(Aim::Connect),
+        "doom" => Ok(Aim::Doom),
+        "revoke" => Ok(Aim::Revoke),
+        _ => Err(format!("--aim {text}: off, newest, sync, connect, doom or revoke")),
     }
 }

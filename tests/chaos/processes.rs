@@ -14,10 +14,24 @@ pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
     children(zklock).into_iter().find(is_worker)
 }
 
-/// The job of a worker, if there is one.
-pub(crate) fn job_of(worker: Pid) -> Option<Pid> {
-    // Whom the worker inherits is younger than that.
-    children(worker).first().copied()
+/// Kills every process below a zklock whose two processes stand still, and leaves only those.
+pub(crate) fn kill_all_below(zklock: Pid, worker: Pid) {
+    // One that was being born at the first look is found at the next.
+    let mut quiet = 0;
+    try_for(Duration::from_secs(1), || {
+        let mut below: Vec<_> = [zklock, worker].into_iter().flat_map(children).collect();
+        let mut next = 0;
+        while let Some(&parent) = below.get(next) {
+            below.extend(children(parent));
+            next += 1;
+        }
+        below.retain(|&pid| pid != worker && is_alive(pid));
+        for &pid in &below {
+            kill(pid, Signal::SIGKILL).ok();
+        }
+        quiet = if below.is_empty() { quiet + 1 } else { 0 };
+        (quiet == 3).then_some(())
+    });
 }
 
 /// Stops a process, and returns when it stands still, or is gone.

@@ -1,9 +1,10 @@
 //! The faults that last at this moment: begun without getting in each other's way, and healed in time.
 
 use crate::arena::Arena;
-use crate::arena::HOSTS;
+use crate::arena::{AMBUSHED, HOSTS};
 use crate::contender::Contender;
 use crate::fault::{Draw, Fault};
+use crate::hit::Hit;
 use crate::support::network::Network;
 use crate::support::{Observer, Proxy};
 use crate::wish::LOCK;
@@ -22,6 +23,7 @@ pub(crate) struct Storm<'a> {
 
 struct Active {
     fault: Fault,
+    lasts: Duration,
     until: Instant,
     /// Those whose links are changed.
     hosts: Vec<usize>,
@@ -33,9 +35,11 @@ pub(crate) enum Undo {
     Thaw(Vec<usize>),
     Relaunch(usize),
     PassHosts(Vec<usize>),
+    LoseNothing(Vec<usize>),
     PassPeers,
     PassPeersAndHost(usize),
     GoOn(Arc<Contender>),
+    GoOnAndStopMonitor(Arc<Contender>),
 }
 
 /// A fault that has begun: whom it met, and what ends it, unless it is over already.
@@ -49,7 +53,7 @@ impl<'a> Storm<'a> {
         Self { network, arena, observer, active: Vec::new() }
     }
 
-    /// Lets it happen. Whom it needs may not be there: then nothing does. `false` if it has to wait: for a holder
+    /// Lets it happen. Whom it needs may not be there: then nothing does. `false` if it would have to wait: for a holder
     /// to be aimed at, or for another of its kind, since together they could leave nothing that works.
     pub(crate) fn begin(&mut self, draw: &Draw) -> bool {
         let fault = draw.fault;
@@ -61,15 +65,15 @@ impl<'a> Storm<'a> {
             (fault.is_of_ensemble() && active.fault.is_of_ensemble())
                 || (fault.is_of_hosts() && active.hosts.iter().any(|host| hosts.contains(host)))
                 // Observers need servers that answer.
-                || (fault == Fault::DeleteNode && active.fault.is_of_ensemble())
+                || (matches!(fault, Fault::DeleteNode | Fault::Revoke) && active.fault.is_of_ensemble())
         };
         if self.active.iter().any(clashes) {
             return false;
         }
         if let Some(Strike { whom, undo }) = self.strike(draw, &hosts) {
-            self.arena.faults.add(fault, draw.lasts, &whom);
-            let until = Instant::now() + draw.lasts;
-            self.active.extend(undo.map(|undo| Active { fault, until, hosts, undo }));
+            self.arena.faults.add(fault, draw.lasts, &hosts, &whom);
+            let (lasts, until) = (draw.lasts, Instant::now() + draw.lasts);
+            self.active.extend(undo.map(|undo| Active { fault, lasts, until, hosts, undo }));
         }
         true
     }
@@ -79,30 +83,42 @@ impl<'a> Storm<'a> {
         let now = Instant::now();
         let (due, active): (Vec<_>, _) = self.active.drain(..).partition(|active| active.until <= now);
         self.active = active;
-        for active in due {
-            self.heal(active.undo);
+        for Active { fault, lasts, hosts, undo, .. } in due {
+            if let Some(undo) = self.heal(undo) {
+                self.active.push(Active { fault, lasts, until: Instant::now() + lasts, hosts, undo });
+            }
         }
     }
 
     pub(crate) fn heal_all(&mut self) {
         for active in std::mem::take(&mut self.active) {
-            self.heal(active.undo);
+            let mut undo = Some(active.undo);
+            while let Some(next) = undo {
+                undo = self.heal(next);
+            }
         }
     }
 
-    fn heal(&self, undo: Undo) {
+    /// Ends a fault, and gives what ends the one that follows from its end.
+    fn heal(&self, undo: Undo) -> Option<Undo> {
         let network = self.network;
         match undo {
             Undo::Thaw(servers) => servers.iter().for_each(|&server| network.servers[server].thaw()),
             Undo::Relaunch(server) => network.servers[server].relaunch(),
             Undo::PassHosts(hosts) => network.links(&hosts).for_each(Proxy::pass),
+            Undo::LoseNothing(hosts) => network.links(&hosts).for_each(Proxy::never_mind),
             Undo::PassPeers => network.pass_peers(),
             Undo::PassPeersAndHost(host) => {
                 network.pass_peers();
                 network.links(&[host]).for_each(Proxy::pass);
             }
             Undo::GoOn(contender) => contender.go_on(),
+            Undo::GoOnAndStopMonitor(contender) => {
+                contender.go_on();
+                return contender.suffer(Hit::StoppedMonitor).then_some(Undo::GoOn(contender));
+            }
         }
+        None
     }
 
     /// The contender whose job runs now, if its end isn't seen yet.
@@ -114,11 +130,14 @@ impl<'a> Storm<'a> {
     /// Whose links it changes: the holder's where it is aimed; else one host's, or several, or all.
     fn hosts_of(&self, draw: &Draw) -> Vec<usize> {
         let one = draw.dice % HOSTS;
-        match (draw.fault, draw.dice % 5) {
+        let holders = || vec![self.holder().map_or(one, |holder| holder.wish.host)];
+        match (draw.fault, draw.dice / HOSTS % 10) {
             (fault, _) if !fault.is_of_hosts() => vec![],
-            (fault, _) if fault.is_aimed() => vec![self.holder().map_or(one, |holder| holder.wish.host)],
-            (_, 0 | 1) => vec![one],
-            (_, 2 | 3) => (0..HOSTS).filter(|host| host % 2 == one % 2).collect(),
+            (fault, _) if fault.is_ambush() => vec![AMBUSHED],
+            (fault, _) if fault.is_aimed() => holders(),
+            (_, 0..4) => holders(),
+            (_, 4..6) => vec![one],
+            (_, 6..8) => (0..HOSTS).filter(|host| host % 2 == one % 2).collect(),
             _ => (0..HOSTS).collect(),
         }
     }

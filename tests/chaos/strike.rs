@@ -1,13 +1,11 @@
 //! How each fault is done.
 
 use crate::clock;
-use crate::contender::{Contender, Hit};
 use crate::fault::{Draw, Fault};
+use crate::hit::Hit;
 use crate::storm::{Storm, Strike, Undo};
-use crate::support::Proxy;
 use crate::support::network::SERVERS;
-use crate::wish::LOCK;
-use std::sync::Arc;
+use crate::support::{At, Proxy, op};
 use std::thread;
 use std::time::Duration;
 
@@ -15,8 +13,21 @@ use std::time::Duration;
 const SETTLE: Duration = Duration::from_millis(600);
 /// How long a confirmation may be in coming where there is a holder.
 const RHYTHM: Duration = Duration::from_millis(1200);
+/// What gets lost.
+const OPS: [&[i32]; 10] = [
+    op::CREATE,
+    op::CREATE,
+    op::DELETE,
+    op::DELETE,
+    op::MULTI,
+    op::MULTI,
+    op::GET_CHILDREN,
+    op::EXISTS,
+    op::SET_DATA,
+    op::CONNECT,
+];
 /// From its request to its answer.
-const ANSWER: Duration = Duration::from_millis(25);
+pub(crate) const ANSWER: Duration = Duration::from_millis(25);
 
 impl Storm<'_> {
     /// Does it, if whom it needs is there.
@@ -24,12 +35,16 @@ impl Storm<'_> {
         if draw.fault.is_of_ensemble() {
             let leader = self.network.leader()?;
             let follower = (leader + 1 + draw.dice % (SERVERS - 1)) % SERVERS;
-            let undo = self.strike_servers(draw.fault, leader, follower, hosts);
+            let undo = match (draw.fault, hosts) {
+                (Fault::LateConnect, &[host]) => self.late_connect(host, follower, leader)?,
+                _ => self.strike_servers(draw.fault, leader, follower, hosts),
+            };
             let whom = format!("leader {leader}, follower {follower}, hosts {hosts:?}");
             Some(Strike { whom, undo: Some(undo) })
+        } else if draw.fault == Fault::SlowLine {
+            self.slow_line(draw, hosts)
         } else if draw.fault.is_of_hosts() {
-            let lasting = self.strike_hosts(draw, hosts);
-            let undo = lasting.then(|| Undo::PassHosts(hosts.to_vec()));
+            let undo = self.strike_hosts(draw, hosts);
             Some(Strike { whom: format!("hosts {hosts:?}"), undo })
         } else {
             self.strike_contender(draw)
@@ -41,10 +56,15 @@ impl Storm<'_> {
             (Fault::FreezeLeader, _) => self.freeze(vec![leader]),
             (Fault::FreezeFollower, _) => self.freeze(vec![follower]),
             (Fault::FreezeFollowers, _) => self.freeze((0..SERVERS).filter(|&id| id != leader).collect()),
+            (Fault::FreezeAll, _) => self.freeze((0..SERVERS).collect()),
             (Fault::KillLeader, _) => self.kill(leader),
             (Fault::KillFollower, _) => self.kill(follower),
             (Fault::IsolateLeader, _) => self.isolate(leader),
             (Fault::IsolateFollower, _) => self.isolate(follower),
+            (Fault::MuteLeader, _) => self.mute(leader),
+            (Fault::MuteFollower, _) => self.mute(follower),
+            (Fault::DeafenLeader, _) => self.deafen(leader),
+            (Fault::DeafenFollower, _) => self.deafen(follower),
             (Fault::DeposeLeader, &[host]) => self.depose(host, leader),
             (_, &[host]) => self.pulse(host, follower, leader),
             _ => unreachable!("aimed at one host"),
@@ -68,6 +88,16 @@ impl Storm<'_> {
         Undo::PassPeers
     }
 
+    fn mute(&self, server: usize) -> Undo {
+        self.network.mute(server);
+        Undo::PassPeers
+    }
+
+    fn deafen(&self, server: usize) -> Undo {
+        self.network.deafen(server);
+        Undo::PassPeers
+    }
+
     fn depose(&self, host: usize, leader: usize) -> Undo {
         self.confine(host, leader);
         self.network.isolate(leader);
@@ -87,14 +117,15 @@ impl Storm<'_> {
         Undo::PassPeersAndHost(host)
     }
 
-    fn confine(&self, host: usize, server: usize) {
+    pub(crate) fn confine(&self, host: usize, server: usize) {
         self.network.confine(host, server);
         clock::nap(SETTLE, &self.arena.stop);
     }
 
-    /// Whether it lasts.
-    fn strike_hosts(&self, draw: &Draw, hosts: &[usize]) -> bool {
+    /// Does it, and says what ends it if it lasts.
+    fn strike_hosts(&self, draw: &Draw, hosts: &[usize]) -> Option<Undo> {
         let (network, links) = (self.network, self.network.links(hosts));
+        let lose = |at| network.links(hosts).for_each(|link| link.once(OPS[draw.dice % OPS.len()], at));
         match draw.fault {
             Fault::CutClients => links.for_each(Proxy::cut_all),
             Fault::HoleToServers => links.for_each(Proxy::blackhole_to_server),
@@ -103,12 +134,18 @@ impl Storm<'_> {
             Fault::HoleOfOneServer => {
                 network.links_to(draw.dice % SERVERS, hosts).for_each(Proxy::blackhole);
             }
+            Fault::LoseRequest => lose(At::BeforeServer),
+            Fault::LoseAnswer => lose(At::BeforeReply),
             _ => {
                 let millis = 20 + draw.lasts.subsec_millis() / 8;
                 links.for_each(|link| link.delay(Duration::from_millis(millis.into())));
             }
         }
-        draw.fault != Fault::CutClients
+        match draw.fault {
+            Fault::CutClients => None,
+            Fault::LoseRequest | Fault::LoseAnswer => Some(Undo::LoseNothing(hosts.to_vec())),
+            _ => Some(Undo::PassHosts(hosts.to_vec())),
+        }
     }
 
     fn strike_contender(&self, draw: &Draw) -> Option<Strike> {
@@ -117,40 +154,20 @@ impl Storm<'_> {
             Fault::KillWorker => Hit::KilledWorker,
             Fault::KillHost => Hit::KilledHost,
             Fault::StopMonitor => Hit::StoppedMonitor,
-            Fault::StopWorker => Hit::StoppedWorker,
+            Fault::StopWorker | Fault::StopInTurn => Hit::StoppedWorker,
+            Fault::Suspend => Hit::Suspended,
             Fault::Terminate => Hit::Terminated,
+            Fault::Revoke => return self.revoke(draw),
             _ => return self.delete_node(draw),
         };
-        let prey = self.prey(draw)?;
+        let prey = self.prey(draw, hit)?;
         let whom = prey.name().to_owned();
-        let lasts = matches!(hit, Hit::StoppedMonitor | Hit::StoppedWorker);
-        prey.suffer(hit).then(|| Strike { whom, undo: lasts.then_some(Undo::GoOn(prey)) })
-    }
-
-    /// Mostly the holder, which is where it matters; else anybody.
-    fn prey(&self, draw: &Draw) -> Option<Arc<Contender>> {
-        let holder = if draw.dice % 10 < 6 { self.holder() } else { None };
-        let mut others = self.arena.living();
-        others.retain(|contender| contender.hit().is_none());
-        let anybody =
-            |mut others: Vec<_>| (!others.is_empty()).then(|| others.swap_remove(draw.dice % others.len()));
-        holder.filter(|holder| holder.hit().is_none()).or_else(|| anybody(others))
-    }
-
-    /// As an administrator would. Whose node it is stands in it.
-    fn delete_node(&self, draw: &Draw) -> Option<Strike> {
-        let nodes = self.observer.children(LOCK);
-        let node = format!("{LOCK}/{}", nodes.get(draw.dice % nodes.len().max(1))?);
-        let record: serde_json::Value = serde_json::from_str(&self.observer.data(&node)?).ok()?;
-        let pid = record["pid"].as_u64()?;
-        let owner = self.arena.living().into_iter().find(|contender| contender.has_pid(pid))?;
-        // First, so that an end which comes of it finds it said.
-        if !owner.suffer(Hit::NodeDeleted) {
-            return None;
-        }
-        self.arena.watch.evict(owner.name());
-        let path = node.clone();
-        self.observer.call("delete", move |client| client.delete(&path, None)).ok();
-        Some(Strike { whom: format!("{} ({node})", owner.name()), undo: None })
+        prey.suffer(hit).then(|| {
+            let undo = match draw.fault {
+                Fault::StopInTurn => Some(Undo::GoOnAndStopMonitor(prey)),
+                _ => hit.stands_still().then_some(Undo::GoOn(prey)),
+            };
+            Strike { whom, undo }
+        })
     }
 }

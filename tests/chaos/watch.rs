@@ -1,10 +1,13 @@
 //! The history while it is written: whoever wants to know something has it read to its end first.
 
-use crate::checker::{Checker, Numbers, Seen};
+use crate::checker::{Checker, LastSeen, Numbers, Seen};
+use crate::clock;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How many lines before and after a violation are shown.
 const AROUND: usize = 30;
@@ -56,6 +59,21 @@ impl Watch {
     /// See [`Checker::evict`].
     pub(crate) fn evict(&self, name: &str) {
         self.read().checker.evict(name);
+    }
+
+    /// See [`Checker::zklock_ended`].
+    pub(crate) fn zklock_ended(&self, name: &str) {
+        self.read().checker.zklock_ended(name, clock::now());
+    }
+
+    /// See [`Checker::recorded`].
+    pub(crate) fn recorded(&self, name: &str, period: Duration) -> Result<(), String> {
+        self.read().checker.recorded(name, period)
+    }
+
+    /// See [`Checker::last_seen`].
+    pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
+        self.read().checker.last_seen()
     }
 
     pub(crate) fn holder(&self, lock: &str) -> Option<String> {

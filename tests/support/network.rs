@@ -39,6 +39,8 @@ impl Network {
         let launch = |id: usize| {
             let mut member = Server::builder()
                 .tick_ms(ensemble.tick_ms)
+                // What is written needn't survive a power failure, and a disk that stalls is nobody's fault here.
+                .java_option("-Dzookeeper.forceSync=no")
                 .config("initLimit=20")
                 .config(&format!("syncLimit={}", ensemble.sync_limit))
                 .id(id + 1);
@@ -117,6 +119,18 @@ impl Network {
         self.links_of(server).for_each(Proxy::blackhole);
     }
 
+    /// Nothing that this server says arrives at the others; it hears them.
+    pub(crate) fn mute(&self, server: usize) {
+        self.links_from(server).for_each(Proxy::blackhole_to_server);
+        self.links_into(server).for_each(Proxy::blackhole_to_client);
+    }
+
+    /// Nothing that the others say arrives at this server; they hear it.
+    pub(crate) fn deafen(&self, server: usize) {
+        self.links_from(server).for_each(Proxy::blackhole_to_client);
+        self.links_into(server).for_each(Proxy::blackhole_to_server);
+    }
+
     /// The followers find their connections to this leader reset. Through a hole it hears nothing of that.
     pub(crate) fn reset_followers_of(&self, leader: usize) {
         self.peers.iter().filter_map(|from| from[leader].as_ref()).for_each(Proxy::reset_clients);
@@ -142,8 +156,16 @@ impl Network {
     }
 
     fn links_of(&self, server: usize) -> impl Iterator<Item = &Proxy> {
-        let from = self.peers[server].iter();
-        let to = self.peers.iter().map(move |from| &from[server]);
-        from.chain(to).flatten()
+        self.links_from(server).chain(self.links_into(server))
+    }
+
+    /// Those that this server made, to the leader that it follows.
+    fn links_from(&self, server: usize) -> impl Iterator<Item = &Proxy> {
+        self.peers[server].iter().flatten()
+    }
+
+    /// Those that others made to it.
+    fn links_into(&self, server: usize) -> impl Iterator<Item = &Proxy> {
+        self.peers.iter().filter_map(move |from| from[server].as_ref())
     }
 }

@@ -6,8 +6,12 @@ use super::server_builder::ServerBuilder;
 use super::wait::{SOON, try_for};
 use nix::unistd::Pid;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::TempDir;
+
+/// Where a server keeps its data, in its directory.
+pub(super) const DATA: &str = "data";
 
 /// The server of all tests that do not harm theirs. Every test has lock paths of its own.
 pub(crate) fn shared() -> &'static Server {
@@ -20,6 +24,7 @@ pub(crate) struct Server {
     // Before `dir`: the process is gone before its directory is.
     jvm: Mutex<Option<Jvm>>,
     dir: TempDir,
+    data: PathBuf,
     port: u16,
     secure_port: Option<u16>,
     java_options: Vec<String>,
@@ -39,12 +44,18 @@ impl Server {
         java_options: Vec<String>,
     ) -> Self {
         let jvm = Jvm::start(dir.path(), &java_options);
-        Self { jvm: Mutex::new(Some(jvm)), dir, port, secure_port, java_options }
+        let data = dir.path().join(DATA);
+        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure_port, java_options }
     }
 
     /// A server with other settings.
     pub(crate) fn builder() -> ServerBuilder {
         ServerBuilder::new()
+    }
+
+    /// Where it keeps its data.
+    pub(crate) fn data(&self) -> &Path {
+        self.data.as_path()
     }
 
     /// The port on loopback.

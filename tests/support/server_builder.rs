@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::ports;
-use super::server::Server;
+use super::server::{DATA, Server};
 use std::fs;
 
 /// How a server is to be started.
@@ -85,7 +85,7 @@ impl ServerBuilder {
         let dir =
             tempfile::Builder::new().prefix("zklock-server-").tempdir().expect("a directory for the server");
         let port = self.port.unwrap_or_else(ports::free);
-        let data = dir.path().join("data");
+        let data = dir.path().join(DATA);
         fs::create_dir(&data).expect("the data directory");
         if let Some(id) = self.id {
             fs::write(data.join("myid"), id.to_string()).expect("myid");

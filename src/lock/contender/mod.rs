@@ -13,6 +13,7 @@ use super::name::{Family, Mode, Name, prefix};
 use super::path::LockPath;
 use super::queue::{self, Decision};
 use super::record::{self, Record};
+use crate::planted::{Mistake, planted};
 use crate::zk::{Created, Failure, Node, Reply, Request, ServerTime};
 
 /// How often the parents may vanish between making them and using them: a container that is empty for a
@@ -141,6 +142,9 @@ impl Contender {
     /// was asked and not answered is asked again when that is told.
     pub fn reconnected(&mut self) -> Step {
         let mut step = Step::default();
+        if planted(Mistake::DeafAfterGap) {
+            return step;
+        }
         if std::mem::take(&mut self.own_watched) {
             step.append(self.watch_own());
         }
@@ -267,6 +271,7 @@ impl Contender {
         let created = match created {
             Ok(created) => created,
             Err(Failure::NoNode) => return self.make_parents(),
+            Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
             Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
             Err(failure) => return self.fail(trouble(failure, "queue", "CREATE", &self.entry.path)),
         };
@@ -348,7 +353,8 @@ impl Contender {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
                 self.own_watched = true;
                 self.own_version = node.version;
-                if let Some(by) = record::revocation(&node.data) {
+                let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
+                if let Some(by) = revoked {
                     return Step { requests: vec![], news: vec![News::Revoked(by)] };
                 }
                 self.says.unsaid &= node.data != self.data();
@@ -401,7 +407,7 @@ impl Contender {
     /// The answer about a node in the way.
     fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         let node = match result {
-            Ok(node) if node.owner == self.session => {
+            Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
                 return self.go(Phase::Clearing, Request::Delete(path.to_owned()));
             }
             Ok(node) => node,
@@ -449,7 +455,8 @@ impl Contender {
             {
                 // Nobody else was ahead and nobody can come in between: no second look is needed. But our
                 // own node must be known to be there, and the events known to be in order.
-                if deleted && *sole && self.own_watched { self.hold() } else { self.list_again() }
+                let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
+                if deleted && sole { self.hold() } else { self.list_again() }
             }
             // One of several goes while we are still setting watches on them: the list is old.
             Phase::Approaching { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::BootTime;
+use crate::planted::{Mistake, planted};
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +64,7 @@ impl Lease {
         if let Some(earliest) = before.and_then(|&before| self.a_third_before(before)) {
             self.counts_from = Some(self.confirmed[earliest].sent);
         }
-        if cfg!(planted = "lease-newest") {
+        if planted(Mistake::LeaseNewest) {
             self.counts_from = Some(sent);
         }
         // A later confirmation has this one for its *c*, or a newer one, and so no *a* that is older than this one's.
@@ -91,7 +92,7 @@ impl Lease {
     /// The job may exist until then. The start of time while nothing is promised.
     pub fn end(&self) -> BootTime {
         match self.counts_from {
-            _ if cfg!(planted = "lease-off") => BootTime::from_nanos(u64::MAX),
+            _ if planted(Mistake::LeaseOff) => BootTime::from_nanos(u64::MAX),
             Some(from) => from + self.timeout,
             None => BootTime::from_nanos(0),
         }
@@ -100,12 +101,12 @@ impl Lease {
     /// When a stop has to begin so that the job is gone by the end. At most a sixth of the timeout goes to it: the rest
     /// of the lease is there to ride out silence.
     pub fn stop_at(&self, kill_after: Duration) -> BootTime {
-        self.end().before((kill_after + REAPING).min(self.timeout / 6))
+        self.before_the_end((kill_after + REAPING).min(self.timeout / 6))
     }
 
     /// When KILL has to be sent so that the job is not only dying but gone by the end.
     pub fn kill_at(&self) -> BootTime {
-        self.end().before(self.margin())
+        self.before_the_end(self.margin())
     }
 
     /// When the monitor has to act for a worker that hasn't begun to stop the job: halfway between the moments of the
@@ -118,7 +119,14 @@ impl Lease {
     /// When the monitor has to act for a worker that has begun to stop the job and hasn't killed it: a little after
     /// [`kill_at`](Self::kill_at), so that only one that stands still is taken for such.
     pub fn too_late_at(&self) -> BootTime {
-        self.end().before(self.margin() * 3 / 4)
+        self.before_the_end(self.margin() * 3 / 4)
+    }
+
+    fn before_the_end(&self, reserve: Duration) -> BootTime {
+        if planted(Mistake::NoKillMargin) {
+            return (self.end() + self.timeout).before(reserve);
+        }
+        self.end().before(reserve)
     }
 
     /// How long before the end KILL is sent.

@@ -72,6 +72,7 @@ impl Proxy {
     pub(crate) fn pass(&self) {
         self.set_holes(false, false);
         self.delay(Duration::ZERO);
+        self.delay_answers(Duration::ZERO);
         self.refuse_new(false);
     }
 
@@ -93,6 +94,11 @@ impl Proxy {
     /// Every packet takes so long, each way.
     pub(crate) fn delay(&self, delay: Duration) {
         self.shared.change(|rules| rules.delay = delay);
+    }
+
+    /// Every answer and every event takes so much longer than a request.
+    pub(crate) fn delay_answers(&self, delay: Duration) {
+        self.shared.change(|rules| rules.delay_to_client = delay);
     }
 
     /// Ends every connection now. New ones can be made at once.
@@ -129,6 +135,11 @@ impl Proxy {
     /// The same, after `skip` more requests of the kind have passed.
     pub(crate) fn once_after(&self, skip: usize, ops: &'static [i32], at: At) {
         self.shared.change(|rules| rules.once.push(Rule { ops, skip, at }));
+    }
+
+    /// Forgets what was to happen at a certain request, as far as it hasn't.
+    pub(crate) fn never_mind(&self) {
+        self.shared.change(|rules| rules.once.clear());
     }
 
     /// Waits until `count` rules given to [`Proxy::once`] have been carried out, in all.

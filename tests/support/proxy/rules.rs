@@ -28,6 +28,8 @@ pub(super) struct Rules {
     pub(super) hole_to_server: bool,
     pub(super) hole_to_client: bool,
     pub(super) delay: Duration,
+    /// What answers and events take longer than requests.
+    pub(super) delay_to_client: Duration,
     pub(super) refusing: bool,
     pub(super) listening: bool,
     pub(super) ended: bool,
@@ -80,11 +82,11 @@ impl Shared {
             if rules.ended || link.is_cut() {
                 return false;
             }
-            let hole = match way {
-                Way::ToServer => rules.hole_to_server,
-                Way::ToClient => rules.hole_to_client,
+            let (hole, delay) = match way {
+                Way::ToServer => (rules.hole_to_server, rules.delay),
+                Way::ToClient => (rules.hole_to_client, rules.delay + rules.delay_to_client),
             };
-            let left = (arrival + rules.delay).saturating_duration_since(Instant::now());
+            let left = (arrival + delay).saturating_duration_since(Instant::now());
             if !hole && left.is_zero() {
                 return true;
             }

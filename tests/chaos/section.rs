@@ -1,0 +1,84 @@
+//! What the history says of one contender: which locks it holds and how, and since when.
+
+use std::time::Duration;
+
+/// How many may hold a semaphore of the run at once.
+pub(crate) const SLOTS: usize = 2;
+
+/// How a lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Exclusive,
+    Shared,
+    Slot,
+}
+
+impl Mode {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "exclusive" => Some(Self::Exclusive),
+            "shared" => Some(Self::Shared),
+            "slots" => Some(Self::Slot),
+            _ => None,
+        }
+    }
+
+    /// Whether one of these never lives together with one of the others.
+    pub(crate) fn excludes(self, other: Self) -> bool {
+        !matches!((self, other), (Self::Shared, Self::Shared) | (Self::Slot, Self::Slot))
+    }
+}
+
+/// A lock that a section holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) path: String,
+    pub(crate) node: String,
+    pub(crate) token: u64,
+    pub(crate) mode: Mode,
+}
+
+impl Place {
+    /// Understands `LOCK=TOKEN:NODE:MODE`.
+    pub(crate) fn parse(lock: &str) -> Option<Self> {
+        let (path, place) = lock.split_once('=')?;
+        let [token, node, mode] = place.split(':').collect::<Vec<_>>().try_into().ok()?;
+        let (path, node) = (path.to_owned(), node.to_owned());
+        Some(Self { path, node, token: token.parse().ok()?, mode: Mode::parse(mode)? })
+    }
+
+    /// Nobody removes the lock's parent here, so the numbers of the nodes are their order in the queue.
+    pub(crate) fn sequence(&self) -> Option<u64> {
+        self.node.get(self.node.len().checked_sub(10)?..)?.parse().ok()
+    }
+}
+
+/// A contender's section. Lines of the history are counted, and times are those of its clock.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) places: Vec<Place>,
+    pub(crate) begun: usize,
+    pub(crate) last: usize,
+    pub(crate) began_at: Duration,
+    pub(crate) last_at: Duration,
+    pub(crate) ended: bool,
+    pub(crate) zklock_ended: Option<Duration>,
+}
+
+impl Section {
+    pub(crate) fn place(&self, path: &str) -> Option<&Place> {
+        self.places.iter().find(|place| place.path == path)
+    }
+
+    pub(crate) fn lived_at(&self, line: usize) -> bool {
+        (self.begun..=self.last).contains(&line)
+    }
+}
+
+/// Whether that many of these modes are allowed at once.
+pub(crate) fn may_live_together(modes: &[Mode]) -> bool {
+    let pairs =
+        modes.iter().enumerate().flat_map(|(index, one)| modes[..index].iter().map(move |two| (one, two)));
+    let slots = modes.iter().filter(|mode| **mode == Mode::Slot).count();
+    slots <= SLOTS && pairs.into_iter().all(|(one, two)| !one.excludes(*two))
+}
