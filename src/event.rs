@@ -14,7 +14,7 @@ use crate::alarm::Alarm;
 use crate::clock::BootTime;
 use crate::pair::{Ear, Heard, Order};
 use crate::planted::{Mistake, planted};
-use crate::zk::{Reply, SessionChange, SessionKey};
+use crate::zk::{Outlet, Reply, SessionChange, SessionKey};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -75,6 +75,16 @@ impl Emitter {
             // Full is fine: the counter only has to be above zero.
             let _ = self.bell.write(1);
         }
+    }
+}
+
+impl Outlet for Emitter {
+    fn session(&self, session: SessionKey, change: SessionChange) {
+        self.emit(Event::Session(session, change));
+    }
+
+    fn reply(&self, session: SessionKey, number: usize, reply: Reply) {
+        self.emit(Event::Reply(session, number, reply));
     }
 }
 

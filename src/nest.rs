@@ -3,22 +3,21 @@
 //! The variables may be stale: a daemon inherits them and outlives the lock. So the outer node has to be seen,
 //! and that it is the same one. It tells the ensemble too: another one with the same path has another node.
 
+use std::io;
+
 use anyhow::{Result, bail};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::execvpe;
 
 use crate::environment::{HeldLock, full_path};
-use crate::event::{Emitter, Event, Events};
+use crate::event::{Event, Events};
 use crate::job::spawn::{Launch, SpawnError, explain};
 use crate::lock::name::{Family, Mode, Name};
 use crate::lock::path::LockPath;
 use crate::release::ends_us;
 use crate::sys;
-use crate::zk::{Failure, Node, Reply, Request, Session, SessionChange, SessionKey, Settings};
-
-/// The sessions of the main job count up from zero; these count down, and never meet them.
-const FIRST_KEY: SessionKey = SessionKey(u32::MAX);
+use crate::zk::{Failure, Inquiry, Limit, Node, Reply, Request, Settings, Unanswered};
 
 /// What was found of the locks around us.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +36,6 @@ pub fn look_around(
     locks: &[LockPath],
     held: &[HeldLock],
     settings: &Settings,
-    emitter: &Emitter,
     events: &Events,
 ) -> Result<Around> {
     let chroot = settings.hosts.chroot_text();
@@ -47,73 +45,57 @@ pub fn look_around(
     if candidates.is_empty() {
         return Ok(Around::Held(vec![]));
     }
-    let mut key = FIRST_KEY;
     loop {
-        match look(&candidates, key, settings, emitter, events)? {
-            Some(around) => return Ok(around),
-            None => key.0 -= 1,
+        let mut interrupted = None;
+        let looked = look(&candidates, settings, || {
+            interrupted = interrupted.or_else(|| interruption(events));
+            interrupted.is_some()
+        });
+        if let Some(signal) = interrupted {
+            return Ok(Around::Interrupted(signal));
+        }
+        match looked? {
+            Ok(held) => return Ok(Around::Held(held)),
+            Err(Unanswered::Over(Failure::Expired | Failure::GivenUp)) => {}
+            // Without a session nothing is known, and the main job will say why there is none.
+            Err(_) => return Ok(Around::Held(vec![])),
         }
     }
 }
 
-/// Looks in one session. `None`: it ended meanwhile.
+/// Whether somebody wants us to end.
+fn interruption(events: &Events) -> Option<Signal> {
+    std::iter::from_fn(|| events.pending()).find_map(|event| match event {
+        Event::Signal(signal) if ends_us(signal) => Some(signal),
+        Event::MonitorDied => Some(Signal::SIGKILL),
+        _ => None,
+    })
+}
+
+/// Looks in one session.
 fn look(
     candidates: &[HeldLock],
-    key: SessionKey,
     settings: &Settings,
-    emitter: &Emitter,
-    events: &Events,
-) -> Result<Option<Around>> {
+    gives_up: impl FnMut() -> bool,
+) -> io::Result<Result<Vec<HeldLock>, Unanswered>> {
     let chroot = settings.hosts.chroot_text();
-    let session = Session::open(key, settings.clone(), emitter.clone())?;
-    let ask = |index: usize, candidate: &HeldLock| {
-        let node = candidate.node.strip_prefix(chroot).unwrap_or(&candidate.node);
-        session.ask(index, Request::Watch(node.to_owned()));
+    let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).to_owned();
+    let questions: Vec<_> = candidates.iter().map(|held| Request::Watch(node(held))).collect();
+    let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
+    let mut inquiry = Inquiry::open(settings.clone(), limit)?.unless(gives_up);
+    let answers = match inquiry.connect().and_then(|()| inquiry.ask_all(&questions)) {
+        Ok(answers) => answers,
+        Err(unanswered) => return Ok(Err(unanswered)),
     };
-    let mut found = vec![];
-    let mut answered = 0;
-    loop {
-        match events.next(settings.deadline)? {
-            Some(Event::Signal(signal)) if ends_us(signal) => return Ok(Some(Around::Interrupted(signal))),
-            Some(Event::MonitorDied) => return Ok(Some(Around::Interrupted(Signal::SIGKILL))),
-            Some(Event::Session(of, SessionChange::Connected { .. })) if of == key => {
-                candidates.iter().enumerate().for_each(|(index, candidate)| ask(index, candidate));
-            }
-            Some(Event::Reply(of, index, Reply::Read(_, read))) if of == key => {
-                let Some(candidate) = candidates.get(index) else { continue };
-                match read {
-                    Err(Failure::ConnectionLost) => {
-                        ask(index, candidate);
-                        continue;
-                    }
-                    Ok(node) if node.czxid == candidate.fencing_token && node.owner == candidate.session => {
-                        found.push(candidate.clone());
-                    }
-                    // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
-                    Ok(node) if node == Node::HIDDEN => found.push(candidate.clone()),
-                    _ => {}
-                }
-                answered += 1;
-                if answered == candidates.len() {
-                    session.release(vec![]);
-                }
-            }
-            Some(Event::Session(of, SessionChange::Lost(Failure::Expired | Failure::GivenUp)))
-                if of == key =>
-            {
-                return Ok(None);
-            }
-            Some(Event::Session(of, SessionChange::Closed)) if of == key => {
-                return Ok(Some(Around::Held(found)));
-            }
-            // Without a session nothing is known, and the main job will say why there is none.
-            Some(Event::Session(of, SessionChange::Unreachable(_) | SessionChange::Lost(_))) if of == key => {
-                return Ok(Some(Around::Held(vec![])));
-            }
-            None => return Ok(Some(Around::Held(vec![]))),
-            Some(_) => {}
-        }
-    }
+    inquiry.close();
+    let is_there = |held: &HeldLock, answer: Reply| match answer {
+        // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
+        Reply::Read(_, Ok(node)) if node == Node::HIDDEN => true,
+        Reply::Read(_, Ok(node)) => node.czxid == held.fencing_token && node.owner == held.session,
+        _ => false,
+    };
+    let seen = candidates.iter().zip(answers).filter(|(held, answer)| is_there(held, answer.clone()));
+    Ok(Ok(seen.map(|(held, _)| held.clone()).collect()))
 }
 
 /// Whether what is held around us is enough for `mode`. If not it never will be: the outer lock ends only after

@@ -54,7 +54,7 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
         };
         let _ = writeln!(told, "{path}: {}: {done}", who(contender));
     }
-    conversation.close()?;
+    conversation.close();
     if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
 }
 

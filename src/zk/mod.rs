@@ -1,6 +1,7 @@
 //! ZooKeeper, and the only place that knows the client library or anything async.
 //!
-//! The rest of zklock sends a [`Request`] through a [`Session`] and finds the [`Reply`] among its events.
+//! The rest of zklock sends a [`Request`] through a [`Session`] and finds the [`Reply`] among its events, or asks through an
+//! [`Inquiry`] and waits.
 
 mod addresses;
 mod connect;
@@ -9,6 +10,7 @@ mod failure;
 mod finding;
 mod handshake;
 mod hosts;
+mod inquiry;
 mod message;
 mod perform;
 mod read;
@@ -24,11 +26,12 @@ use std::time::Duration;
 pub use self::failure::Failure;
 pub use self::finding::Diagnosis;
 pub use self::hosts::{BadHosts, Hosts, Server};
+pub use self::inquiry::{Inquiry, Limit, Unanswered};
 pub use self::message::{Created, Node, Reply, Request, ServerTime};
 pub use self::security::{
     Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
 };
-pub use self::session::Session;
+pub use self::session::{Outlet, Session};
 use crate::clock::BootTime;
 
 /// Tells the events of one session from those of another that it replaced.

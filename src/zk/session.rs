@@ -23,7 +23,6 @@ use super::task::OneTask;
 use super::watches::Watches;
 use super::{Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::clock::BootTime;
-use crate::event::{Emitter, Event};
 
 /// The name of the thread that a session lives on.
 const THREAD: &str = "session";
@@ -59,18 +58,27 @@ fn report_panics_once() {
     });
 }
 
-/// Where the events of one session go.
-struct Outlet {
+/// Where what comes of sessions goes.
+pub trait Outlet: Send + 'static {
+    /// What became of this session.
+    fn session(&self, session: SessionKey, change: SessionChange);
+
+    /// The answer to the request with this number, or a watch that it set and that fired.
+    fn reply(&self, session: SessionKey, number: usize, reply: Reply);
+}
+
+/// The way out of one session.
+struct Voice {
     key: SessionKey,
-    events: Emitter,
+    outlet: Box<dyn Outlet>,
 }
 
 impl Session {
     /// Begins to connect. How it went comes as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
-    pub fn open(key: SessionKey, settings: Settings, events: Emitter) -> io::Result<Self> {
+    pub fn open(key: SessionKey, settings: Settings, outlet: impl Outlet) -> io::Result<Self> {
         report_panics_once();
         let (commands, inbox) = unbounded();
-        let outlet = Outlet { key, events };
+        let outlet = Voice { key, outlet: Box::new(outlet) };
         let thread =
             thread::Builder::new().name(THREAD.to_owned()).spawn(move || carry(&settings, inbox, &outlet))?;
         Ok(Self { key, commands, _thread: thread })
@@ -81,36 +89,35 @@ impl Session {
         self.key
     }
 
-    /// Sends a request for the lock with this index. The reply comes as an event, unless the session ends
-    /// first: that comes as an event too.
-    pub fn ask(&self, lock: usize, request: Request) {
-        log::trace!("request {lock}: {request:?}");
-        // Refused only when the session is over, which has been told as an event.
-        let _ = self.commands.unbounded_send(Command::Ask(lock, request));
+    /// Sends a request. The reply comes with the same number, unless the session ends first: then that is told.
+    pub fn ask(&self, number: usize, request: Request) {
+        log::trace!("request {number}: {request:?}");
+        // Refused only when the session is over, which has been told.
+        let _ = self.commands.unbounded_send(Command::Ask(number, request));
     }
 
-    /// Deletes `nodes` and closes the session, all in one flight. Each delete is answered as an event of the
-    /// lock with index 0; [`SessionChange::Closed`] says that the server confirmed the end.
+    /// Deletes `nodes` and closes the session, all in one flight. Each delete is answered with the number 0;
+    /// [`SessionChange::Closed`] says that the server confirmed the end.
     pub fn release(&self, nodes: Vec<String>) {
         let _ = self.commands.unbounded_send(Command::Release(nodes));
     }
 }
 
-impl Outlet {
+impl Voice {
     fn session(&self, change: SessionChange) {
         if let SessionChange::Lost(failure) = &change {
             log::debug!("the session is over: {failure:?}");
         }
-        self.events.emit(Event::Session(self.key, change));
+        self.outlet.session(self.key, change);
     }
 
-    fn reply(&self, lock: usize, reply: Reply) {
-        log::trace!("reply {lock}: {reply:?}");
-        self.events.emit(Event::Reply(self.key, lock, reply));
+    fn reply(&self, number: usize, reply: Reply) {
+        log::trace!("reply {number}: {reply:?}");
+        self.outlet.reply(self.key, number, reply);
     }
 }
 
-impl Drop for Outlet {
+impl Drop for Voice {
     /// Nobody waits for a thread that died of a bug.
     fn drop(&mut self) {
         if thread::panicking() {
@@ -120,18 +127,13 @@ impl Drop for Outlet {
     }
 }
 
-fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Outlet) {
+fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Voice) {
     let library = OneTask::default();
     library.block_on(live(settings, inbox, outlet, &library));
 }
 
 /// The life of a session: connect, serve, close; and connect again whenever the connection is lost.
-async fn live(
-    settings: &Settings,
-    mut inbox: UnboundedReceiver<Command>,
-    outlet: &Outlet,
-    library: &OneTask,
-) {
+async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Voice, library: &OneTask) {
     // All of it was checked before, but a long list of authorities is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
         return outlet.session(SessionChange::Unreachable(diagnose::all(settings)));
@@ -198,7 +200,7 @@ struct Line<'a> {
     dialer: Dialer<'a>,
     rotation: Option<&'a Rotation>,
     library: &'a OneTask,
-    outlet: &'a Outlet,
+    outlet: &'a Voice,
 }
 
 impl Line<'_> {
@@ -274,7 +276,7 @@ async fn connect_until_told_otherwise(
     settings: &Settings,
     dialer: &mut Dialer<'_>,
     inbox: &mut UnboundedReceiver<Command>,
-    outlet: &Outlet,
+    outlet: &Voice,
 ) -> Option<Granted> {
     let deadline = settings.deadline.map(|deadline| diagnose::leave_time_before(deadline, settings));
     let attempt = async {
@@ -324,7 +326,7 @@ async fn serve(
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
     library: &OneTask,
-    outlet: &Outlet,
+    outlet: &Voice,
 ) -> Served {
     let mut requests: FuturesUnordered<Task<'_, (usize, Answer)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
@@ -342,17 +344,17 @@ async fn serve(
                 SessionState::Closed => return Served::Over(Failure::GivenUp),
             },
             // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
-            (lock, reply) = Box::pin(watches.next()).fuse() => outlet.reply(lock, reply),
-            (lock, Answer { reply, watch }) = requests.select_next_some() => {
+            (number, reply) = Box::pin(watches.next()).fuse() => outlet.reply(number, reply),
+            (number, Answer { reply, watch }) = requests.select_next_some() => {
                 if let Some((path, watcher)) = watch {
-                    watches.add(lock, path, watcher);
+                    watches.add(number, path, watcher);
                 }
-                outlet.reply(lock, reply);
+                outlet.reply(number, reply);
             }
             command = inbox.next() => match command {
-                Some(Command::Ask(lock, request)) => {
+                Some(Command::Ask(number, request)) => {
                     let answer = perform(client, acl, request);
-                    requests.push(Box::pin(async move { (lock, answer.await) }));
+                    requests.push(Box::pin(async move { (number, answer.await) }));
                 }
                 Some(Command::Release(nodes)) => return Served::ToTheEnd(nodes),
                 None => return Served::ToTheEnd(Vec::new()),
@@ -362,8 +364,8 @@ async fn serve(
     outlet.session(SessionChange::Disconnected);
     // What the library has of them is answered now.
     library.end().await;
-    while let Some((lock, answer)) = requests.next().await {
-        outlet.reply(lock, answer.reply);
+    while let Some((number, answer)) = requests.next().await {
+        outlet.reply(number, answer.reply);
     }
     Served::WhileItLasted
 }

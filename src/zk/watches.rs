@@ -21,44 +21,44 @@ impl From<OneshotWatcher> for Watcher {
     }
 }
 
-/// All watches of a connection, each with the index of its lock and its path.
+/// All watches of a connection, each with the number of the request that set it and its path.
 #[derive(Default)]
 pub(super) struct Watches(FuturesUnordered<Task<'static, Fired>>);
 
 struct Fired {
-    lock: usize,
+    number: usize,
     path: String,
     event: WatchedEvent,
     lasting: Option<PersistentWatcher>,
 }
 
 impl Watches {
-    pub(super) fn add(&mut self, lock: usize, path: String, watcher: Watcher) {
+    pub(super) fn add(&mut self, number: usize, path: String, watcher: Watcher) {
         self.0.push(Box::pin(async move {
             let (event, lasting) = match watcher {
                 Watcher::Once(watcher) => (watcher.changed().await, None),
                 Watcher::Lasting(mut watcher) => (watcher.changed().await, Some(watcher)),
             };
-            Fired { lock, path, event, lasting }
+            Fired { number, path, event, lasting }
         }));
     }
 
     /// The next change. Never ends while there is none; what befalls the session is told elsewhere.
     pub(super) async fn next(&mut self) -> (usize, Reply) {
         loop {
-            let Some(Fired { lock, path, event, lasting }) = self.0.next().await else {
+            let Some(Fired { number, path, event, lasting }) = self.0.next().await else {
                 std::future::pending().await
             };
             if event.session_state.is_terminated() {
                 continue;
             }
             if let Some(watcher) = lasting {
-                self.add(lock, path.clone(), Watcher::Lasting(watcher));
+                self.add(number, path.clone(), Watcher::Lasting(watcher));
             }
             if event.event_type != EventType::Session {
                 // A watch from above may see the lock path itself go.
                 let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
-                return (lock, Reply::Changed(path, deleted));
+                return (number, Reply::Changed(path, deleted));
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
         watch(status, options, conversation)
     } else {
         let locks = look(status, &mut conversation)?;
-        conversation.close()?;
+        conversation.close();
         let exit = show(status, &locks)?;
         let held = status.exit_code && locks.iter().any(Lock::is_held);
         Ok(if held && exit == Exit::Code(0) { Exit::Code(HELD) } else { exit })
