@@ -5,6 +5,7 @@
 //! time that this adds is looked at: did all who lived then have a right to live together?
 
 use crate::section::{Mode, Place, Section, may_live_together};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(crate) struct Checker {
     /// For each lock the sections in the order in which they began.
     at: HashMap<String, Vec<String>>,
     sections: HashMap<String, Section>,
-    /// Those whose node an administrator deletes: nobody can promise that they hold alone.
+    /// Those whose node an administrator deletes, or the servers forget: nobody can promise that they hold alone.
     evicted: HashSet<String>,
     /// The last success that was recorded, and for how long it counts.
     recorded: Option<(String, Duration)>,
@@ -35,6 +36,8 @@ pub(crate) struct Numbers {
     pub(crate) ended: usize,
     /// A section that followed another on the same lock.
     pub(crate) handovers: usize,
+    /// Sections whose node the servers had confirmed, and forgot: they promise that this never happens.
+    pub(crate) forgotten: usize,
     /// The longest time between two sections of writers in which the second was waiting.
     pub(crate) longest_pause: Range<Duration>,
 }
@@ -149,21 +152,32 @@ impl Checker {
             before.drain(..MOST_AT_ONCE / 2);
         }
         // One that is evicted may come late, when the next one already runs.
-        let others = before.iter().map(|other| (other, &self.sections[other]));
-        let others = others.filter(|_| !self.evicted.contains(name));
-        for (other, theirs) in others.filter_map(|(other, section)| Some((other, section.place(path)?))) {
+        let others =
+            before.iter().filter(|other| !self.evicted.contains(name) && !self.evicted.contains(*other));
+        let others = others.filter_map(|other| Some((other.clone(), self.sections[other].place(path)?)));
+        let mut forgotten = Vec::new();
+        for (other, theirs) in others {
             if theirs.token == place.token {
                 return Err(format!("{other} and {name} have one fencing token: {theirs:?}, {place:?}"));
             }
-            if (theirs.token < place.token) != (theirs.sequence() < place.sequence()) {
-                return Err(format!(
-                    "the fencing tokens aren't in the order of the queue: {theirs:?}, {place:?}"
-                ));
-            }
-            if theirs.mode.excludes(place.mode) && theirs.token > place.token {
-                return Err(format!("not in the order of the queue: {theirs:?}, then {place:?}"));
+            let in_order = (theirs.token < place.token) == (theirs.sequence() < place.sequence());
+            match (in_order, theirs.epoch().cmp(&place.epoch())) {
+                (true, _) if theirs.mode.excludes(place.mode) && theirs.token > place.token => {
+                    return Err(format!("not in the order of the queue: {theirs:?}, then {place:?}"));
+                }
+                (true, _) => {}
+                (false, Ordering::Equal) => {
+                    return Err(format!(
+                        "the fencing tokens aren't in the order of the queue: {theirs:?}, {place:?}"
+                    ));
+                }
+                // The servers of a later epoch have given a number again: what they had confirmed they have forgotten.
+                (false, Ordering::Less) => forgotten.push(other),
+                (false, Ordering::Greater) => forgotten.push(name.to_owned()),
             }
         }
+        self.numbers.forgotten += forgotten.len();
+        self.evicted.extend(forgotten);
         if let Some(newest) = before.last().map(|newest| &self.sections[newest]) {
             self.numbers.handovers += 1;
             // Only while somebody wanted it.

@@ -94,7 +94,7 @@ impl Fault {
             PulseFollower => rng.millis(4000, 6000),
             HoleToServers | HoleToClients | Hole | HoleOfOneServer => rng.millis(100, 6000),
             Delay => rng.millis(1000, 5000),
-            LoseRequest | LoseAnswer => rng.millis(500, 3000),
+            LoseRequest | LoseAnswer => rng.millis(1500, 6000),
             StopMonitor | StopWorker => rng.millis(50, 7000),
             StopInTurn => rng.millis(50, 1500),
             Suspend => rng.millis(50, 4000),

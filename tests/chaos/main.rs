@@ -101,6 +101,9 @@ fn tell(outcome: &Outcome) {
         outcome.faults,
         pause.as_secs_f64()
     );
+    if numbers.forgotten > 0 {
+        println!("the servers forgot {} nodes that they had confirmed", numbers.forgotten);
+    }
     println!("in that pause: {}", outcome.pause_faults);
     println!("faults: {}", outcome.fault_summary);
     println!("ends of contenders: {}", outcome.ends);

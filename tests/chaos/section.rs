@@ -47,6 +47,11 @@ impl Place {
         Some(Self { path, node, token: token.parse().ok()?, mode: Mode::parse(mode)? })
     }
 
+    /// The reign of the leader that made the node: the upper half of a transaction's number.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.token >> 32
+    }
+
     /// Nobody removes the lock's parent here, so the numbers of the nodes are their order in the queue.
     pub(crate) fn sequence(&self) -> Option<u64> {
         self.node.get(self.node.len().checked_sub(10)?..)?.parse().ok()

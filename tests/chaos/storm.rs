@@ -135,6 +135,8 @@ impl<'a> Storm<'a> {
             (fault, _) if !fault.is_of_hosts() => vec![],
             (fault, _) if fault.is_ambush() => vec![AMBUSHED],
             (fault, _) if fault.is_aimed() => holders(),
+            // What is to be lost is mostly said by others.
+            (Fault::LoseRequest | Fault::LoseAnswer, 0..4) => (0..HOSTS).collect(),
             (_, 0..4) => holders(),
             (_, 4..6) => vec![one],
             (_, 6..8) => (0..HOSTS).filter(|host| host % 2 == one % 2).collect(),
