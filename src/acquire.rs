@@ -175,9 +175,8 @@ impl Acquisition<'_> {
     /// What was said shall be on the screen, and the waiting line off it, before the command writes. Whether time went
     /// by for that: then the lease has to be looked at once more.
     fn awaits_words(&mut self, claim: &mut Claim) -> bool {
-        let limit = claim.lease().map_or(Duration::ZERO, |lease| lease.timeout() / 8);
         let before = std::mem::replace(&mut self.turn, Turn::AwaitedWords);
-        before != Turn::AwaitedWords && ui::drain_before_the_command(limit)
+        before != Turn::AwaitedWords && ui::drain_before_others(claim.time_to_spare())
     }
 
     fn too_slow(&self, claim: &mut Claim, trip: Duration) -> String {
@@ -391,7 +390,8 @@ impl Acquisition<'_> {
             other => other,
         };
         self.line.clear();
-        ui::drain();
+        // Before the shell's prompt.
+        ui::drain_before_others(claim.time_to_spare());
         claim.worker().stop(nix::libc::SIGTSTP, false);
     }
 

@@ -255,7 +255,7 @@ impl Supervision<'_> {
             ui::warn(self.path, text);
         }
         // Before the shell's prompt.
-        ui::drain();
+        ui::drain_before_others(self.claim.time_to_spare());
         self.claim.worker().stop(signal, alone || signal != nix::libc::SIGTSTP);
     }
 

@@ -353,6 +353,12 @@ impl Claim {
         })
     }
 
+    /// For how long nothing needs to be looked at, once in a while: an eighth of the session's timeout, which no lease
+    /// depends on. A moment where there is no session.
+    pub fn time_to_spare(&mut self) -> Duration {
+        self.lease().map_or(Duration::from_millis(100), |lease| lease.timeout() / 8)
+    }
+
     /// Whether the command may start, as far as the lease and the line are concerned.
     pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
         let Some(Contending { renewal, pace, .. }) = &self.contending else { return Start::NotYet };

@@ -12,7 +12,7 @@ use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::line::{Seen, WaitingLine};
-pub use self::output::{drain, drain_at_the_end, drain_before_the_command, mute, speak};
+pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
 use crate::cli::Refused;
 use crate::exit::{self, Exit};
 use crate::lock::path::LockPath;

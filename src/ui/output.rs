@@ -80,9 +80,9 @@ pub fn drain() {
     drain_within(Duration::from_millis(100));
 }
 
-/// The same before a command is started, whose first words shall come after ours also where machine or disk are busy.
-/// `limit` is what the lease can spare. Whether there was anything to wait for.
-pub fn drain_before_the_command(limit: Duration) -> bool {
+/// The same where what comes next on the screen is somebody else's, and shall stand below ours also where machine or
+/// disk are busy. `limit` is what the lease can spare. Whether there was anything to wait for.
+pub fn drain_before_others(limit: Duration) -> bool {
     drain_within(LONGEST_WAIT.min(limit))
 }
 
