@@ -38,6 +38,15 @@ impl Limits {
     pub fn connect_by(&self) -> BootTime {
         self.deadline.unwrap_or(self.began + self.connect_timeout)
     }
+
+    /// What to say when no session could be had.
+    pub fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
+        let limit = match self.deadline {
+            Some(deadline) => deadline.since(self.began),
+            None => self.connect_timeout,
+        };
+        ui::unreachable(diagnoses, limit)
+    }
 }
 
 /// After its deadline the client may take this long to say why there is no session.
@@ -157,6 +166,10 @@ impl Acquisition<'_> {
     /// while it waits, so that it is fresh as a rule; else the confirmations that are under way make it so.
     fn is_ours(&mut self, claim: &mut Claim, now: BootTime) -> Result<bool> {
         if self.node_gone || self.stop != Stop::Not || !claim.set().is_some_and(Set::all_held) {
+            return Ok(false);
+        }
+        // What came while words were written may be a request to give up, whose answer is on its way.
+        if self.turn == Turn::AwaitedWords && claim.set().is_some_and(Set::any_unread) {
             return Ok(false);
         }
         match claim.start(self.limits.kill_after, now) {
@@ -299,7 +312,7 @@ impl Acquisition<'_> {
     fn notice(&mut self, claim: &mut Claim, notice: Notice) -> Result<Option<Outcome>> {
         match notice {
             Notice::Connected => self.connected = true,
-            Notice::Unreachable(diagnoses) => bail!("{}", self.unreachable(&diagnoses)),
+            Notice::Unreachable(diagnoses) => bail!(self.limits.unreachable(&diagnoses)),
             Notice::Lost(Failure::AuthFailed) => bail!("{}", self.refused(claim)),
             // Not the end of a session, but of the client: it would happen again.
             Notice::Lost(failure @ Failure::Other(_)) => bail!(failure),
@@ -467,13 +480,5 @@ impl Acquisition<'_> {
                  and whether the server knows their scheme"
             )
         }
-    }
-
-    fn unreachable(&self, diagnoses: &[Diagnosis]) -> String {
-        let limit = match self.limits.deadline {
-            Some(deadline) => deadline.since(self.limits.began),
-            None => self.limits.connect_timeout,
-        };
-        ui::unreachable(diagnoses, limit)
     }
 }

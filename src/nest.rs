@@ -10,11 +10,13 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::execvpe;
 
+use crate::acquire::Limits;
 use crate::environment::{HeldLock, full_path};
 use crate::event::{Event, Events};
 use crate::job::spawn::{Launch, SpawnError, explain};
 use crate::lock::name::{Family, Mode, Name};
 use crate::lock::path::LockPath;
+use crate::pair::Worker;
 use crate::release::ends_us;
 use crate::sys;
 use crate::zk::{Failure, Inquiry, Limit, Node, Reply, Request, Settings, Unanswered};
@@ -36,7 +38,9 @@ pub fn look_around(
     locks: &[LockPath],
     held: &[HeldLock],
     settings: &Settings,
+    limits: Limits,
     events: &Events,
+    worker: &Worker,
 ) -> Result<Around> {
     let chroot = settings.hosts.chroot_text();
     // There may be several of one path: other ensembles have their own.
@@ -48,7 +52,7 @@ pub fn look_around(
     loop {
         let mut interrupted = None;
         let looked = look(&candidates, settings, || {
-            interrupted = interrupted.or_else(|| interruption(events));
+            interrupted = interrupted.or_else(|| interruption(events, worker));
             interrupted.is_some()
         });
         if let Some(signal) = interrupted {
@@ -57,15 +61,20 @@ pub fn look_around(
         match looked? {
             Ok(held) => return Ok(Around::Held(held)),
             Err(Unanswered::Over(Failure::Expired | Failure::GivenUp)) => {}
-            // Without a session nothing is known, and the main job will say why there is none.
+            Err(Unanswered::Unreachable(diagnoses)) => bail!(limits.unreachable(&diagnoses)),
+            // Without an answer nothing is known, and the main job will say why there is none.
             Err(_) => return Ok(Around::Held(vec![])),
         }
     }
 }
 
-/// Whether somebody wants us to end.
-fn interruption(events: &Events) -> Option<Signal> {
+/// Whether somebody wants us to end. If we are to stop, as by Ctrl-Z, nothing runs yet that could stop beside us.
+fn interruption(events: &Events, worker: &Worker) -> Option<Signal> {
     std::iter::from_fn(|| events.pending()).find_map(|event| match event {
+        Event::Signal(Signal::SIGTSTP) => {
+            worker.stop(Signal::SIGTSTP as i32, false);
+            None
+        }
         Event::Signal(signal) if ends_us(signal) => Some(signal),
         Event::MonitorDied => Some(Signal::SIGKILL),
         _ => None,

@@ -255,7 +255,9 @@ impl Supervision<'_> {
             ui::warn(self.path, text);
         }
         // Before the shell's prompt.
-        ui::drain_before_others(self.claim.time_to_spare());
+        let now = BootTime::now();
+        let until_stop = self.claim.lease().map(|lease| now.until(lease.stop_at(self.on_lost.kill_after)));
+        ui::drain_before_others(self.claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX)));
         self.claim.worker().stop(signal, alone || signal != nix::libc::SIGTSTP);
     }
 

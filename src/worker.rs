@@ -88,7 +88,7 @@ fn under_lock(
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     events.listen(worker.ear()).context("can't listen for signals")?;
     let outer = held_around_us(env::var_os(environment::HELD).as_deref());
-    let held = match look_around(&words.locks, &outer, &settings, &events)? {
+    let held = match look_around(&words.locks, &outer, &settings, limits, &events, &worker)? {
         Around::Held(held) => held,
         Around::Interrupted(signal) => return Ok(End::Done(Exit::Signal(signal as i32))),
     };

@@ -73,6 +73,11 @@ impl Set {
         self.held == self.contenders.len()
     }
 
+    /// See [`Contender::is_unread`]: whether that is so at any lock.
+    pub fn any_unread(&self) -> bool {
+        self.contenders.iter().any(Contender::is_unread)
+    }
+
     /// Whether somebody was seen ahead of us on the lock that we are waiting for.
     pub fn seen_busy(&self) -> bool {
         self.contenders.get(self.held).is_some_and(Contender::seen_busy)

@@ -81,8 +81,14 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
 /// Whether nothing of it is left for certain.
 fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, Unanswered> {
     inquiry.connect()?;
-    let found = inquiry.ask_all(&remains.questions())?;
-    let deleted = inquiry.ask_all(&remains.found_in(&found))?;
+    let lost = |reply: &Reply| reply.failure() == Some(&Failure::ConnectionLost);
     let tells = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);
-    Ok(found.iter().chain(&deleted).all(tells))
+    loop {
+        let found = inquiry.ask_all(&remains.questions())?;
+        let deleted = inquiry.ask_all(&remains.found_in(&found))?;
+        // It may have been done, and the name given again.
+        if !deleted.iter().any(lost) {
+            return Ok(found.iter().chain(&deleted).all(tells));
+        }
+    }
 }

@@ -106,7 +106,8 @@ impl<'a> Inquiry<'a> {
     }
 
     /// Asks many things, all on their way at once, of a session that is there. The answers are in the order of the
-    /// questions. A question whose answer was lost is asked again.
+    /// questions. A question whose answer was lost is asked again, but for a [`Request::Delete`]: what has that name by
+    /// then may be somebody else's.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Unanswered> {
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
@@ -119,13 +120,15 @@ impl<'a> Inquiry<'a> {
             match self.hear(Some(until))? {
                 Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
                 Heard::Reply(number, reply) => {
-                    until = self.limit.as_of_now();
-                    if reply.failure() == Some(&Failure::ConnectionLost) {
-                        if let Some(request) = requests.get(number) {
-                            self.session.ask(number, request.clone());
-                        }
+                    if reply.failure() == Some(&Failure::ConnectionLost)
+                        && let Some(request) = requests.get(number)
+                        && !matches!(request, Request::Delete(_))
+                    {
+                        self.session.ask(number, request.clone());
                         continue;
                     }
+                    // Only an answer shows that somebody answers.
+                    until = self.limit.as_of_now();
                     if let Some(answer) = answers.get_mut(number)
                         && answer.replace(reply).is_none()
                     {

@@ -75,3 +75,22 @@ fn a_healthy_command_keeps_its_lock(silence: Silence) {
     assert_eq!(holder.end(SOON), Ok(7));
     assert!(history.sections().unwrap()[0].ended);
 }
+
+/// The start waits for a moment until somebody has read what was said. What comes meanwhile counts.
+#[test]
+fn a_revoke_that_comes_before_the_start_wins() {
+    let revoked_in_time = |attempt| {
+        let case = Case::new(&format!("unheard-revoke-{attempt}"));
+        let started = case.dir().join("started");
+        let script = format!("touch '{}'; sleep 60", started.display());
+        let holder = Silence::FullPipe.start(&case, &["-v"], &script);
+        case.zklock().args(["-q", "revoke", case.path()]).run().assert_code(0);
+        let code = holder.end(SOON);
+        assert!(code == Ok(123) || !started.exists(), "{code:?}");
+        code == Ok(125)
+    };
+    assert!(
+        (0..5).any(revoked_in_time),
+        "the command was started each time, though it was told in half a second"
+    );
+}

@@ -1,7 +1,7 @@
 //! Where there is nobody to ask, or nobody to tell.
 
 use super::{end, holder};
-use crate::support::{Case, SOON};
+use crate::support::{At, Case, Proxy, SOON, shared};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -39,4 +39,19 @@ fn a_reader_that_has_seen_enough_of_a_watch_ends_it_with_the_next_change() {
     let output = watch.wait(SOON);
     output.assert_signal(Signal::SIGPIPE);
     assert_eq!(output.stderr, "");
+}
+
+/// Each question costs the connection: that is no answer, however often it can be asked again.
+#[test]
+fn a_server_that_hangs_up_at_every_question_is_given_up_in_time() {
+    const ANYTHING: &[i32] = &[3, 4, 8, 12];
+    let proxy = Proxy::to(shared());
+    let case = Case::new("hangs-up").through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    (0..500).for_each(|_| proxy.once(ANYTHING, At::BeforeServer));
+    for verb in ["status", "revoke"] {
+        let output = case.zklock().args([verb, "--connect-timeout", "3", case.path()]).run();
+        output.assert_code(125).assert_stderr("no answer within 3");
+    }
+    assert!(proxy.count(ANYTHING) > 2, "it is asked again");
 }

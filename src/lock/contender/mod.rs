@@ -64,6 +64,8 @@ pub struct Contender {
     prefix: String,
     own: Option<OwnNode>,
     own_watched: bool,
+    /// Somebody wrote to our node, and it isn't read yet.
+    own_unread: bool,
     own_version: i32,
     says: Says,
     entries: u32,
@@ -90,6 +92,7 @@ impl Contender {
             prefix: String::new(),
             own: None,
             own_watched: false,
+            own_unread: false,
             own_version: 0,
             says: Says::default(),
             entries: 0,
@@ -131,6 +134,11 @@ impl Contender {
     /// Whether the lock is ours.
     pub fn holds(&self) -> bool {
         matches!(self.phase, Phase::Holding)
+    }
+
+    /// Whether somebody wrote to our node, perhaps that it shall give up, and it isn't read yet.
+    pub fn is_unread(&self) -> bool {
+        self.own_unread
     }
 
     /// Enters the queue, or with `nonblock` looks at it first.
@@ -351,7 +359,7 @@ impl Contender {
         let expected = self.own.as_ref().map(|own| own.fencing_token);
         match result {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
-                self.own_watched = true;
+                (self.own_watched, self.own_unread) = (true, false);
                 self.own_version = node.version;
                 let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
                 if let Some(by) = revoked {
@@ -370,7 +378,7 @@ impl Contender {
     }
 
     fn own_changed(&mut self, deleted: bool) -> Step {
-        self.own_watched = false;
+        (self.own_watched, self.own_unread) = (false, true);
         if deleted { self.fail(Trouble::Deleted) } else { self.watch_own() }
     }
 
