@@ -100,7 +100,7 @@ pub fn acquire(
             && let Some(outcome) = acquisition.is_due(claim)
         {
             acquisition.line.end();
-            if acquisition.awaits_words(claim) {
+            if outcome == Outcome::Held && acquisition.awaits_words(claim) {
                 continue;
             }
             return Ok(outcome);

@@ -30,5 +30,6 @@ fn record(case: &Case) -> String {
 #[track_caller]
 fn assert_skipped(output: &Output, code: i32) {
     output.assert_code(code).assert_stderr("skipped: the command succeeded");
+    assert_eq!(output.stderr.matches("skipped").count(), 1, "said once: {output}");
     assert_eq!(output.stdout, "");
 }
