@@ -297,7 +297,8 @@ impl Acquisition<'_> {
             Event::MonitorDied => return Ok(Some(Outcome::Interrupted(Signal::SIGKILL))),
             Event::Signal(Signal::SIGTSTP) => self.suspend(claim),
             Event::Signal(Signal::SIGCONT) | Event::NotStopped => self.go_on(claim)?,
-            Event::Signal(_) | Event::Child => {}
+            Event::Signal(signal) => log::debug!("{signal} is ignored: no command is running yet"),
+            Event::Child => {}
             event => {
                 for notice in claim.take(event) {
                     if let Some(outcome) = self.notice(claim, notice)? {

@@ -11,10 +11,13 @@ const ENDING: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Si
 fn signals_that_ask_for_no_end_are_ignored() {
     let case = Case::new("ignored-while-waiting");
     let holder = case.holder();
-    let waiter = case.lock(&[], ["echo", "ran"]).spawn();
+    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
     case.wait_for_contenders(2);
-    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
+    waiter.signal(Signal::SIGCONT);
+    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH] {
         waiter.signal(signal);
+        // One that is still on its way from process to process when the command starts is for the command.
+        waiter.wait_for_line(&format!("{signal} is ignored"), SOON);
     }
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON);
