@@ -28,7 +28,8 @@ fn assert_stops_and_goes_on(prelude: &str) {
     let case = Case::new("tstp");
     let history = case.history();
     let job = history.steady_job("only");
-    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    // Long enough for a machine that stands still for two seconds.
+    let options = ["--session-timeout", "8", "--kill-after", "0.2"];
     let caller = case.lock(&options, ["bash", "-c", &job]).prelude(prelude).spawn();
     wait_for_jobs(&history, 1);
     let zklock = below(&caller);

@@ -93,7 +93,8 @@ fn a_signal_that_comes_with_the_lock_wins() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         let holder = case.holder();
         let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-        case.wait_for_contenders(2);
+        // Its node is there sooner than it knows.
+        waiter.wait_for_line("waiting for", SOON);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         holder.signal(Signal::SIGTERM);
