@@ -99,7 +99,8 @@ fn a_watch_on_the_node_that_was_lost_is_set_again() {
     for at in [At::BeforeServer, At::BeforeReply] {
         let (proxy, case) = behind_a_proxy("watch-lost");
         proxy.once(op::GET_DATA, at);
-        let holder = case.lock(&["-v"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+        // It may be before the command is started, when only -vv tells.
+        let holder = case.lock(&["-vv"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
         holder.wait_for_stdout("holding", SOON);
         proxy.wait_fired(1, SOON);
         holder.wait_for_line("connected again", SOON);
