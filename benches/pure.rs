@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use uuid::Uuid;
-use zklock::clock::BootTime;
-use zklock::lock::lease::Lease;
-use zklock::lock::name::{Family, Mode, Name, prefix};
-use zklock::lock::queue;
-use zklock::lock::record::Record;
+use zklock::core::lock::lease::Lease;
+use zklock::core::lock::name::{Family, Mode, Name, prefix};
+use zklock::core::lock::queue;
+use zklock::core::lock::record::Record;
+use zklock::core::time::BootTime;
+use zklock::runtime::identity;
 
 /// As many contenders as one list is looked at with.
 const QUEUES: [i32; 5] = [10, 100, 500, 1000, 5000];
@@ -71,7 +72,7 @@ fn leases(criterion: &mut Criterion) {
 }
 
 fn records(criterion: &mut Criterion) {
-    let record = Record::of_process(7, Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
+    let record = identity::record(7, Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
     let bytes = record.to_bytes();
     criterion.bench_function("record/write", |bencher| bencher.iter(|| black_box(&record).to_bytes()));
     criterion.bench_function("record/read", |bencher| bencher.iter(|| Record::from_bytes(black_box(&bytes))));

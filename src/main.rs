@@ -2,8 +2,10 @@
 
 use std::env;
 
-use zklock::exit::{self, Exit};
-use zklock::{admin, cli, run, sys, ui};
+use zklock::core::exit::{self, Exit};
+use zklock::runtime::end::end;
+use zklock::runtime::{run, sys, ui};
+use zklock::{admin, cli};
 
 fn main() {
     let words: Vec<_> = env::args_os().collect();
@@ -11,10 +13,10 @@ fn main() {
     sys::share_one_heap();
     // A name that is none is told before anything is done.
     #[cfg(planted)]
-    zklock::planted::chosen();
+    zklock::core::planted::plant(zklock::runtime::planted::named());
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
-        Err(refused) => ui::refused(&refused).end(),
+        Err(refused) => end(ui::refused(&refused)),
     };
     ui::init(options.ensemble.verbose, options.ensemble.quiet);
     let done = match &options.verb {
@@ -26,5 +28,5 @@ fn main() {
         Exit::Code(exit::FAILURE)
     });
     ui::drain_at_the_end();
-    exit.end()
+    end(exit);
 }

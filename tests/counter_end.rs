@@ -2,7 +2,7 @@
 //! counter was put there, since 2^31 creates take days.
 
 use crate::support::{Case, SOON, Server};
-use zklock::lock::queue::SEQUENCE_LIMIT;
+use zklock::core::lock::queue::SEQUENCE_LIMIT;
 use zookeeper::CreateMode;
 
 /// A case whose path gives the next contender this number.

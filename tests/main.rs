@@ -11,6 +11,7 @@
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
 mod addresses;
+mod architecture;
 mod bad_paths;
 mod busy;
 mod command_line;

@@ -1,6 +1,6 @@
 //! Connect strings.
 
-use zklock::zk::Hosts;
+use zklock::runtime::zk::Hosts;
 
 use super::shown::assert_harmless;
 

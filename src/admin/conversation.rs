@@ -5,9 +5,10 @@ use std::time::Duration;
 use anyhow::{Error, Result, anyhow, bail};
 
 use crate::cli::Options;
-use crate::clock::BootTime;
-use crate::ui;
-use crate::zk::{Inquiry, Limit, Reply, Request, Unanswered};
+use crate::core::message::Message;
+use crate::core::words::time;
+use crate::runtime::clock;
+use crate::runtime::zk::{Inquiry, Limit, Reply, Request, Unanswered};
 
 /// A session to ask and to watch with.
 pub(super) struct Conversation {
@@ -20,7 +21,7 @@ impl Conversation {
     /// Connects, within the time for that.
     pub(super) fn open(options: &Options) -> Result<Self> {
         let patience = options.ensemble.connect_timeout;
-        let settings = options.settings(BootTime::now() + patience)?;
+        let settings = options.settings(clock::now() + patience)?;
         let mut inquiry = Inquiry::open(settings, Limit::Each(patience))?;
         inquiry.connect().map_err(|why| explain(why, patience))?;
         let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();
@@ -63,10 +64,10 @@ impl Conversation {
 
 fn explain(why: Unanswered, patience: Duration) -> Error {
     match why {
-        Unanswered::Unreachable(diagnoses) => anyhow!(ui::unreachable(&diagnoses, patience)),
+        Unanswered::Unreachable(servers) => anyhow!("{}", Message::Unreachable { within: patience, servers }),
         Unanswered::Over(failure) => failure.into(),
         Unanswered::TooLate | Unanswered::GivenUp => {
-            anyhow!("no answer within {}; is the ensemble overloaded?", ui::time(patience))
+            anyhow!("no answer within {}; is the ensemble overloaded?", time(patience))
         }
     }
 }

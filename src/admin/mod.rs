@@ -16,7 +16,7 @@ use nix::sys::signal::Signal;
 
 pub use self::pages::{completions, manual};
 use crate::cli::{Options, Setting, Verb};
-use crate::exit::Exit;
+use crate::core::exit::Exit;
 
 /// Does what the verb says.
 pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::lock::record::{Record, printable};
+use crate::core::lock::record::Record;
+use crate::core::words::printable;
 
 /// What a node says of its owner. All of it is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,12 +10,14 @@ use super::conversation::Conversation;
 use super::print;
 use super::survey::{Contender, locks};
 use crate::cli::{Options, RevokeOptions};
-use crate::exit::Exit;
-use crate::lock::name::Family;
-use crate::lock::path::LockPath;
-use crate::lock::record::{CURATOR_REVOKES, Record, host, revocation, without_controls};
-use crate::ui;
-use crate::zk::{Failure, Node, Reply, Request};
+use crate::core::exit::Exit;
+use crate::core::lock::name::Family;
+use crate::core::lock::record::{CURATOR_REVOKES, Record, revocation};
+use crate::core::path::LockPath;
+use crate::core::words::without_controls;
+use crate::runtime::identity::host;
+use crate::runtime::ui;
+use crate::runtime::zk::{Failure, Node, Reply, Request};
 
 /// There was nobody to ask, as pkill(1) has it.
 const NOBODY: u8 = 1;
@@ -157,11 +159,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::lock::name::Mode;
+    use crate::core::lock::name::Mode;
+    use crate::runtime::identity;
 
     #[test]
     fn a_mark_keeps_what_the_record_says_and_adds_who_asks() {
-        let record = Record::of_process(7, Path::new("/bin/true"), Some("x".to_owned()), Mode::Exclusive);
+        let record = identity::record(7, Path::new("/bin/true"), Some("x".to_owned()), Mode::Exclusive);
         let marked = marked(&record.to_bytes());
         assert_eq!(revocation(&marked), Some(Some(format!("{}:{}", host(), process::id()))));
         let read = Record::from_bytes(&marked).unwrap();

@@ -6,11 +6,11 @@ use anyhow::{Result, bail, ensure};
 
 use super::conversation::Conversation;
 use super::owner::Owner;
-use crate::lock::name::{Family, Mode, Name};
-use crate::lock::once::{LastSuccess, record_path, recorded_lock};
-use crate::lock::path::LockPath;
-use crate::lock::queue::{Standing, standings};
-use crate::zk::{Failure, Node, Reply, Request, ServerTime};
+use crate::core::lock::name::{Family, Mode, Name};
+use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
+use crate::core::lock::queue::{Standing, standings};
+use crate::core::path::LockPath;
+use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
 /// Nodes of the servers' own, no locks; below a chroot there are none.
 const ZOOKEEPERS_OWN: &str = "/zookeeper";

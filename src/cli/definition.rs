@@ -8,8 +8,8 @@ use clap::{ArgMatches, Args, CommandFactory, Parser};
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
 use super::verbs::Verb;
-use crate::clock::BootTime;
-use crate::zk::Settings;
+use crate::core::time::BootTime;
+use crate::runtime::zk::Settings;
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]

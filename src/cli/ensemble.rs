@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 
 use super::security::{AuthLines, SecurityOptions};
 use super::values;
-use crate::zk::Hosts;
+use crate::runtime::zk::Hosts;
 
 /// Options that go with a command and with every verb.
 #[derive(Debug, Clone, Args)]

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 
 use super::values;
 use super::words::{self, BadWords, Words};
-use crate::lock::name::{Family, Mode};
+use crate::core::lock::name::{Family, Mode};
 
 /// How the lock is taken, held and lost.
 #[derive(Debug, Clone, Args)]
@@ -23,7 +23,7 @@ pub struct LockOptions {
     pub timeout: Option<Duration>,
 
     /// Exit code when the lock is busy; 0 makes cron skip quietly
-    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::exit::CONFLICT, value_parser = values::exit_code)]
+    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, value_parser = values::exit_code)]
     pub conflict_exit_code: u8,
 
     /// Take a read lock: other readers may hold it too, a writer waits for all of them

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
-use crate::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Sources, Tls};
-use crate::{files, memory};
+use crate::runtime::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Sources, Tls};
+use crate::runtime::{files, memory};
 
 /// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
 /// everybody on the machine to see.

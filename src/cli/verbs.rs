@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::lock::path::LockPath;
+use crate::core::path::LockPath;
 
 /// A verb with its options.
 #[derive(Debug, Clone, Subcommand)]

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 
-use crate::lock::path::{BadPath, LockPath};
+use crate::core::path::{BadPath, LockPath};
 
 /// What the command line's definition calls its verbs.
 const VERBS: [&str; 4] = ["status", "revoke", "completions", "man"];

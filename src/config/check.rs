@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::lock::record::without_controls;
+use crate::core::words::without_controls;
 
 /// The value as the command line would have it; `None` is a switch that is off.
 pub(super) fn text(

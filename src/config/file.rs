@@ -10,8 +10,8 @@ use toml::Table;
 use super::check;
 use super::{AUTH, BadConfig, KEYS, id};
 use crate::cli::definition;
-use crate::files::refuse_if_others_can_read;
-use crate::lock::record::without_controls;
+use crate::core::words::without_controls;
+use crate::runtime::files::refuse_if_others_can_read;
 
 /// A setting as a file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

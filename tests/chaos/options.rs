@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
-use zklock::planted::Mistake;
+use zklock::core::planted::Mistake;
 
 /// What a run is to be.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use zklock::lock::name::{Family, Mode, Name, prefix};
-use zklock::lock::queue::{Decision, decide};
+use zklock::core::lock::name::{Family, Mode, Name, prefix};
+use zklock::core::lock::queue::{Decision, decide};
 
 /// What happens next to the queue.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use zklock::lock::path::LockPath;
-use zklock::zk::{Created, Failure, Node, ServerTime};
+use zklock::core::path::LockPath;
+use zklock::runtime::zk::{Created, Failure, Node, ServerTime};
 
 /// The children of the lock path, and what was committed since. A server shows some of the changes, in order;
 /// how many is its *view*.

@@ -31,15 +31,15 @@
 use std::time::Duration;
 
 use stateright::{Model, Property};
-use zklock::clock::BootTime;
-use zklock::lock::contender::{Contender, Ids, News, Step};
-use zklock::lock::lease::Lease as RealLease;
-use zklock::lock::renewal::Renewal;
-use zklock::zk::{Failure, Reply, Request};
+use zklock::core::lock::contender::{Contender, Ids, News, Step};
+use zklock::core::lock::lease::Lease as RealLease;
+use zklock::core::lock::renewal::Renewal;
+use zklock::core::time::BootTime;
+use zklock::runtime::zk::{Failure, Reply, Request};
 
+use crate::planted::{Mistake, Planted};
 use crate::ensemble::History;
 use crate::link::{refused, unanswered};
-use crate::planted::{Mistake, Planted};
 use crate::{entry, lock_path};
 
 /// A twelfth of the session timeout: from an answer to the next confirmation of whoever is first in line.
@@ -636,7 +636,7 @@ fn at(units: u32) -> BootTime {
 }
 
 fn contender(session: i64) -> Contender {
-    let ids = Ids::Counted(u128::from(session.unsigned_abs()) << 8);
+    let ids = Ids(u128::from(session.unsigned_abs()) << 8);
     Contender::new(entry(ids), session)
 }
 

@@ -10,8 +10,8 @@
 
 use std::mem;
 
-use zklock::clock::BootTime;
-use zklock::zk::{Failure, Reply, Request};
+use zklock::core::time::BootTime;
+use zklock::runtime::zk::{Failure, Reply, Request};
 
 use crate::ensemble::History;
 use crate::lock_path;

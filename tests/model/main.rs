@@ -20,9 +20,9 @@ use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model, Path};
-use zklock::lock::contender::{Entry, Ids};
-use zklock::lock::name::{Family, Mode};
-use zklock::lock::path::LockPath;
+use zklock::core::lock::contender::{Entry, Ids};
+use zklock::core::lock::name::{Family, Mode};
+use zklock::core::path::LockPath;
 
 use self::lease::{Lease, REAPING};
 use self::planted::Mistake;

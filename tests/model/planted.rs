@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zklock::clock::BootTime;
+use zklock::core::time::BootTime;
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

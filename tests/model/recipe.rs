@@ -15,8 +15,8 @@
 use std::sync::Arc;
 
 use stateright::{Model, Property};
-use zklock::lock::contender::{Contender, Ids, News, Step};
-use zklock::zk::{Failure, Reply, Request};
+use zklock::core::lock::contender::{Contender, Ids, News, Step};
+use zklock::runtime::zk::{Failure, Reply, Request};
 
 use crate::ensemble::History;
 use crate::link::{Asked, Heard, Link};
@@ -350,7 +350,7 @@ fn session(run: usize, round: i64) -> i64 {
 }
 
 fn new_contender(session: i64) -> Contender {
-    let ids = Ids::Counted(u128::from(session.unsigned_abs()) << 8);
+    let ids = Ids(u128::from(session.unsigned_abs()) << 8);
     Contender::new(entry(ids), session)
 }
 

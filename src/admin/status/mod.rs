@@ -12,10 +12,10 @@ use super::conversation::Conversation;
 use super::print;
 use super::survey::{Closed, Lock, locks, locks_below};
 use crate::cli::{Options, StatusOptions};
-use crate::exit::Exit;
-use crate::lock::once::record_path;
-use crate::lock::path::LockPath;
-use crate::zk::{Failure, Reply, Request};
+use crate::core::exit::Exit;
+use crate::core::lock::once::record_path;
+use crate::core::path::LockPath;
+use crate::runtime::zk::{Failure, Reply, Request};
 
 /// Some lock is held, with `--exit-code`.
 const HELD: u8 = 1;

@@ -6,8 +6,8 @@ use std::io::{IsTerminal, stdout};
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
 use super::super::survey::{Contender, Lock, Success};
-use crate::lock::name::Mode;
-use crate::lock::record::without_controls;
+use crate::core::lock::name::Mode;
+use crate::core::words::without_controls;
 
 /// What the reader's terminal can show.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,413 @@
+//! A run's claim on its locks: a session, a contender for each lock, and the lease. Answers move it along.
+
+use std::time::Duration;
+
+use super::lock::contender::{Entry, News, OwnNode, Trouble};
+use super::lock::lease::Lease;
+use super::lock::pace::{Pace, Start};
+use super::lock::renewal::Renewal;
+use super::lock::set::{Set, SetStep};
+use super::loss::Silence;
+use super::pair::OwnedNode;
+use super::path::LockPath;
+use super::planted::{Mistake, planted};
+use super::protocol::{Asker, Away, Failure, Reply, Request, SessionChange, SessionKey};
+use super::run::{Effect, Remains};
+use super::time::BootTime;
+
+/// Something that came of an answer.
+#[derive(Debug)]
+pub enum Notice {
+    /// There is a session, and the first lock is being contended for.
+    Connected,
+    /// There will be no session; what each server said.
+    Unreachable(Vec<String>),
+    /// The connection is lost; the session may live on.
+    Disconnected,
+    /// Connected again.
+    Reconnected,
+    /// The session is over, and with it every node of ours.
+    Lost(Failure),
+    /// Nodes by the names of ours are there, and the session lives.
+    Confirmed,
+    /// One of our nodes isn't there any more, a confirmation says.
+    NodeGone,
+    /// A confirmation failed, and it tells nothing.
+    Unconfirmed(Failure),
+    /// The session is closed, and the server confirmed it.
+    Closed,
+    /// News of one lock.
+    Lock(LockPath, News),
+    /// The answer to a question that is no contender's.
+    Aside(Asker, Reply),
+}
+
+/// A session with what hangs on it. At first there is none: nothing is claimed before [`connect`](Claim::connect).
+#[derive(Debug, Default)]
+pub struct Claim {
+    key: SessionKey,
+    entries: Vec<Entry>,
+    contending: Option<Contending>,
+    end: Option<End>,
+    /// A node of ours was deleted by somebody. What has its name now isn't ours.
+    node_gone: bool,
+    /// The path of a node that may have been created, but for its number.
+    entering: Option<String>,
+}
+
+/// How the session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Nobody has said so: its nodes may be there yet.
+    Presumed,
+    /// The servers have said so, or it never began: no node of it is left.
+    Known,
+}
+
+#[derive(Debug)]
+struct Contending {
+    /// The session's id.
+    session: i64,
+    set: Set,
+    renewal: Renewal,
+    /// When the first create was sent: its answer is the first confirmation.
+    create_sent: BootTime,
+    create_answered: bool,
+    /// When a server answered last.
+    heard: BootTime,
+    /// How long the answers to writes took.
+    pace: Pace,
+    /// The confirmation that is on its way, or was when the connection was lost.
+    asked: Option<BootTime>,
+    gap: Option<Gap>,
+}
+
+/// A time without a connection.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    from: BootTime,
+    to: Option<BootTime>,
+    away: Option<Away>,
+}
+
+impl Claim {
+    /// Begins to connect, with a session of its own: nothing of ours is left of the one before.
+    pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
+        self.key = SessionKey(self.key.0 + 1);
+        self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
+        (self.contending, self.end, self.node_gone, self.entering) = (None, None, false, None);
+        Effect::Connect { key: self.key, deadline }
+    }
+
+    /// Whether there is a session, or the attempt to get one.
+    pub fn has_begun(&self) -> bool {
+        self.key != SessionKey(0)
+    }
+
+    /// What is contended for, and as whom. Before there is a session.
+    pub fn introduce(&mut self, entries: Vec<Entry>) {
+        self.entries = entries;
+    }
+
+    /// Takes in what became of a session. News of a session that this one replaced are none of ours.
+    pub fn session_changed(
+        &mut self,
+        key: SessionKey,
+        change: SessionChange,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<Notice> {
+        if key != self.key {
+            return vec![];
+        }
+        self.end = self.end.max(match change {
+            SessionChange::Lost(Failure::Expired) | SessionChange::Unreachable(_) | SessionChange::Closed => {
+                Some(End::Known)
+            }
+            SessionChange::Lost(_) => Some(End::Presumed),
+            _ => None,
+        });
+        match change {
+            SessionChange::Connected { id, timeout, began } => {
+                let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
+                let contending = self.contending.insert(Contending::new(
+                    id,
+                    Set::new(self.entries.clone(), id),
+                    Renewal::new(Lease::new(began, timeout)),
+                    now,
+                ));
+                let step = contending.set.begin();
+                let mut notices = vec![Notice::Connected];
+                notices.extend(self.carry_out(step, now, out));
+                notices
+            }
+            SessionChange::Unreachable(servers) => vec![Notice::Unreachable(servers)],
+            SessionChange::Disconnected => {
+                if let Some(contending) = &mut self.contending {
+                    contending.renewal.set_connected(false);
+                    contending.pace.disconnected();
+                    contending.gap = Some(Gap { from: now, to: None, away: None });
+                }
+                vec![Notice::Disconnected]
+            }
+            SessionChange::StillAway(away) => {
+                if let Some(gap) = self.contending.as_mut().and_then(|contending| contending.gap.as_mut()) {
+                    gap.away = Some(away);
+                }
+                vec![]
+            }
+            SessionChange::Reconnected => self.reconnected(now, out),
+            SessionChange::Lost(why) => vec![Notice::Lost(why)],
+            SessionChange::Closed => vec![Notice::Closed],
+        }
+    }
+
+    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Notice> {
+        let mut notices = vec![Notice::Reconnected];
+        if let Some(contending) = &mut self.contending {
+            contending.renewal.set_connected(true);
+            contending.gap.iter_mut().for_each(|gap| gap.to = Some(now));
+            let step = contending.set.reconnected();
+            notices.extend(self.carry_out(step, now, out));
+        }
+        notices
+    }
+
+    /// Takes in an answer.
+    pub fn replied(
+        &mut self,
+        key: SessionKey,
+        asker: Asker,
+        reply: Reply,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<Notice> {
+        let Some(contending) = self.contending.as_mut().filter(|_| key == self.key) else {
+            return vec![];
+        };
+        match asker {
+            Asker::Lease => contending.confirmed(reply, now, &mut self.node_gone),
+            Asker::Lock(lock) => {
+                let step = contending.replied(lock, reply, now);
+                self.carry_out(step, now, out)
+            }
+            asker => vec![Notice::Aside(asker, reply)],
+        }
+    }
+
+    fn carry_out(&mut self, step: SetStep, now: BootTime, out: &mut Vec<Effect>) -> Vec<Notice> {
+        let Some(contending) = &mut self.contending else {
+            return vec![];
+        };
+        for (lock, request) in step.requests {
+            if let Request::Create { parent, prefix, .. } = &request {
+                let path = format!("{parent}/{prefix}");
+                self.entering = Some(path.clone());
+                out.push(Effect::Enter(path));
+                if contending.set.nodes().next().is_none() {
+                    contending.create_sent = now;
+                }
+            }
+            out.push(Effect::Ask(Asker::Lock(lock), request));
+        }
+        let gone = News::Failed(Trouble::Deleted);
+        self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
+        let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
+        let path = |lock| contending.set.path(lock).cloned();
+        let news = step.news.into_iter();
+        let notices = news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect();
+        if queued {
+            // The monitor has to know whom to delete if this process can't.
+            self.entering = None;
+            let session_timeout = contending.renewal.lease.timeout();
+            out.push(Effect::Own { session_timeout, nodes: self.owned_nodes() });
+        }
+        notices
+    }
+
+    /// Our nodes.
+    fn owned_nodes(&self) -> Vec<OwnedNode> {
+        let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
+        self.set().into_iter().flat_map(Set::nodes).map(|(_, node)| owned(node)).collect()
+    }
+
+    /// What the session leaves at the servers as long as it may live. `None`: there was no session.
+    pub fn left_behind(&self) -> Option<Remains> {
+        let session_timeout = self.lease()?.timeout();
+        Some(Remains { session_timeout, nodes: self.owned_nodes(), entering: self.entering.clone() })
+    }
+
+    /// Shows others that zklock was stopped, or goes on.
+    pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
+        if let Some(contending) = &mut self.contending {
+            let step = contending.set.mark_stopped(stopped);
+            self.carry_out(step, now, out);
+        }
+    }
+
+    /// Sends the confirmation that is due, if one is.
+    pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        let Some(contending) = &mut self.contending else {
+            return;
+        };
+        if contending.renewal.due().is_some_and(|due| due <= now) {
+            let nodes = contending.set.nodes().map(|(_, node)| node.path.clone()).collect();
+            contending.renewal.sent();
+            contending.asked = Some(now);
+            out.push(Effect::Ask(Asker::Lease, Request::Confirm(nodes)));
+        }
+    }
+
+    /// The next confirmation needn't wait for its time: its answer tells what became of our nodes.
+    pub fn confirm_soon(&mut self, now: BootTime) {
+        if let Some(contending) = &mut self.contending {
+            contending.renewal.hurry(now);
+        }
+    }
+
+    /// When [`confirm_if_due`](Self::confirm_if_due) has something to do next.
+    pub fn next_due(&self) -> Option<BootTime> {
+        self.contending.as_ref()?.renewal.due()
+    }
+
+    /// The lease, once there is a session.
+    pub fn lease(&self) -> Option<&Lease> {
+        self.contending.as_ref().map(|contending| &contending.renewal.lease)
+    }
+
+    /// When a server answered last, once there is a session.
+    pub fn heard(&self) -> Option<BootTime> {
+        self.contending.as_ref().map(|contending| contending.heard)
+    }
+
+    /// Why nothing was confirmed lately, as far as that can be known.
+    pub fn silence(&self, now: BootTime) -> Option<Silence> {
+        let Contending { gap, asked, pace, renewal, .. } = self.contending.as_ref()?;
+        let unanswered = asked.map(|asked| now.since(asked));
+        Some(match (*gap, unanswered) {
+            (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
+            (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
+            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
+                Silence::LineWasAway(to.since(from))
+            }
+            _ => Silence::SlowLine(pace.slowest()?),
+        })
+    }
+
+    /// For how long nothing needs to be looked at, once in a while: an eighth of the session's timeout, which no lease
+    /// depends on. A moment where there is no session.
+    pub fn time_to_spare(&self) -> Duration {
+        self.lease().map_or(Duration::from_millis(100), |lease| lease.timeout() / 8)
+    }
+
+    /// Whether the command may start, as far as the lease and the line are concerned.
+    pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
+        let Some(Contending { renewal, pace, .. }) = &self.contending else { return Start::NotYet };
+        if planted(Mistake::DoomedStart) {
+            return Start::Now;
+        }
+        if !renewal.is_connected() {
+            return Start::NotYet;
+        }
+        pace.start(&renewal.lease, renewal.due(), kill_after, now)
+    }
+
+    /// The locks, once there is a session.
+    pub fn set(&self) -> Option<&Set> {
+        self.contending.as_ref().map(|contending| &contending.set)
+    }
+
+    /// The id of the session, once there is one.
+    pub fn session_id(&self) -> Option<i64> {
+        self.contending.as_ref().map(|contending| contending.session)
+    }
+
+    /// While nothing runs: a lease that ran out in a long silence may be earned anew.
+    pub fn revive_lease(&mut self, now: BootTime) {
+        if let Some(contending) = &mut self.contending {
+            contending.renewal.revive(now);
+        }
+    }
+
+    /// Whether the session is over, so that nothing can be asked any more.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether no node of ours is left: the session is over, and a server has said so.
+    pub fn is_gone(&self) -> bool {
+        self.end == Some(End::Known)
+    }
+
+    /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the session to be
+    /// closed. [`Notice::Closed`] says that it is done. If somebody has deleted one, the end of the session is left to
+    /// delete the others: a delete by name might meet a node that isn't ours.
+    pub fn release(&self) -> Effect {
+        let ours = self.set().filter(|_| !self.node_gone);
+        let nodes = ours.map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        Effect::Release(nodes.unwrap_or_default())
+    }
+}
+
+impl Contending {
+    fn new(session: i64, set: Set, renewal: Renewal, now: BootTime) -> Self {
+        Self {
+            session,
+            set,
+            renewal,
+            create_sent: now,
+            create_answered: false,
+            heard: now,
+            pace: Pace::default(),
+            asked: None,
+            gap: None,
+        }
+    }
+
+    /// Takes in the answer to a confirmation.
+    fn confirmed(&mut self, reply: Reply, now: BootTime, node_gone: &mut bool) -> Vec<Notice> {
+        let Reply::Confirmed(sent, result) = reply else { return vec![] };
+        self.asked = None;
+        match result {
+            Ok(()) => {
+                self.heard = now;
+                self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
+                self.renewal.answered(sent, now);
+                vec![Notice::Confirmed]
+            }
+            Err(Failure::NoNode) => {
+                *node_gone = true;
+                vec![Notice::NodeGone]
+            }
+            Err(Failure::ConnectionLost) => {
+                self.renewal.unanswered(now);
+                vec![]
+            }
+            Err(failure) => {
+                self.renewal.refused(now);
+                vec![Notice::Unconfirmed(failure)]
+            }
+        }
+    }
+
+    /// Takes in an answer for a contender.
+    fn replied(&mut self, lock: usize, reply: Reply, now: BootTime) -> SetStep {
+        if reply.failure().is_none() {
+            self.heard = now;
+        }
+        let created = matches!(reply, Reply::Created(Ok(_)));
+        if created && !self.create_answered {
+            self.pace.answered(now.since(self.create_sent), now, self.renewal.lease.timeout());
+        }
+        self.create_answered |= created;
+        let step = self.set.take(lock, reply);
+        if self.set.nodes().next().is_some() {
+            self.renewal.begin(self.create_answered.then_some(self.create_sent), now);
+        }
+        if self.set.all_held() {
+            self.renewal.becomes_first();
+            self.pace.becomes_first(now);
+        }
+        step
+    }
+}

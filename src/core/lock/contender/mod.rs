@@ -1,0 +1,517 @@
+//! One contender for one lock, as a state machine: replies in, requests and news out. Pure.
+//!
+//! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
+//! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
+
+mod story;
+mod trouble;
+
+pub use self::story::{Entry, Ids, News, OwnNode, Step};
+pub use self::trouble::Trouble;
+use self::trouble::{cannot_list, trouble};
+use super::name::{Family, Mode, Name, prefix};
+use super::queue::{self, Decision};
+use super::record::{self, Record};
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{Created, Failure, Node, Reply, Request, ServerTime};
+
+/// How often the parents may vanish between making them and using them: a container that is empty for a
+/// moment can be reaped. More than this isn't chance.
+const MOST_ENTRIES: u32 = 10;
+
+/// Where a contender stands, and so what it makes of the next reply.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Phase {
+    /// With `nonblock`: listed first, nothing created yet.
+    Looking,
+    /// With `nonblock`, and the lock is busy: who is it?
+    Naming(String),
+    /// Create and list are under way in one flight.
+    Entering { created: Option<Result<Created, Failure>> },
+    /// The lock path doesn't exist yet.
+    MakingParents,
+    /// The reply to our create was lost: is the node there?
+    Searching,
+    /// A node with our uuid is there: is it our session's?
+    Adopting(String),
+    /// Listed again.
+    Listing,
+    /// Setting the watches on whoever is in the way. `unset` are not set yet, and `nearest` is what the nearest
+    /// one says.
+    Approaching {
+        watch: Vec<String>,
+        unset: Vec<String>,
+        nearest: Option<Node>,
+        ahead: usize,
+        holder: String,
+    },
+    /// Asleep until a watch fires. `sole`: when that node goes, the lock is ours.
+    Waiting { watch: Vec<String>, ahead: usize, holder: String, sole: bool },
+    /// A node of our own session is ahead of us: it is deleted first.
+    Clearing,
+    /// Ours.
+    Holding,
+    /// Nothing more to do.
+    Ended,
+}
+
+/// One contender for one lock.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Contender {
+    entry: Entry,
+    session: i64,
+    prefix: String,
+    own: Option<OwnNode>,
+    own_watched: bool,
+    /// Somebody wrote to our node, and it isn't read yet.
+    own_unread: bool,
+    own_version: i32,
+    says: Says,
+    entries: u32,
+    seen_busy: bool,
+    phase: Phase,
+}
+
+/// What our node is to say besides what it was created with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Says {
+    has_slot: bool,
+    stopped: bool,
+    /// It isn't known to say so yet.
+    unsaid: bool,
+}
+
+impl Contender {
+    /// A contender of the session with this id. Nothing is asked before [`begin`](Self::begin).
+    pub fn new(entry: Entry, session: i64) -> Self {
+        let phase = Phase::Ended;
+        Self {
+            entry,
+            session,
+            prefix: String::new(),
+            own: None,
+            own_watched: false,
+            own_unread: false,
+            own_version: 0,
+            says: Says::default(),
+            entries: 0,
+            seen_busy: false,
+            phase,
+        }
+    }
+
+    /// The lock.
+    pub fn path(&self) -> &LockPath {
+        &self.entry.path
+    }
+
+    /// Our node, once it is known.
+    pub fn own(&self) -> Option<&OwnNode> {
+        self.own.as_ref()
+    }
+
+    /// What our node is to say.
+    pub fn data(&self) -> Vec<u8> {
+        let data = if self.says.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
+        match Record::from_bytes(data) {
+            Some(record) if self.says.stopped => Record { stopped: true, ..record }.to_bytes(),
+            _ => data.clone(),
+        }
+    }
+
+    /// Has our node say that zklock was stopped, or that it goes on.
+    pub fn mark_stopped(&mut self, stopped: bool) -> Step {
+        self.says.stopped = stopped;
+        self.say()
+    }
+
+    /// Whether somebody was seen ahead of us.
+    pub fn seen_busy(&self) -> bool {
+        self.seen_busy
+    }
+
+    /// Whether the lock is ours.
+    pub fn holds(&self) -> bool {
+        matches!(self.phase, Phase::Holding)
+    }
+
+    /// Whether somebody wrote to our node, perhaps that it shall give up, and it isn't read yet.
+    pub fn is_unread(&self) -> bool {
+        self.own_unread
+    }
+
+    /// Enters the queue, or with `nonblock` looks at it first.
+    pub fn begin(&mut self) -> Step {
+        if self.entry.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
+    }
+
+    /// The session has lost its connection, and has another one. The watches that were set went with the old one; what
+    /// was asked and not answered is asked again when that is told.
+    pub fn reconnected(&mut self) -> Step {
+        let mut step = Step::default();
+        if planted(Mistake::DeafAfterGap) {
+            return step;
+        }
+        if std::mem::take(&mut self.own_watched) {
+            step.append(self.watch_own());
+        }
+        let path = self.entry.path.clone();
+        let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
+        match &mut self.phase {
+            Phase::Waiting { watch, ahead, holder, .. } => {
+                let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+                step.requests.extend::<Vec<_>>(again(&watch));
+                let unset = watch.clone();
+                self.phase = Phase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
+            }
+            Phase::Approaching { watch, unset, .. } => {
+                let set: Vec<_> = watch.iter().filter(|name| !unset.contains(name)).cloned().collect();
+                step.requests.extend::<Vec<_>>(again(&set));
+                unset.extend(set);
+            }
+            _ => {}
+        }
+        step
+    }
+
+    /// Takes in a reply and says what follows.
+    pub fn take(&mut self, reply: Reply) -> Step {
+        match reply {
+            // The end of the session is told to the caller, who ends this contender with it.
+            Reply::Created(Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::Listed(Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::Read(_, Err(Failure::Expired | Failure::AuthFailed))
+            | Reply::ParentsMade(Err(Failure::Expired | Failure::AuthFailed)) => Step::default(),
+            Reply::Created(result) => self.created(result),
+            Reply::ParentsMade(result) => self.parents_made(result),
+            Reply::Listed(result) => self.listed(result),
+            Reply::Read(path, result) if self.is_own(&path) => self.own_read(&result),
+            Reply::Read(path, result) => self.other_read(&path, result),
+            Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
+            Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
+            Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
+            Reply::Written(Err(Failure::ConnectionLost)) => self.say(),
+            // If our node is gone, or was changed by somebody, the watch on it says so as well.
+            Reply::Written(_)
+            | Reply::Deleted(_)
+            | Reply::Confirmed(..)
+            | Reply::Watching(_)
+            | Reply::Concluded(_) => Step::default(),
+        }
+    }
+
+    fn enter(&mut self) -> Step {
+        if self.entries == MOST_ENTRIES {
+            return self.fail(Trouble::ParentsVanish);
+        }
+        self.entries += 1;
+        // A new uuid for each attempt: a node that an earlier one left can't be taken for this one's.
+        self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
+        let parent = self.path().to_string();
+        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
+        let list = self.list();
+        self.phase = Phase::Entering { created: None };
+        // A session is served in order, so that the list holds the node.
+        Step { requests: vec![create, list], news: vec![] }
+    }
+
+    fn created(&mut self, result: Result<Created, Failure>) -> Step {
+        if let Phase::Entering { created } = &mut self.phase {
+            *created = Some(result);
+        }
+        Step::default()
+    }
+
+    fn parents_made(&mut self, result: Result<(), Failure>) -> Step {
+        match result {
+            Ok(()) => self.enter(),
+            Err(Failure::ConnectionLost) => self.make_parents(),
+            Err(Failure::NoNode) => self.fail(Trouble::NoChroot),
+            Err(failure) => self.fail(trouble(failure, "make the lock path", "CREATE", &self.entry.path)),
+        }
+    }
+
+    fn make_parents(&mut self) -> Step {
+        self.go(Phase::MakingParents, Request::MakeParents(self.path().to_string()))
+    }
+
+    fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
+        match (&mut self.phase, result) {
+            (Phase::Looking, Ok(children)) => {
+                match queue::look(&children, self.entry.family, self.entry.mode) {
+                    Decision::Wait { holder, .. } => self.busy(holder),
+                    Decision::Refuse(refusal) => self.fail(refusal.into()),
+                    Decision::Hold | Decision::Gone => self.enter(),
+                }
+            }
+            (Phase::Looking | Phase::Searching, Err(Failure::NoNode)) => self.enter(),
+            (Phase::Entering { created }, result) => match created.take() {
+                Some(created) => self.entered(created, result),
+                // The create was throttled and sent again, so that this list doesn't hold it.
+                None => self.ask(self.catch_up()),
+            },
+            (Phase::Searching, Ok(children)) => {
+                match children
+                    .iter()
+                    .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
+                {
+                    Some(found) => {
+                        self.go(Phase::Adopting(found.clone()), Request::Watch(self.path().child(found)))
+                    }
+                    None => self.enter(),
+                }
+            }
+            (Phase::Listing, Ok(children)) => self.decide(&children),
+            (Phase::Listing, Err(Failure::NoNode)) => self.fail(Trouble::Deleted),
+            (Phase::Looking | Phase::Searching | Phase::Listing, Err(Failure::ConnectionLost)) => {
+                self.ask(self.catch_up())
+            }
+            (Phase::Looking | Phase::Searching | Phase::Listing, Err(failure)) => {
+                self.fail(cannot_list(failure, &self.entry.path))
+            }
+            _ => Step::default(),
+        }
+    }
+
+    /// Create and list are both answered.
+    fn entered(&mut self, created: Result<Created, Failure>, listed: Result<Vec<String>, Failure>) -> Step {
+        let created = match created {
+            Ok(created) => created,
+            Err(Failure::NoNode) => return self.make_parents(),
+            Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
+            Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
+            Err(failure) => return self.fail(trouble(failure, "queue", "CREATE", &self.entry.path)),
+        };
+        let mut step = self.queued(&created.name, created.czxid, created.created);
+        step.append(match listed {
+            Ok(children) => self.decide(&children),
+            Err(Failure::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
+            Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
+        });
+        step
+    }
+
+    fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
+        let own = OwnNode { path: self.path().child(name), fencing_token, created };
+        self.own = Some(own.clone());
+        Step { requests: vec![], news: vec![News::Queued(own)] }
+    }
+
+    fn decide(&mut self, children: &[String]) -> Step {
+        let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
+        match queue::decide(children, own) {
+            Decision::Hold => {
+                // They have seen us without a slot, perhaps, also if we never waited ourselves. Whoever comes
+                // after this list will see what it says.
+                let told = queue::anybody_behind(children, own).then(|| self.announce_slot());
+                let mut step = self.hold();
+                step.append(told.unwrap_or_default());
+                step
+            }
+            Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
+            Decision::Wait { watch, ahead, holder } => {
+                self.seen_busy = true;
+                let mut step = self.watch_own();
+                step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
+                self.phase = Phase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
+                step
+            }
+            Decision::Gone => self.fail(Trouble::Deleted),
+            Decision::Refuse(refusal) => self.fail(refusal.into()),
+        }
+    }
+
+    fn hold(&mut self) -> Step {
+        self.phase = Phase::Holding;
+        let mut step = self.watch_own();
+        step.news.push(News::Held);
+        step
+    }
+
+    /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
+    fn announce_slot(&mut self) -> Step {
+        if !matches!(self.entry.mode, Mode::Slots(2..)) {
+            return Step::default();
+        }
+        self.says.has_slot = true;
+        self.say()
+    }
+
+    /// Writes to our node what it is to say, unless somebody has changed it since we read it: that would undo a mark
+    /// that asks us to give up. Then it is tried again when it was read.
+    fn say(&mut self) -> Step {
+        let Some(own) = &self.own else { return Step::default() };
+        self.says.unsaid = true;
+        self.ask(Request::Write(own.path.clone(), self.data(), self.own_version))
+    }
+
+    /// Our own node is watched from the start. If somebody deletes it, whoever waits behind us goes on past
+    /// us, and an old list would let us run beside them.
+    fn watch_own(&mut self) -> Step {
+        match &self.own {
+            Some(own) if !self.own_watched => self.ask(Request::Watch(own.path.clone())),
+            _ => Step::default(),
+        }
+    }
+
+    fn own_read(&mut self, result: &Result<Node, Failure>) -> Step {
+        let expected = self.own.as_ref().map(|own| own.fencing_token);
+        match result {
+            Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
+                (self.own_watched, self.own_unread) = (true, false);
+                self.own_version = node.version;
+                let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
+                if let Some(by) = revoked {
+                    return Step { requests: vec![], news: vec![News::Revoked(by)] };
+                }
+                self.says.unsaid &= node.data != self.data();
+                if self.says.unsaid { self.say() } else { Step::default() }
+            }
+            Ok(node) if *node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
+            Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
+            Err(Failure::ConnectionLost) => self.watch_own(),
+            Err(failure) => {
+                self.fail(trouble(failure.clone(), "read our own node", "READ", &self.entry.path))
+            }
+        }
+    }
+
+    fn own_changed(&mut self, deleted: bool) -> Step {
+        (self.own_watched, self.own_unread) = (false, true);
+        if deleted { self.fail(Trouble::Deleted) } else { self.watch_own() }
+    }
+
+    /// The answer about the node ahead, or about one that may be ours.
+    fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+        match &self.phase {
+            Phase::Adopting(name) if self.path().child(name) == path => match result {
+                Ok(node) if node.owner == self.session => {
+                    let mut step = self.queued(&name.clone(), node.czxid, node.created);
+                    self.own_watched = true;
+                    step.append(self.list_again());
+                    step
+                }
+                // Whether it is ours can't be seen, and a second one would wait for it.
+                Ok(node) if node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
+                // The node of an earlier session, about to vanish. Ours it never becomes.
+                Ok(_) | Err(Failure::NoNode) => self.enter(),
+                Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
+                Err(failure) => self.fail(trouble(failure, "read our own node", "READ", &self.entry.path)),
+            },
+            Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
+                self.approached(path, result)
+            }
+            Phase::Naming(holder) if self.path().child(holder) == path => {
+                let data = result.map(|node| node.data).unwrap_or_default();
+                let news = vec![News::Busy { holder: holder.clone(), data }];
+                self.phase = Phase::Ended;
+                Step { requests: vec![], news }
+            }
+            _ => Step::default(),
+        }
+    }
+
+    /// The answer about a node in the way.
+    fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+        let node = match result {
+            Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
+                return self.go(Phase::Clearing, Request::Delete(path.to_owned()));
+            }
+            Ok(node) => node,
+            Err(Failure::NoNode) => return self.list_again(),
+            Err(Failure::ConnectionLost) => return self.ask(Request::Watch(path.to_owned())),
+            Err(failure) => {
+                return self.fail(trouble(
+                    failure,
+                    "watch the contender ahead of us",
+                    "READ",
+                    &self.entry.path,
+                ));
+            }
+        };
+        let parent = self.entry.path.clone();
+        let Phase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
+            return Step::default();
+        };
+        unset.retain(|name| parent.child(name) != path);
+        let predecessor = watch.first().cloned().unwrap_or_default();
+        if parent.child(&predecessor) == path {
+            // It told us before we watched: the list that put us behind it is older than that.
+            if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
+                return self.go(Phase::Listing, self.catch_up());
+            }
+            *nearest = Some(node);
+        }
+        if !unset.is_empty() {
+            return Step::default();
+        }
+        let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
+        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
+        // A release passes on more than one contender can know of where there are slots; and a writer of
+        // Curator's that steps down leaves a reader with its number.
+        let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
+        let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+        self.phase = Phase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
+        Step { requests: vec![], news: vec![news] }
+    }
+
+    fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
+        match &self.phase {
+            Phase::Waiting { watch, sole, .. }
+                if watch.iter().any(|name| self.path().child(name) == path) =>
+            {
+                // Nobody else was ahead and nobody can come in between: no second look is needed. But our
+                // own node must be known to be there, and the events known to be in order.
+                let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
+                if deleted && sole { self.hold() } else { self.list_again() }
+            }
+            // One of several goes while we are still setting watches on them: the list is old.
+            Phase::Approaching { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
+                self.list_again()
+            }
+            _ => Step::default(),
+        }
+    }
+
+    fn busy(&mut self, holder: String) -> Step {
+        self.seen_busy = true;
+        let watch = Request::Watch(self.path().child(&holder));
+        self.go(Phase::Naming(holder), watch)
+    }
+
+    fn fail(&mut self, trouble: Trouble) -> Step {
+        self.phase = Phase::Ended;
+        Step { requests: vec![], news: vec![News::Failed(trouble)] }
+    }
+
+    fn list_again(&mut self) -> Step {
+        self.go(Phase::Listing, self.list())
+    }
+
+    fn list(&self) -> Request {
+        Request::List(self.path().to_string())
+    }
+
+    /// After a gap in the connection the server may lag behind what we have seen.
+    fn catch_up(&self) -> Request {
+        Request::CatchUpAndList(self.path().to_string())
+    }
+
+    fn go(&mut self, phase: Phase, request: Request) -> Step {
+        self.phase = phase;
+        self.ask(request)
+    }
+
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    fn ask(&self, request: Request) -> Step {
+        Step { requests: vec![request], news: vec![] }
+    }
+
+    fn is_own(&self, path: &str) -> bool {
+        self.own.as_ref().is_some_and(|own| own.path == path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+use std::ffi::OsStr;
+
+use uuid::Uuid;
+
+use super::*;
+
+const SESSION: i64 = 77;
+const NEVER: ServerTime = ServerTime(0);
+
+fn created(name: String) -> Created {
+    Created { name, czxid: 50, created: NEVER }
+}
+
+fn contender(nonblock: bool) -> Contender {
+    let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
+    let entry = Entry {
+        path,
+        family: Family::Curator,
+        mode: Mode::Exclusive,
+        data: b"me".to_vec(),
+        data_with_slot: vec![],
+        nonblock,
+        ids: Ids(1),
+    };
+    Contender::new(entry, SESSION)
+}
+
+/// What a contender asks first: the prefix of its node.
+fn prefix(step: &Step) -> String {
+    match step.requests.as_slice() {
+        [Request::Create { parent, prefix, .. }, Request::List(listed)] => {
+            assert_eq!((parent.as_str(), listed.as_str()), ("/locks/job", "/locks/job"));
+            prefix.clone()
+        }
+        other => panic!("create and list travel together, and here is {other:?}"),
+    }
+}
+
+fn name(prefix: &str, sequence: i32) -> String {
+    format!("{prefix}{sequence:010}")
+}
+
+fn other(sequence: i32) -> String {
+    name(
+        &super::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
+        sequence,
+    )
+}
+
+fn at(name: &str) -> String {
+    format!("/locks/job/{name}")
+}
+
+fn ours(czxid: i64) -> Node {
+    Node { data: b"me".to_vec(), owner: SESSION, czxid, version: 0, created: NEVER, modified: NEVER }
+}
+
+fn theirs() -> Node {
+    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0, created: NEVER, modified: NEVER }
+}
+
+/// A contender with number 5 behind these; its own name, and the step after create and list.
+fn behind(ahead: &[i32]) -> (Contender, String, Step) {
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    assert!(contender.take(Reply::Created(Ok(created(own.clone())))).requests.is_empty());
+    let children = ahead.iter().map(|&n| other(n)).chain([own.clone()]).collect();
+    let step = contender.take(Reply::Listed(Ok(children)));
+    (contender, own, step)
+}
+
+/// One that sleeps behind these.
+fn asleep(ahead: &[i32]) -> (Contender, String) {
+    let (mut contender, own, _) = behind(ahead);
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    let nearest = other(*ahead.last().unwrap());
+    let step = contender.take(Reply::Read(at(&nearest), Ok(theirs())));
+    let waiting = News::Waiting {
+        predecessor: nearest,
+        data: b"them".to_vec(),
+        since: NEVER,
+        ahead: ahead.len(),
+        holder: other(ahead[0]),
+    };
+    assert_eq!(step.news, [waiting]);
+    (contender, own)
+}
+
+fn failed(step: &Step) -> Option<&Trouble> {
+    step.news.iter().find_map(|news| if let News::Failed(trouble) = news { Some(trouble) } else { None })
+}
+
+#[test]
+fn the_first_holds_after_one_flight() {
+    let (contender, own, step) = behind(&[]);
+    assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on our own node");
+    assert_eq!(step.news.last(), Some(&News::Held));
+    assert!(contender.holds());
+}
+
+#[test]
+fn a_waiter_watches_its_own_node_and_the_nearest() {
+    let (_, own, step) = behind(&[1, 3]);
+    assert_eq!(step.requests, [Request::Watch(at(&own)), Request::Watch(at(&other(3)))]);
+}
+
+#[test]
+fn when_the_only_one_ahead_goes_no_second_look_is_needed() {
+    let (mut contender, _) = asleep(&[3]);
+    let step = contender.take(Reply::Changed(at(&other(3)), true));
+    assert!(step.requests.is_empty());
+    assert_eq!(step.news, [News::Held]);
+}
+
+#[test]
+fn with_several_ahead_or_another_change_the_queue_is_looked_at_again() {
+    let list = [Request::List("/locks/job".to_owned())];
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(
+        contender.take(Reply::Changed(at(&other(3)), true)).requests,
+        list,
+        "it may have quit mid-queue"
+    );
+    let (mut contender, _) = asleep(&[3]);
+    assert_eq!(contender.take(Reply::Changed(at(&other(3)), false)).requests, list, "its data changed");
+}
+
+#[test]
+fn on_a_new_connection_the_watches_are_set_again_and_no_list_is_asked_for() {
+    let (mut contender, own) = asleep(&[3]);
+    let again = [Request::Watch(at(&own)), Request::Watch(at(&other(3)))];
+    assert_eq!(contender.reconnected().requests, again);
+    assert_eq!(contender.reconnected().requests, [], "they are on their way");
+    for lost in [at(&own), at(&other(3))] {
+        let step = contender.take(Reply::Read(lost.clone(), Err(Failure::ConnectionLost)));
+        assert_eq!(step.requests, [Request::Watch(lost)]);
+    }
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
+    assert!(matches!(step.news[..], [News::Waiting { ahead: 1, .. }]), "{step:?}");
+    assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&News::Held));
+}
+
+#[test]
+fn whoever_went_while_there_was_no_connection_is_missed() {
+    let (mut contender, _) = asleep(&[3]);
+    contender.reconnected();
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    let (mut contender, own) = asleep(&[3]);
+    contender.reconnected();
+    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
+}
+
+#[test]
+fn a_waiter_whose_node_is_deleted_never_runs() {
+    let (mut contender, own) = asleep(&[3]);
+    assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&Trouble::Deleted));
+    let step = contender.take(Reply::Changed(at(&other(3)), true));
+    assert!(step.news.is_empty() && !contender.holds(), "the one ahead leaves: too late");
+}
+
+#[test]
+fn a_holder_is_told_that_its_node_is_gone() {
+    let (mut contender, own, _) = behind(&[]);
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
+    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
+}
+
+#[test]
+fn a_mark_on_our_own_node_asks_us_to_give_up() {
+    let (mut contender, own, _) = behind(&[]);
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
+    let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
+    assert_eq!(contender.take(Reply::Read(at(&own), Ok(marked))).news, [News::Revoked(None)]);
+}
+
+#[test]
+fn missing_in_the_list_is_gone_and_never_first() {
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own))));
+    assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&Trouble::Deleted));
+}
+
+#[test]
+fn a_node_that_went_between_list_and_watch_means_another_look() {
+    let (mut contender, _, _) = behind(&[3]);
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+}
+
+#[test]
+fn missing_parents_are_made_and_a_new_attempt_has_a_new_name() {
+    let mut contender = contender(false);
+    let first = prefix(&contender.begin());
+    contender.take(Reply::Created(Err(Failure::NoNode)));
+    let step = contender.take(Reply::Listed(Err(Failure::NoNode)));
+    assert_eq!(step.requests, [Request::MakeParents("/locks/job".to_owned())]);
+    assert_ne!(prefix(&contender.take(Reply::ParentsMade(Ok(())))), first);
+}
+
+#[test]
+fn parents_that_keep_vanishing_are_somebody_s_doing() {
+    let mut contender = contender(false);
+    contender.begin();
+    for _ in 0..MOST_ENTRIES {
+        contender.take(Reply::Created(Err(Failure::NoNode)));
+        contender.take(Reply::Listed(Err(Failure::NoNode)));
+        let step = contender.take(Reply::ParentsMade(Ok(())));
+        if let Some(trouble) = failed(&step) {
+            assert_eq!(trouble, &Trouble::ParentsVanish);
+            return;
+        }
+    }
+    panic!("it must end");
+}
+
+/// The reply to the create is lost; up to the list that follows.
+fn searching() -> (Contender, String) {
+    let mut contender = contender(false);
+    let prefix = prefix(&contender.begin());
+    contender.take(Reply::Created(Err(Failure::ConnectionLost)));
+    let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+    assert_eq!(
+        step.requests,
+        [Request::CatchUpAndList("/locks/job".to_owned())],
+        "the server may lag: sync first"
+    );
+    (contender, prefix)
+}
+
+#[test]
+fn a_node_whose_reply_was_lost_is_adopted_if_it_is_our_session_s() {
+    let (mut contender, prefix) = searching();
+    let own = name(&prefix, 5);
+    let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
+    assert_eq!(step.requests, [Request::Watch(at(&own))]);
+    let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]);
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    let step = contender.take(Reply::Listed(Ok(vec![own])));
+    assert_eq!(step.news, [News::Held]);
+    assert!(step.requests.is_empty(), "it is watched already");
+}
+
+#[test]
+fn the_node_of_an_earlier_session_is_not_adopted() {
+    let (mut contender, prefix_of_lost) = searching();
+    let stale = name(&prefix_of_lost, 5);
+    contender.take(Reply::Listed(Ok(vec![stale.clone()])));
+    let step = contender.take(Reply::Read(at(&stale), Ok(theirs())));
+    assert_ne!(prefix(&step), prefix_of_lost);
+}
+
+#[test]
+fn a_create_that_never_arrived_is_made_anew() {
+    let (mut contender, lost) = searching();
+    assert_ne!(prefix(&contender.take(Reply::Listed(Ok(vec![other(3)])))), lost);
+}
+
+#[test]
+fn a_list_whose_reply_was_lost_is_asked_for_again() {
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
+}
+
+#[test]
+fn a_list_that_overtook_its_create_is_not_believed() {
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
+}
+
+#[test]
+fn a_node_of_our_own_session_ahead_is_cleared_away() {
+    let (mut contender, _, _) = behind(&[3]);
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
+    assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "else we would wait for ourselves");
+    let step = contender.take(Reply::Deleted(Ok(())));
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+}
+
+#[test]
+fn without_waiting_a_busy_lock_is_read_and_nothing_is_created() {
+    let mut contender = contender(true);
+    assert_eq!(contender.begin().requests, [Request::List("/locks/job".to_owned())]);
+    let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
+    assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to say whose it is");
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
+    assert_eq!(step.news, [News::Busy { holder: other(3), data: b"them".to_vec() }]);
+    assert!(contender.own().is_none());
+}
+
+#[test]
+fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
+    for free in [Ok(vec![]), Err(Failure::NoNode)] {
+        let mut contender = contender(true);
+        contender.begin();
+        let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
+        contender.take(Reply::Created(Ok(created(own.clone()))));
+        contender.take(Reply::Listed(Ok(vec![own, other(3)])));
+        let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+        assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));
+        assert!(contender.own().is_some(), "to be deleted by the release");
+    }
+}
+
+#[test]
+fn what_the_server_refuses_is_said_plainly() {
+    for (failure, trouble) in [
+        (
+            Failure::NoAuth,
+            Trouble::Permission { action: "queue", permission: "CREATE", node: "/locks/job".to_owned() },
+        ),
+        (Failure::EphemeralParent, Trouble::EphemeralParent),
+        (Failure::Quota, Trouble::Server(Failure::Quota)),
+        (Failure::ReadOnly, Trouble::Server(Failure::ReadOnly)),
+    ] {
+        let mut contender = contender(false);
+        contender.begin();
+        contender.take(Reply::Created(Err(failure)));
+        assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&trouble));
+    }
+    let mut contender = contender(false);
+    contender.begin();
+    contender.take(Reply::Created(Err(Failure::NoNode)));
+    contender.take(Reply::Listed(Err(Failure::NoNode)));
+    assert_eq!(failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))), Some(&Trouble::NoChroot));
+}

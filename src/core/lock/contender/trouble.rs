@@ -1,0 +1,75 @@
+//! Why a contender can't go on, in words that name the remedy.
+
+use thiserror::Error;
+
+use crate::core::lock::queue::Refusal;
+use crate::core::path::LockPath;
+use crate::core::protocol::Failure;
+
+/// Why a contender can't go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Trouble {
+    /// Our node is gone though our session lives: somebody deleted it.
+    #[error("our node was deleted by somebody; run the command again to queue anew")]
+    Deleted,
+    /// The queue excludes nobody.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An ACL is in the way.
+    #[error("no permission to {action}: needs {permission} on {node}; ask for it, or use other credentials")]
+    Permission {
+        /// What we wanted to do.
+        action: &'static str,
+        /// What the ACL doesn't give us.
+        permission: &'static str,
+        /// The node whose ACL it is.
+        node: String,
+    },
+    /// The ACL that we gave our own node keeps it from ourselves.
+    #[error(
+        "our own node can't be read, so that we would never know whether we still hold the lock: \
+         the list of --acl must give READ to ourselves"
+    )]
+    OwnNodeHidden,
+    /// A node above can't have children.
+    #[error("the path lies below an ephemeral node, which can't have children: use another path")]
+    EphemeralParent,
+    /// The chroot of the connect string is missing.
+    #[error("the chroot of the connect string doesn't exist: create it once, or correct the connect string")]
+    NoChroot,
+    /// The parents vanish as fast as they are made.
+    #[error("the lock's parent vanished again and again while we were queueing: is something deleting it?")]
+    ParentsVanish,
+    /// The server says no.
+    #[error("{0}")]
+    Server(Failure),
+}
+
+impl Trouble {
+    /// What `failure` means for somebody who wanted to do `action`, which needs `permission` on `node`.
+    pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
+        match failure {
+            Failure::NoAuth => Self::Permission { action, permission, node: node.to_owned() },
+            Failure::NoCreate(node) => Self::Permission { action, permission, node },
+            Failure::Hidden => Self::OwnNodeHidden,
+            Failure::EphemeralParent => Self::EphemeralParent,
+            other => Self::Server(other),
+        }
+    }
+}
+
+pub(super) fn trouble(
+    failure: Failure,
+    action: &'static str,
+    permission: &'static str,
+    node: &LockPath,
+) -> Trouble {
+    Trouble::of(failure, action, permission, node.as_str())
+}
+
+pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> Trouble {
+    match failure {
+        Failure::NoNode => Trouble::Deleted,
+        other => trouble(other, "see the queue", "READ", lock),
+    }
+}

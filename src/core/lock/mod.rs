@@ -1,0 +1,12 @@
+//! The lock. Everything here is pure: it decides, and others carry out.
+
+pub mod contender;
+pub mod lease;
+pub mod name;
+pub mod once;
+pub mod pace;
+pub mod queue;
+pub mod record;
+mod refusal;
+pub mod renewal;
+pub mod set;

@@ -1,0 +1,229 @@
+//! Once per period: whether the command succeeded recently, by the servers' clock alone. Pure.
+//!
+//! The record of the last success is a node beside the lock, so that it outlives an empty lock. Its time is
+//! compared with that of a write to our own node, made while the lock is ours: hosts may disagree on the time.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::contender::{OwnNode, Trouble};
+use super::record::Record;
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
+
+const PREFIX: &str = ".";
+const SUFFIX: &str = ".zklock-last";
+
+/// Where the last success under `lock` is recorded: `/locks/.job.zklock-last` for `/locks/job`.
+pub fn record_path(lock: &str) -> String {
+    let (parent, name) = lock.rsplit_once('/').unwrap_or(("", lock));
+    format!("{parent}/{PREFIX}{name}{SUFFIX}")
+}
+
+/// The name of the lock whose record a node of this name is.
+pub fn recorded_lock(name: &str) -> Option<&str> {
+    name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).filter(|lock| !lock.is_empty())
+}
+
+/// What the record of a success says: who it was. When it was is the node's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSuccess {
+    /// Who ran the command.
+    #[serde(flatten)]
+    pub by: Record,
+    /// The fencing token that it ran under.
+    pub fencing_token: i64,
+}
+
+impl LastSuccess {
+    /// The bytes that the record carries.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Understands the record, if a zklock wrote it.
+    pub fn from_bytes(data: &[u8]) -> Option<Self> {
+        serde_json::from_slice(data).ok()
+    }
+}
+
+/// Whether the command is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It never succeeded, or too long ago.
+    Due,
+    /// It succeeded within the period.
+    Recent {
+        /// How long ago.
+        ago: Duration,
+        /// By whom, as far as the record tells.
+        by: Option<LastSuccess>,
+    },
+}
+
+/// A record from further in the future than a period is of a clock that was wrong; else it would keep the
+/// command from running until that time has come.
+pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> Verdict {
+    match last.filter(|_| !planted(Mistake::OnceTwice)) {
+        Some(last) if last.modified.until(now) < period && now.until(last.modified) <= period => {
+            Verdict::Recent { ago: last.modified.until(now), by: LastSuccess::from_bytes(&last.data) }
+        }
+        _ => Verdict::Due,
+    }
+}
+
+/// What is known of the last success.
+#[derive(Debug, Clone)]
+enum Last {
+    Never,
+    At(Node),
+}
+
+/// The questions that lead to a verdict, asked while the lock is ours.
+#[derive(Debug, Clone)]
+pub struct Once {
+    period: Duration,
+    record: String,
+    own: Option<String>,
+    last: Option<Last>,
+    now: Option<ServerTime>,
+}
+
+impl Once {
+    /// Nothing is asked before [`begin`](Self::begin).
+    pub fn new(lock: &LockPath, period: Duration) -> Self {
+        Self { period, record: record_path(lock.as_str()), own: None, last: None, now: None }
+    }
+
+    /// How recent a success has to be.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Whether the questions have been asked.
+    pub fn has_begun(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// The lock is ours: reads the record, and writes to our node what it says already, for the server's time.
+    pub fn begin(&mut self, own: &OwnNode, data: &[u8]) -> Vec<Request> {
+        (self.own, self.last, self.now) = (Some(own.path.clone()), None, None);
+        vec![Request::Get(self.record.clone()), Request::Write(own.path.clone(), data.to_vec(), 0)]
+    }
+
+    /// The session is another: what was asked in the old one counts for nothing.
+    pub fn begin_again(&mut self) {
+        (self.own, self.last, self.now) = (None, None, None);
+    }
+
+    /// Takes in a reply and says what follows.
+    pub fn take(&mut self, reply: Reply) -> Result<Vec<Request>, Trouble> {
+        let own = self.own.clone().unwrap_or_default();
+        match reply {
+            // Somebody wrote to our node. It is kept, should it be a mark that asks us to give up.
+            Reply::Read(path, Ok(node)) if path == own => {
+                return Ok(vec![Request::Write(own, node.data, node.version)]);
+            }
+            Reply::Written(Err(Failure::Changed | Failure::ConnectionLost)) => {
+                return Ok(vec![Request::Get(own)]);
+            }
+            Reply::Read(path, Err(Failure::ConnectionLost)) => return Ok(vec![Request::Get(path)]),
+            // What became of our own node is told by the watch on it.
+            Reply::Read(path, Err(_)) if path == own => {}
+            Reply::Written(Err(Failure::NoNode)) => {}
+            Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),
+            Reply::Read(_, Err(Failure::NoNode)) => self.last = Some(Last::Never),
+            Reply::Written(Ok(now)) => self.now = Some(now),
+            Reply::Read(path, Err(failure)) => {
+                return Err(Trouble::of(failure, "read when the command last succeeded", "READ", &path));
+            }
+            Reply::Written(Err(failure)) => {
+                return Err(Trouble::of(failure, "ask the server for its time", "WRITE", &own));
+            }
+            _ => {}
+        }
+        Ok(vec![])
+    }
+
+    /// Whether the command is to run, once that is known.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let last = match self.last.as_ref()? {
+            Last::Never => None,
+            Last::At(node) => Some(node),
+        };
+        Some(judge(self.period, last, self.now?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record_of(modified: i64) -> Node {
+        let modified = ServerTime(modified);
+        Node { data: vec![], owner: 0, czxid: 1, version: 3, created: ServerTime(0), modified }
+    }
+
+    #[test]
+    fn a_record_is_a_sibling_that_tells_its_lock() {
+        assert_eq!(record_path("/locks/job"), "/locks/.job.zklock-last");
+        assert_eq!(record_path("/job"), "/.job.zklock-last");
+        assert_eq!(recorded_lock(".job.zklock-last"), Some("job"));
+        for other in ["job.zklock-last", ".job", "..zklock-last", "", ".zklock-last"] {
+            assert!(recorded_lock(other).is_none_or(|lock| lock == "."), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_period_ends_to_the_millisecond() {
+        let hour = Duration::from_hours(1);
+        let after = |millis: i64| judge(hour, Some(&record_of(1_000)), ServerTime(1_000 + millis));
+        assert_eq!(after(3_599_999), Verdict::Recent { ago: Duration::from_millis(3_599_999), by: None });
+        assert_eq!(after(3_600_000), Verdict::Due);
+        assert_eq!(judge(hour, None, ServerTime(0)), Verdict::Due);
+    }
+
+    #[test]
+    fn a_clock_that_was_wrong_does_not_skip_the_command_for_ever() {
+        let minute = Duration::from_mins(1);
+        // Another server leads, whose clock is a second behind.
+        let slightly = judge(minute, Some(&record_of(6_000)), ServerTime(5_000));
+        assert_eq!(slightly, Verdict::Recent { ago: Duration::ZERO, by: None });
+        assert_eq!(judge(minute, Some(&record_of(i64::MAX)), ServerTime(5_000)), Verdict::Due);
+    }
+
+    #[test]
+    fn the_questions_survive_lost_replies_and_marks() {
+        let lock = LockPath::parse("/a/b".as_ref()).unwrap();
+        let own = OwnNode { path: "/a/b/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
+        let mut once = Once::new(&lock, Duration::from_secs(10));
+        assert!(!once.has_begun());
+        once.begin(&own, b"me");
+        assert_eq!(
+            once.take(Reply::Written(Err(Failure::ConnectionLost))),
+            Ok(vec![Request::Get(own.path.clone())])
+        );
+        let marked = Node { data: b"marked".to_vec(), ..record_of(0) };
+        assert_eq!(
+            once.take(Reply::Read(own.path.clone(), Ok(marked))),
+            Ok(vec![Request::Write(own.path.clone(), b"marked".to_vec(), 3)]),
+            "the mark stays"
+        );
+        once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
+        assert_eq!(once.verdict(), None);
+        once.take(Reply::Read("/a/.b.zklock-last".to_owned(), Ok(record_of(2_000)))).unwrap();
+        assert_eq!(once.verdict(), Some(Verdict::Recent { ago: Duration::from_secs(7), by: None }));
+    }
+
+    proptest! {
+        #[test]
+        fn a_success_counts_for_one_period_and_no_longer(last in 0..10_000i64, now in 0..10_000i64, period in 1..5_000u64) {
+            let recent = judge(Duration::from_millis(period), Some(&record_of(last)), ServerTime(now)) != Verdict::Due;
+            prop_assert_eq!(recent, (now - last).unsigned_abs() < period || (last - now) == i64::try_from(period).unwrap());
+        }
+    }
+}

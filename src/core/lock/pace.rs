@@ -1,0 +1,236 @@
+//! Whether a line is quick enough for a lease: told before a command is started, never after. Pure.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::lease::Lease;
+use crate::core::time::BootTime;
+
+/// So many answered writes are looked at: the quickest of them is the line, and one that took long says nothing.
+const LOOKED_AT: usize = 3;
+
+/// After so many confirmations a lease has found its rhythm, whatever the line.
+const SETTLED: usize = 40;
+
+/// The longest session timeout that is worth proposing.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// How long the last quorum writes took, from before they were sent until their answers were here; and for how long
+/// that was too long.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pace {
+    trips: VecDeque<Duration>,
+    is_first: bool,
+    /// How many of them the first in line has had: what was slow while it waited may be quick again.
+    as_first: usize,
+    /// The last answer, or the moment of being first in line. None while there is no connection.
+    heard: Option<BootTime>,
+    /// How long the first in line has had answers, and no lease to start under.
+    in_vain: Duration,
+}
+
+/// Whether the command may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// It may, now.
+    Now,
+    /// Not now. Answers that are on their way, or come at their time, may change that.
+    NotYet,
+    /// Not on what is known, which may have been one hiccup: the next answer can't come too soon.
+    AskAgain,
+    /// Never: the line takes so long.
+    Never(Duration),
+}
+
+impl Pace {
+    /// A write was answered, after so long.
+    pub fn answered(&mut self, trip: Duration, now: BootTime, timeout: Duration) {
+        self.trips.push_back(trip);
+        if self.trips.len() > LOOKED_AT {
+            self.trips.pop_front();
+        }
+        // After a longer silence, of ours perhaps, it isn't the line that is slow.
+        if let Some(span) = self.heard.map(|heard| now.since(heard)).filter(|&span| span <= timeout) {
+            self.in_vain += span;
+        }
+        self.as_first += usize::from(self.is_first);
+        self.heard = self.is_first.then_some(now);
+    }
+
+    /// The contender is first in line. From now on others wait for it.
+    pub fn becomes_first(&mut self, now: BootTime) {
+        if !self.is_first {
+            (self.is_first, self.heard) = (true, Some(now));
+        }
+    }
+
+    /// The connection is lost. An outage is waited out, however long it takes.
+    pub fn disconnected(&mut self) {
+        self.heard = None;
+    }
+
+    /// The round trip of the line: the quickest of the last three. `None` while no write was answered.
+    pub fn trip(&self) -> Option<Duration> {
+        self.trips.iter().min().copied()
+    }
+
+    /// The slowest of the last three.
+    pub fn slowest(&self) -> Option<Duration> {
+        self.trips.iter().max().copied()
+    }
+
+    /// Whether the command may start under this lease. `due`: when the next confirmation is to be sent, if none is on
+    /// its way.
+    pub fn start(&self, lease: &Lease, due: Option<BootTime>, kill_after: Duration, now: BootTime) -> Start {
+        // The answer to a create may be lost: then the first confirmation tells.
+        let Some(trip) = self.trip() else { return Start::NotYet };
+        let timeout = lease.timeout();
+        if !is_quick_enough(timeout, trip, kill_after) {
+            return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never(trip) };
+        }
+        if rides(lease.clone(), due.unwrap_or(now).max(now), jittered(trip), kill_after) {
+            Start::Now
+        } else if self.in_vain >= timeout * 2 {
+            Start::Never(self.slowest().unwrap_or(trip))
+        } else {
+            Start::NotYet
+        }
+    }
+}
+
+/// Whether a holder with this lease, whose next confirmation is sent then, always hears the next answer before it has to
+/// stop its command, if answers take as long as this round trip.
+///
+/// A new lease has less to give than one in its rhythm: connecting has taken some of it, and it isn't renewed before
+/// answers span a third of the timeout.
+fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration) -> bool {
+    (0..SETTLED).all(|_| {
+        let (sent, answered) = (next, next + trip);
+        next = answered + lease.step();
+        // The order matters: a lease that is over isn't renewed.
+        lease.stop_at(kill_after) > answered && lease.confirm(sent, answered)
+    })
+}
+
+/// Whether there is a rhythm for a line with this round trip.
+pub fn is_quick_enough(timeout: Duration, trip: Duration, kill_after: Duration) -> bool {
+    let lease = Lease::new(BootTime::from_nanos(0), timeout);
+    let first = BootTime::from_nanos(0) + lease.step();
+    rides(lease, first, jittered(trip), kill_after)
+}
+
+/// No line is as quick as its quickest answer all the time.
+fn jittered(trip: Duration) -> Duration {
+    trip + trip / 20
+}
+
+/// The smallest session timeout, in whole seconds, for which the line is quick enough.
+pub fn smallest_timeout(trip: Duration, kill_after: Duration) -> Option<Duration> {
+    let seconds = (1..=LONGEST.as_secs()).map(Duration::from_secs);
+    seconds.into_iter().find(|&timeout| is_quick_enough(timeout, trip, kill_after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(5);
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const T: Duration = Duration::from_secs(30);
+
+    fn at(seconds: u64) -> BootTime {
+        BootTime::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn the_quickest_of_the_last_three_is_the_line() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        let start = |pace: &Pace| pace.start(&lease, None, GRACE, at(1));
+        assert_eq!(start(&pace), Start::NotYet);
+        pace.becomes_first(at(1));
+        for (trip, then) in [
+            (9_000, Start::AskAgain),
+            (20, Start::Now),
+            (7_000, Start::Now),
+            (8_000, Start::Now),
+            (9_500, Start::Never(ms(7_000))),
+        ] {
+            pace.answered(ms(trip), at(1), T);
+            assert_eq!(start(&pace), then, "{trip}");
+        }
+    }
+
+    #[test]
+    fn what_was_slow_while_it_waited_is_asked_again() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        for _ in 0..5 {
+            pace.answered(ms(4_000), at(1), T);
+        }
+        pace.becomes_first(at(1));
+        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::AskAgain);
+        pace.answered(ms(4), at(1), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::Now);
+    }
+
+    #[test]
+    fn no_start_is_doomed() {
+        let (mut lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        pace.answered(ms(1_000), at(1), T);
+        // It ends at 30 s, and the stop begins 5 s before. To be renewed by then takes answers that span 10 s, and one
+        // more.
+        for (due, now, then) in [
+            (Some(at(2)), at(1), Start::Now),
+            (Some(at(10)), at(1), Start::NotYet),
+            (None, at(2), Start::Now),
+            (None, at(10), Start::NotYet),
+            (Some(at(2)), at(10), Start::NotYet),
+        ] {
+            assert_eq!(pace.start(&lease, due, GRACE, now), then, "{due:?} {now:?}");
+        }
+        lease = Lease::new(at(10), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(10)), Start::Now);
+    }
+
+    #[test]
+    fn whoever_is_first_and_gets_no_lease_gives_its_place_up_after_twice_the_timeout_with_answers() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        pace.answered(ms(10), at(1), T);
+        pace.answered(ms(10), at(100), T);
+        pace.becomes_first(at(100));
+        pace.answered(ms(10), at(130), T);
+        pace.disconnected();
+        pace.becomes_first(at(140));
+        pace.answered(ms(10), at(500), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(500)), Start::NotYet, "an outage is waited out");
+        pace.answered(ms(10), at(600), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(600)), Start::NotYet, "and so is a sleep");
+        pace.answered(ms(3_000), at(630), T);
+        assert_eq!(pace.start(&lease, None, GRACE, at(630)), Start::Never(ms(3_000)));
+    }
+
+    #[test]
+    fn a_line_may_take_a_fifteenth_of_the_timeout() {
+        let limit = |timeout: Duration| {
+            (1..5_000).take_while(|&trip| is_quick_enough(timeout, ms(trip), GRACE)).last().map(ms)
+        };
+        for timeout in [2, 10, 30, 40].map(Duration::from_secs) {
+            let limit = limit(timeout).unwrap_or_default();
+            assert!(timeout / 16 <= limit && limit < timeout / 10, "{timeout:?}: {limit:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_proposed_works_and_less_does_not() {
+        for trip in [1, 50, 100, 150, 300, 600, 1_000, 10_000].map(ms) {
+            let timeout = smallest_timeout(trip, GRACE).unwrap_or_default();
+            assert!(is_quick_enough(timeout, trip, GRACE), "{trip:?}: {timeout:?}");
+            let less = timeout.saturating_sub(Duration::from_secs(1));
+            assert!(less.is_zero() || !is_quick_enough(less, trip, GRACE), "{trip:?}: {timeout:?}");
+        }
+        assert_eq!(smallest_timeout(Duration::from_hours(1), GRACE), None);
+    }
+}

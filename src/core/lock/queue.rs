@@ -1,0 +1,345 @@
+//! The queue, decided: the children of a lock path in, "hold" or "watch this one" out. Pure.
+//!
+//! Order is by the number alone. Sorting whole names would sort by uuid, and two contenders would each
+//! find themselves first.
+
+use super::name::{Family, Mode, Name};
+use super::refusal::refusal;
+pub use super::refusal::{Refusal, SEQUENCE_LIMIT};
+use crate::core::planted::{Mistake, planted};
+
+/// What a contender does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The lock is ours.
+    Hold,
+    /// Somebody is in the way: watch these nodes and no others.
+    Wait {
+        /// Names of the nodes to watch, the nearest first. One, but for the first in line for a slot.
+        watch: Vec<String>,
+        /// How many contenders are in our way.
+        ahead: usize,
+        /// Name of the one that came first of all, and so holds.
+        holder: String,
+    },
+    /// Our own node isn't in the list. It was deleted, and we hold nothing: never "first".
+    Gone,
+    /// The queue can't be trusted to exclude anybody.
+    Refuse(Refusal),
+}
+
+/// Decides for the contender whose node is named `own` among `children`, in any order.
+pub fn decide(children: &[String], own: &str) -> Decision {
+    let queue = sorted(children);
+    match queue.iter().position(|name| name.text == own) {
+        Some(own) => judge(&queue, own),
+        None => Decision::Gone,
+    }
+}
+
+/// Decides as if a contender of this family and mode came now, last of all.
+pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
+    let mut queue = sorted(children);
+    let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
+    queue.push(Name { text: "", family, mode, sequence });
+    judge(&queue, queue.len() - 1)
+}
+
+/// A contender as the list alone shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// Its node.
+    pub name: Name<'a>,
+    /// Its place in the queue, from 1.
+    pub position: usize,
+    /// Whether it holds the lock.
+    pub holds: bool,
+}
+
+/// All contenders in their order, for whoever looks on. Families that don't see each other have a queue each.
+pub fn standings(children: &[String]) -> Vec<Standing<'_>> {
+    let (all, mut standings) = (sorted(children), vec![]);
+    for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
+        let queue: Vec<Name<'_>> = all.iter().filter(|name| name.family == family).cloned().collect();
+        for (index, name) in queue.iter().enumerate() {
+            let ahead = in_the_way(name.mode, queue.get(..index).unwrap_or_default()).len();
+            let holds = ahead < slots(name.mode);
+            standings.push(Standing { name: name.clone(), position: index + 1, holds });
+        }
+    }
+    standings
+}
+
+/// Whether a contender came after the one whose node is named `own`.
+pub fn anybody_behind(children: &[String], own: &str) -> bool {
+    let number = Name::parse(own).map(|own| own.sequence);
+    children.iter().filter_map(|child| Name::parse(child)).any(|name| Some(name.sequence) > number)
+}
+
+/// The contenders in their order. Of a writer of Curator's and the reader that it stepped down to, with the
+/// same number, the writer comes first.
+fn sorted(children: &[String]) -> Vec<Name<'_>> {
+    let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
+    queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
+    queue
+}
+
+fn judge(queue: &[Name<'_>], own: usize) -> Decision {
+    if let Some(refusal) = refusal(queue, own) {
+        return Decision::Refuse(refusal);
+    }
+    let Some((me, below)) = queue.get(own).zip(queue.get(..own)) else { return Decision::Gone };
+    let (in_the_way, slots) = (in_the_way(me.mode, below), slots(me.mode));
+    let ahead = in_the_way.len();
+    if ahead < slots {
+        return Decision::Hold;
+    }
+    // The first in line for a slot can get it from any of the holders. Whoever is behind watches the one ahead,
+    // who says when it has got one.
+    let watched = if ahead == slots { slots } else { 1 };
+    let watch = in_the_way.iter().rev().take(watched).map(|&name| name.to_owned()).collect();
+    // Not the first in our way: what a reader waits for may be a writer that waits for readers.
+    let holder = below.first().map(|first| first.text.to_owned()).unwrap_or_default();
+    Decision::Wait { watch, ahead, holder }
+}
+
+/// Of those ahead, whom a contender of this mode waits for. Readers wait for writers only.
+fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
+    let waits_for = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
+    if planted(Mistake::ReaderIgnoresWriter) && mode == Mode::Shared {
+        return vec![];
+    }
+    below.iter().filter(waits_for).map(|name| name.text).collect()
+}
+
+fn slots(mode: Mode) -> usize {
+    if planted(Mistake::OneSlotMore) && matches!(mode, Mode::Slots(_)) {
+        return usize::try_from(mode.slots()).unwrap_or(usize::MAX).saturating_add(1);
+    }
+    usize::try_from(mode.slots()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::core::lock::name::prefix;
+
+    fn node(id: u128, sequence: i32) -> String {
+        format!("{}{sequence:010}", prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(id)))
+    }
+
+    fn queue(nodes: &[(u128, i32)]) -> Vec<String> {
+        nodes.iter().map(|&(id, sequence)| node(id, sequence)).collect()
+    }
+
+    #[test]
+    fn the_number_decides_and_not_the_uuid() {
+        let children = queue(&[(1, 7), (9, 3)]);
+        assert_eq!(decide(&children, &node(9, 3)), Decision::Hold);
+        assert_eq!(decide(&children, &node(1, 7)), waits(&[node(9, 3)], 1));
+    }
+
+    #[test]
+    fn only_the_nearest_is_watched() {
+        let children = queue(&[(1, 1), (2, 2), (3, 3)]);
+        assert_eq!(decide(&children, &node(3, 3)), waits(&[node(2, 2)], 2));
+    }
+
+    #[test]
+    fn a_missing_own_node_is_never_first() {
+        assert_eq!(decide(&[], &node(1, 1)), Decision::Gone);
+        assert_eq!(decide(&queue(&[(2, 2)]), &node(1, 1)), Decision::Gone);
+    }
+
+    #[test]
+    fn strangers_are_ignored() {
+        let mut children = queue(&[(1, 5)]);
+        children.extend(["leases".to_owned(), "-0000000001".to_owned(), "config-0000000001".to_owned()]);
+        assert_eq!(decide(&children, &node(1, 5)), Decision::Hold);
+    }
+
+    #[test]
+    fn a_mixed_or_worn_queue_is_refused() {
+        let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000009".to_owned();
+        let own = node(1, 5);
+        let with = |other: String| decide(&[own.clone(), other], &own);
+        assert!(matches!(with(kazoo), Decision::Refuse(Refusal::OtherFamily { family: Family::Kazoo, .. })));
+        assert!(matches!(with(node(2, -5)), Decision::Refuse(Refusal::CounterEnd { .. })));
+        assert!(matches!(with(node(2, i32::MAX)), Decision::Refuse(Refusal::CounterEnd { .. })));
+        assert!(matches!(with(node(2, 5)), Decision::Refuse(Refusal::Tie { .. })));
+        assert!(matches!(
+            with("slots2-lock-0000000001".to_owned()),
+            Decision::Refuse(Refusal::OtherKind { .. })
+        ));
+    }
+
+    #[test]
+    fn a_semaphore_behind_us_and_a_reader_ahead_are_no_trouble() {
+        let own = node(1, 5);
+        assert_eq!(decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own), Decision::Hold);
+        let reader = "read-lock-0000000004".to_owned();
+        assert_eq!(decide(&[own.clone(), reader.clone()], &own), waits(&[reader], 1));
+    }
+
+    fn of(mode: Mode, sequence: i32) -> String {
+        let id = Uuid::from_u128(sequence.unsigned_abs().into());
+        format!("{}{sequence:010}", prefix(Family::Curator, mode, id))
+    }
+
+    /// What a decision to wait says, but for who holds; anything else as it is.
+    fn waits(watch: &[String], ahead: usize) -> Decision {
+        Decision::Wait { watch: watch.to_vec(), ahead, holder: String::new() }
+    }
+
+    fn decide(children: &[String], own: &str) -> Decision {
+        anonymous(super::decide(children, own))
+    }
+
+    fn anonymous(decision: Decision) -> Decision {
+        match decision {
+            Decision::Wait { watch, ahead, holder } => {
+                assert!(!holder.is_empty());
+                waits(&watch, ahead)
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn readers_run_together_and_wait_for_the_nearest_writer() {
+        use Mode::{Exclusive, Shared};
+        let queue =
+            [of(Shared, 1), of(Shared, 2), of(Exclusive, 3), of(Exclusive, 4), of(Shared, 5), of(Shared, 6)];
+        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
+        let writer = |n| of(Exclusive, n);
+        assert_eq!(
+            decisions,
+            [
+                Decision::Hold,
+                Decision::Hold,
+                waits(&[of(Shared, 2)], 2),
+                waits(&[writer(3)], 3),
+                waits(&[writer(4)], 2),
+                waits(&[writer(4)], 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_semaphore_has_as_many_holders_as_slots_and_its_first_waiter_watches_them() {
+        let queue: Vec<String> = (1..=5).map(|n| of(Mode::Slots(2), n)).collect();
+        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
+        let slot = |n: usize| queue[n - 1].clone();
+        assert_eq!(
+            decisions,
+            [
+                Decision::Hold,
+                Decision::Hold,
+                waits(&[slot(2), slot(1)], 2),
+                waits(&[slot(3)], 3),
+                waits(&[slot(4)], 4),
+            ]
+        );
+    }
+
+    #[test]
+    fn kinds_that_exclude_nobody_are_refused_whatever_the_order() {
+        use Mode::{Exclusive, Shared, Slots};
+        let behind = |theirs, ours| decide(&[of(theirs, 1), of(ours, 2)], &of(ours, 2));
+        for (theirs, ours) in [
+            (Slots(2), Exclusive),
+            (Slots(2), Shared),
+            (Slots(2), Slots(3)),
+            (Exclusive, Slots(2)),
+            (Shared, Slots(2)),
+            (Shared, Slots(1)),
+        ] {
+            let refused = Refusal::OtherKind { node: of(theirs, 1), theirs, ours };
+            assert_eq!(behind(theirs, ours), Decision::Refuse(refused), "{ours} behind {theirs}");
+        }
+        // One slot and no word of slots are the same thing.
+        assert_eq!(behind(Exclusive, Slots(1)), waits(&[of(Exclusive, 1)], 1));
+        assert_eq!(behind(Slots(1), Exclusive), waits(&[of(Slots(1), 1)], 1));
+        assert_eq!(behind(Slots(1), Shared), waits(&[of(Slots(1), 1)], 1));
+    }
+
+    #[test]
+    fn a_writer_of_curator_s_that_steps_down_is_no_tie() {
+        let writer = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(1)));
+        let reader = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(1)));
+        let later = format!("{}0000000004", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(2)));
+        let queue = [later.clone(), reader.clone(), writer.clone()];
+        assert_eq!(decide(&queue, &writer), Decision::Hold);
+        assert_eq!(decide(&queue, &reader), waits(std::slice::from_ref(&writer), 1));
+        assert_eq!(decide(&queue, &later), waits(&[writer], 1));
+        assert_eq!(decide(&[later.clone(), reader], &later), Decision::Hold);
+    }
+
+    #[test]
+    fn whoever_looks_on_sees_what_each_contender_decides() {
+        use Mode::{Exclusive, Shared, Slots};
+        let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000001".to_owned();
+        for queue in [
+            vec![of(Shared, 1), of(Shared, 2), of(Exclusive, 3), of(Shared, 4), of(Exclusive, 5)],
+            (1..=5).map(|n| of(Slots(2), n)).collect(),
+            vec![of(Exclusive, 1), of(Exclusive, 2)],
+        ] {
+            for standing in standings(&queue) {
+                let decision = super::decide(&queue, standing.name.text);
+                assert_eq!(standing.holds, decision == Decision::Hold, "{standing:?}");
+                assert_eq!(standing.name.text, queue[standing.position - 1]);
+            }
+        }
+        let strangers = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
+        let seen: Vec<_> =
+            standings(&strangers).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
+        assert_eq!(seen, [(strangers[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
+    }
+
+    #[test]
+    fn a_look_before_joining_says_what_it_would_be_like() {
+        let look_at = |children: &[String], mode| anonymous(look(children, Family::Curator, mode));
+        assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
+        assert_eq!(look_at(&["leases".to_owned()], Mode::Exclusive), Decision::Hold);
+        assert_eq!(look_at(&queue(&[(1, 9), (2, 4)]), Mode::Exclusive), waits(&[node(1, 9)], 2));
+        assert_eq!(look_at(&[of(Mode::Shared, 4)], Mode::Shared), Decision::Hold);
+        assert_eq!(look_at(&[of(Mode::Slots(2), 4)], Mode::Slots(2)), Decision::Hold);
+    }
+
+    proptest! {
+        /// For every queue, in whatever order the server lists it: one holder; everyone else waits for the
+        /// one just ahead; so that releases run through the queue in order and wake one contender each.
+        #[test]
+        fn one_holds_and_the_rest_form_a_chain(
+            numbers in prop::collection::btree_set(0..SEQUENCE_LIMIT, 1..20).prop_map(Vec::from_iter),
+            seed: u128,
+            noise in prop::collection::vec("[a-z-]{0,20}", 0..5),
+        ) {
+            let in_order: Vec<String> =
+                numbers.iter().map(|&n| node(seed.wrapping_mul(u128::from(n.unsigned_abs()) + 1), n)).collect();
+            let mut children = in_order.clone();
+            children.sort();
+            children.extend(noise);
+            for (position, own) in in_order.iter().enumerate() {
+                let expected = match position.checked_sub(1) {
+                    None => Decision::Hold,
+                    Some(before) => waits(&[in_order[before].clone()], position),
+                };
+                prop_assert_eq!(decide(&children, own), expected);
+            }
+        }
+
+        #[test]
+        fn no_list_makes_two_hold(children in prop::collection::vec("(_c_[0-9a-f]{32}-)?(read-|slots[12]-)?lock-(-00000000|000000000)[0-9]", 0..8)) {
+            let holders = children.iter().filter(|own| {
+                Name::parse(own).is_some_and(|name| name.mode == Mode::Exclusive)
+                    && decide(&children, own) == Decision::Hold
+            });
+            let distinct: std::collections::BTreeSet<_> = holders.collect();
+            prop_assert!(distinct.len() <= 1);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a lock node says about its owner: one line of JSON, read by people and by `status`.
+//!
+//! Never arguments: they may hold secrets.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::words::printable;
+
+/// The data of a lock node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this layout.
+    pub version: u32,
+    /// Host that zklock runs on.
+    pub host: String,
+    /// Process id of zklock there.
+    pub pid: u32,
+    /// Name of the user that runs it, or the number if it has no name.
+    pub user: String,
+    /// The program that is run under the lock: its name without directories or arguments.
+    pub program: String,
+    /// What the user chose to be shown instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `exclusive`, `shared` or `slots`.
+    pub mode: String,
+    /// How many may hold at once.
+    pub slots: u32,
+    /// Set by a contender for one of several slots when it has got one: whoever is behind looks at the queue.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_slot: bool,
+    /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_by: Option<String>,
+}
+
+/// What Curator's clients write into a node whose owner should give up (`Revoker`).
+pub const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
+
+/// Whether a node's data asks its owner to give up, and who asks if that is said.
+pub fn revocation(data: &[u8]) -> Option<Option<String>> {
+    if data == CURATOR_REVOKES {
+        return Some(None);
+    }
+    Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
+}
+
+/// Whether a node's data says that its owner waited for one of several slots and has got it.
+pub fn has_slot(data: &[u8]) -> bool {
+    Record::from_bytes(data).is_some_and(|record| record.has_slot)
+}
+
+impl Record {
+    /// Whether the same zklock wrote both, in one session or another.
+    fn is_of_the_same_process(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.host == other.host
+    }
+
+    /// The bytes that a lock node carries.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // A struct of strings and numbers always has a JSON form; an empty node would still be a valid lock.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Understands the data of a node, if a zklock wrote it.
+    pub fn from_bytes(data: &[u8]) -> Option<Self> {
+        serde_json::from_slice(data).ok()
+    }
+}
+
+/// `host:pid (label)`, safe to print: another contender's bytes never steer our terminal.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.label.as_deref().unwrap_or(&self.program);
+        write!(f, "{}:{} ({})", printable(&self.host), self.pid, printable(shown))
+    }
+}
+
+/// A contender as people know it, or by its node if that doesn't say; for the zklock that `own` describes, if that is known.
+pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
+    match Record::from_bytes(data) {
+        Some(record) if own.is_some_and(|own| record.is_of_the_same_process(own)) => {
+            "an earlier session of our own".to_owned()
+        }
+        Some(record) => record.to_string(),
+        None => format!("node {}", printable(node)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::name::Mode;
+    use super::*;
+
+    fn record(label: Option<&str>) -> Record {
+        Record {
+            version: 1,
+            host: "host-a".to_owned(),
+            pid: 42,
+            user: "ada".to_owned(),
+            program: "rsync".to_owned(),
+            label: label.map(str::to_owned),
+            mode: Mode::Exclusive.word().to_owned(),
+            slots: 1,
+            has_slot: false,
+            stopped: false,
+            revoked_by: None,
+        }
+    }
+
+    #[test]
+    fn a_record_is_one_line_of_json_and_comes_back() {
+        for record in [record(None), record(Some("nightly\nbackup"))] {
+            let bytes = record.to_bytes();
+            assert!(!bytes.contains(&b'\n'));
+            assert_eq!(Record::from_bytes(&bytes), Some(record));
+        }
+    }
+
+    #[test]
+    fn people_read_the_label_or_else_the_program() {
+        assert_eq!(record(None).to_string(), "host-a:42 (rsync)");
+        assert_eq!(record(Some("nightly")).to_string(), "host-a:42 (nightly)");
+    }
+
+    #[test]
+    fn another_contenders_bytes_never_steer_our_terminal() {
+        assert_eq!(record(Some("a\x1b[2Jb\u{202e}c")).to_string(), "host-a:42 (a?[2Jb?c)");
+        assert_eq!(record(Some("a\u{61c}b\u{2028}c\u{e0041}")).to_string(), "host-a:42 (a?b?c?)");
+        assert_eq!(printable(&"x".repeat(200)).chars().count(), 81);
+    }
+
+    #[test]
+    fn later_fields_are_no_trouble_and_strangers_are_none() {
+        let later =
+            br#"{"version":2,"host":"h","pid":1,"user":"u","program":"p","mode":"m","slots":1,"new":[]}"#;
+        assert!(Record::from_bytes(later).is_some());
+        assert_eq!(Record::from_bytes(b"10.0.0.1"), None);
+        assert_eq!(Record::from_bytes(b""), None);
+    }
+
+    #[test]
+    fn a_mark_asks_the_owner_to_give_up() {
+        let marked = Record { revoked_by: Some("host-b:7".to_owned()), ..record(None) };
+        assert_eq!(revocation(&marked.to_bytes()), Some(Some("host-b:7".to_owned())));
+        assert_eq!(revocation(b"__REVOKE__"), Some(None));
+        assert_eq!(revocation(&record(None).to_bytes()), None);
+        assert_eq!(revocation(b"10.0.0.1"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_data_is_understood_or_ignored(data: Vec<u8>) {
+            if let Some(record) = Record::from_bytes(&data) {
+                prop_assert!(!record.to_string().chars().any(char::is_control));
+            }
+        }
+    }
+}

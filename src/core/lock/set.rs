@@ -1,0 +1,187 @@
+//! Several locks at once: taken one after the other in one sorted order, so that two runs that want the same
+//! ones can't wait for each other. Pure.
+
+use super::contender::{Contender, Entry, News, OwnNode};
+use crate::core::path::LockPath;
+use crate::core::protocol::{Reply, Request};
+
+/// The contenders for all locks that one command needs.
+#[derive(Debug)]
+pub struct Set {
+    /// Sorted by path, each path once.
+    contenders: Vec<Contender>,
+    /// How many are held: those before this index. The one at it is contending.
+    held: usize,
+}
+
+/// Requests and news of a step, each with the index of its lock.
+#[derive(Debug, Default)]
+pub struct SetStep {
+    /// To be sent.
+    pub requests: Vec<(usize, Request)>,
+    /// To be told or acted on.
+    pub news: Vec<(usize, News)>,
+}
+
+impl Set {
+    /// Contenders of the session with this id; `entries` in any order.
+    pub fn new(mut entries: Vec<Entry>, session: i64) -> Self {
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
+        Self {
+            contenders: entries.into_iter().map(|entry| Contender::new(entry, session)).collect(),
+            held: 0,
+        }
+    }
+
+    /// Begins with the first.
+    pub fn begin(&mut self) -> SetStep {
+        self.step(0, Contender::begin)
+    }
+
+    /// Takes in a reply for the lock with this index.
+    pub fn take(&mut self, index: usize, reply: Reply) -> SetStep {
+        let mut step = self.step(index, |contender| contender.take(reply));
+        if index == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
+            self.held += 1;
+            if self.held < self.contenders.len() {
+                let next = self.step(self.held, Contender::begin);
+                step.requests.extend(next.requests);
+                step.news.extend(next.news);
+            }
+        }
+        step
+    }
+
+    /// See [`Contender::reconnected`].
+    pub fn reconnected(&mut self) -> SetStep {
+        self.step_all(Contender::reconnected)
+    }
+
+    /// Whether at least one lock is ours.
+    pub fn any_held(&self) -> bool {
+        self.contenders.iter().any(Contender::holds)
+    }
+
+    /// Has every node of ours say that zklock was stopped, or that it goes on.
+    pub fn mark_stopped(&mut self, stopped: bool) -> SetStep {
+        self.step_all(|contender| contender.mark_stopped(stopped))
+    }
+
+    /// Whether every lock is ours.
+    pub fn all_held(&self) -> bool {
+        self.held == self.contenders.len()
+    }
+
+    /// See [`Contender::is_unread`]: whether that is so at any lock.
+    pub fn any_unread(&self) -> bool {
+        self.contenders.iter().any(Contender::is_unread)
+    }
+
+    /// Whether somebody was seen ahead of us on the lock that we are waiting for.
+    pub fn seen_busy(&self) -> bool {
+        self.contenders.get(self.held).is_some_and(Contender::seen_busy)
+    }
+
+    /// The lock that we are waiting for, or the last one.
+    pub fn current(&self) -> usize {
+        self.held.min(self.contenders.len().saturating_sub(1))
+    }
+
+    /// The path of the lock with this index.
+    pub fn path(&self, index: usize) -> Option<&LockPath> {
+        self.contenders.get(index).map(Contender::path)
+    }
+
+    /// Every lock with our node there, in the order they are taken.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &OwnNode)> {
+        self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
+    }
+
+    /// Our node at the first lock, and what it says.
+    pub fn first(&self) -> Option<(&OwnNode, Vec<u8>)> {
+        let contender = self.contenders.first()?;
+        Some((contender.own()?, contender.data()))
+    }
+
+    fn step_all(&mut self, act: impl Fn(&mut Contender) -> super::contender::Step) -> SetStep {
+        let mut all = SetStep::default();
+        for index in 0..self.contenders.len() {
+            let step = self.step(index, &act);
+            all.requests.extend(step.requests);
+            all.news.extend(step.news);
+        }
+        all
+    }
+
+    fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
+        let Some(contender) = self.contenders.get_mut(index) else {
+            return SetStep::default();
+        };
+        let step = act(contender);
+        SetStep {
+            requests: step.requests.into_iter().map(|request| (index, request)).collect(),
+            news: step.news.into_iter().map(|news| (index, news)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::core::lock::contender::Ids;
+    use crate::core::lock::name::{Family, Mode};
+    use crate::core::protocol::{Created, ServerTime};
+
+    fn set(paths: &[&str]) -> Set {
+        let entry = |path: &&str| Entry {
+            path: LockPath::parse(OsStr::new(path)).unwrap(),
+            family: Family::Curator,
+            mode: Mode::Exclusive,
+            data: vec![],
+            data_with_slot: vec![],
+            nonblock: false,
+            ids: Ids(1),
+        };
+        Set::new(paths.iter().map(entry).collect(), 7)
+    }
+
+    /// Answers the create and list of the lock with this index so that it is held.
+    fn grant(set: &mut Set, step: &SetStep, index: usize) -> SetStep {
+        let prefix = step.requests.iter().find_map(|(lock, request)| match request {
+            Request::Create { prefix, .. } if *lock == index => Some(prefix.clone()),
+            _ => None,
+        });
+        let name = format!("{}0000000001", prefix.unwrap());
+        set.take(index, Reply::Created(Ok(Created { name: name.clone(), czxid: 1, created: ServerTime(0) })));
+        set.take(index, Reply::Listed(Ok(vec![name])))
+    }
+
+    #[test]
+    fn whatever_the_order_said_they_are_taken_sorted_and_once() {
+        let mut set = set(&["/b", "/a", "/b"]);
+        let step = set.begin();
+        let step = grant(&mut set, &step, 0);
+        assert_eq!(set.path(0).map(LockPath::as_str), Some("/a"));
+        assert!(!set.all_held());
+        grant(&mut set, &step, 1);
+        assert!(set.all_held());
+        let nodes: Vec<&str> = set.nodes().rev().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(nodes, ["/b", "/a"], "given back in reverse");
+    }
+
+    #[test]
+    fn the_next_is_not_asked_for_before_the_one_in_front_is_held() {
+        let mut set = set(&["/a", "/b"]);
+        let step = set.begin();
+        assert!(step.requests.iter().all(|(lock, _)| *lock == 0));
+        let step = grant(&mut set, &step, 0);
+        assert!(
+            step.requests
+                .iter()
+                .any(|(lock, request)| *lock == 1 && matches!(request, Request::Create { .. }))
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a lock was lost, in words: whose fault it was, as far as that can be known.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::lock::contender::Trouble;
+use super::protocol::{Away, Failure};
+use super::words;
+
+/// Why the lock can't be trusted any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loss {
+    /// The lease ran out.
+    LeaseOver {
+        /// For so long nothing was confirmed.
+        silent_for: Duration,
+        /// Why, if that is known.
+        silence: Option<Silence>,
+    },
+    /// The session is over; how long we stood still before we heard of it, if we did.
+    Session(Failure, Option<Duration>),
+    /// Somebody deleted our node.
+    NodeDeleted,
+    /// Somebody asked us to give it up.
+    Revoked(Option<String>),
+    /// The queue isn't what it was.
+    Queue(Trouble),
+    /// The other process of this zklock is gone.
+    MonitorDied,
+}
+
+/// Why there were no confirmations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// We stood still ourselves.
+    Ours(Duration),
+    /// There has been no connection, and what the servers made of our attempts.
+    Line(Duration, Option<Away>),
+    /// There was no connection. There is one again, and it came too late.
+    LineWasAway(Duration),
+    /// We are connected, and a question has been without an answer.
+    Server(Duration),
+    /// Answers come, and take this long.
+    SlowLine(Duration),
+}
+
+impl Loss {
+    /// What happened, with `verb` to say when: "is" or "was".
+    pub fn told(&self, verb: &str) -> String {
+        let reason: &dyn fmt::Display = match self {
+            Self::Revoked(by) => {
+                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("somebody"));
+            }
+            Self::MonitorDied => return format!("the monitor process {verb} killed"),
+            Self::LeaseOver { silence: Some(Silence::Ours(span)), .. } => {
+                &format!("{}, and the session may end", stood_still(*span))
+            }
+            Self::LeaseOver { silent_for, silence } => {
+                let why = silence.map(|silence| format!(" ({silence})")).unwrap_or_default();
+                &format!(
+                    "the ensemble confirmed nothing for {}{why}, and the session may end",
+                    words::time(*silent_for)
+                )
+            }
+            Self::Session(failure, Some(span)) => &format!("{}, and {failure}", stood_still(*span)),
+            Self::Session(failure, None) => failure,
+            Self::NodeDeleted => &"its node was deleted by somebody",
+            Self::Queue(trouble) => trouble,
+        };
+        format!("the lock {verb} lost: {reason}")
+    }
+}
+
+fn stood_still(span: Duration) -> String {
+    format!("zklock stood still for {} (stopped, or starved of processor time)", words::time(span))
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(span) => f.write_str(&stood_still(*span)),
+            Self::Line(span, away) => {
+                write!(f, "no connection for {}", words::time(*span))?;
+                match away {
+                    Some(Away::Refused) => f.write_str(": the servers refuse one"),
+                    Some(Away::Silent) => f.write_str(": no server answers"),
+                    None => Ok(()),
+                }
+            }
+            Self::LineWasAway(span) => {
+                write!(f, "there was no connection for {}, and it came back too late", words::time(*span))
+            }
+            Self::Server(span) => {
+                write!(f, "the server that it is connected to has been silent for {}", words::time(*span))
+            }
+            Self::SlowLine(trip) => write!(f, "the line is slow: an answer took {}", words::time(*trip)),
+        }
+    }
+}

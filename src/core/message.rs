@@ -1,0 +1,413 @@
+//! Everything that a run says to people, in one place. Each message is said of a lock path; the runtime writes it down.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::lock::contender::Trouble;
+use super::lock::name::{Family, Mode};
+use super::lock::pace::smallest_timeout;
+use super::loss::Loss;
+use super::protocol::Failure;
+use super::signal;
+use super::words::time;
+
+/// How important a message is, and so which of `-q`, `-v` and `-vv` hides or shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Why it doesn't go on. Shown always.
+    Error,
+    /// What the user should know although it goes on. Hidden by `-q`.
+    Warning,
+    /// A step on the way. Shown by `-v`.
+    Step,
+    /// For whoever looks for a fault. Shown by `-vv`.
+    Debug,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    // Queueing.
+    /// Our node is in the queue.
+    Queued {
+        /// Its full path.
+        node: String,
+    },
+    /// Somebody is ahead.
+    WaitingFor {
+        /// The contender just ahead.
+        who: String,
+        /// How many are ahead.
+        ahead: usize,
+    },
+    /// The lock is ours.
+    Acquired {
+        /// Since zklock was started.
+        after: Duration,
+        /// The fencing token.
+        token: i64,
+    },
+    /// With `-n`, or `-w 0`: somebody holds it.
+    Busy {
+        /// Who.
+        holder: String,
+    },
+    /// `-w` ran out while somebody was ahead.
+    GaveUp {
+        /// For so long it was tried.
+        waited: Duration,
+        /// The contender just ahead.
+        ahead: String,
+    },
+    /// `-w` ran out after our turn had come while zklock was stopped.
+    GaveUpStopped {
+        /// For so long it was tried.
+        waited: Duration,
+        /// Whether somebody was seen ahead before.
+        seen_busy: bool,
+    },
+    /// Our turn came while zklock was stopped.
+    LeftTheQueueStopped,
+    /// zklock goes on after that.
+    QueueingAgainAfterStop,
+    /// The session ended while nothing was run yet.
+    QueueingAgain(Failure),
+    /// A signal that means nothing while no command runs.
+    SignalIgnored(i32),
+    /// The first in line waits for confirmations.
+    AwaitsLease,
+    /// A waiter has lost its connection.
+    ConnectionLostWaiting,
+    /// A waiter is connected again.
+    ConnectedAgainWaiting,
+    /// A confirmation was refused.
+    ConfirmationFailed(Failure),
+    /// `--once-per`: the command isn't due.
+    Skipped {
+        /// How long ago it succeeded.
+        ago: Duration,
+        /// On which host, if that is known.
+        host: Option<String>,
+        /// How often it is to succeed.
+        period: Duration,
+    },
+
+    // Why it can't be acquired.
+    /// No server gave a session in time.
+    Unreachable {
+        /// How long they were tried.
+        within: Duration,
+        /// What each said.
+        servers: Vec<String>,
+    },
+    /// A server demands credentials, or refuses ours.
+    CredentialsRefused {
+        /// The connect string.
+        hosts: String,
+        /// Whether any were given.
+        given: bool,
+    },
+    /// The session is over, and another would end in the same way.
+    SessionFailed(Failure),
+    /// The session was closed, and not by us.
+    SessionClosed,
+    /// The contender can't go on.
+    Contender(Trouble),
+    /// Somebody asked us to give our place up.
+    PlaceRevoked(Option<String>),
+    /// The line is too slow for the session timeout.
+    LineTooSlow {
+        /// The connect string.
+        hosts: String,
+        /// How long an answer takes.
+        trip: Duration,
+        /// The session timeout.
+        timeout: Duration,
+        /// The grace of a forced stop.
+        kill_after: Duration,
+    },
+    /// `-w` ran out for the first in line.
+    NotConfirmed {
+        /// For so long it was tried.
+        waited: Duration,
+    },
+    /// `-w` ran out in a silence.
+    LastSeenBusy {
+        /// For so long it was tried.
+        waited: Duration,
+        /// For so long no server has answered.
+        silence: Duration,
+        /// The contender just ahead then.
+        ahead: String,
+    },
+    /// There is no session although the client should have said why.
+    KeptBusy {
+        /// The connect string.
+        hosts: String,
+        /// For so long it was tried.
+        waited: Duration,
+    },
+    /// There is a session, and no answer about the lock.
+    NoAnswer {
+        /// The connect string.
+        hosts: String,
+        /// For so long it was tried.
+        waited: Duration,
+    },
+    /// `--once-per` inside a command that holds the lock already.
+    OncePerInside,
+    /// The lock around us is of another naming.
+    HeldInOtherNaming {
+        /// That of the lock around us.
+        outer: Family,
+        /// That of the command line.
+        inner: Family,
+    },
+    /// The lock around us isn't strong enough.
+    HeldTooWeakly {
+        /// What is held.
+        outer: String,
+        /// What is asked for.
+        inner: Mode,
+    },
+
+    // While the command runs.
+    /// The command couldn't be started, or what it is to know can't be told.
+    NotStarted(String),
+    /// A holder has lost its connection.
+    ConnectionLost,
+    /// A holder is connected again.
+    ConnectedAgain,
+    /// The lock is lost or revoked.
+    LockLost {
+        /// Why.
+        loss: Loss,
+        /// The command's name.
+        command: String,
+        /// Whether it is stopped.
+        stops: bool,
+    },
+    /// The command was stopped for that.
+    CommandStopped {
+        /// Why.
+        loss: Loss,
+        /// The command's name.
+        command: String,
+        /// How long after the last confirmation, where there is a lease.
+        after: Option<Duration>,
+    },
+    /// The command was suspended, as by Ctrl-Z, or wants the terminal.
+    Suspended {
+        /// The command's name.
+        command: String,
+        /// Whether it wants the terminal.
+        wants_terminal: bool,
+        /// Whether the lock is still held.
+        held: bool,
+    },
+    /// A process doesn't end after KILL.
+    LeftAfterKill(String),
+
+    // The end.
+    /// The success was recorded.
+    SuccessRecorded,
+    /// The success could not be recorded.
+    SuccessNotRecorded(String),
+    /// The lock is free.
+    Released,
+    /// Our place is free.
+    LeftTheQueue,
+    /// The session has ended, and taken our node along.
+    SessionOver,
+    /// No server confirmed the release.
+    ReleaseUnconfirmed,
+}
+
+impl Message {
+    /// How important it is.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Queued { .. }
+            | Self::WaitingFor { .. }
+            | Self::Acquired { .. }
+            | Self::LeftTheQueueStopped
+            | Self::ConnectionLost
+            | Self::ConnectedAgain
+            | Self::Suspended { wants_terminal: true, .. }
+            | Self::SuccessRecorded
+            | Self::Released
+            | Self::LeftTheQueue
+            | Self::SessionOver => Level::Step,
+            Self::Busy { .. }
+            | Self::GaveUp { .. }
+            | Self::GaveUpStopped { seen_busy: true, .. }
+            | Self::QueueingAgainAfterStop
+            | Self::QueueingAgain(_)
+            | Self::Skipped { .. }
+            | Self::LockLost { .. }
+            | Self::Suspended { .. }
+            | Self::LeftAfterKill(_)
+            | Self::ReleaseUnconfirmed => Level::Warning,
+            Self::SignalIgnored(_)
+            | Self::AwaitsLease
+            | Self::ConnectionLostWaiting
+            | Self::ConnectedAgainWaiting
+            | Self::ConfirmationFailed(_) => Level::Debug,
+            _ => Level::Error,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    #[allow(clippy::too_many_lines, reason = "a list of messages, one after the other")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queued { node } => write!(f, "queued as {node}"),
+            Self::WaitingFor { who, ahead } => write!(f, "waiting for {who}, {ahead} ahead"),
+            Self::Acquired { after, token } => {
+                write!(f, "acquired after {}, fencing token {token}", time(*after))
+            }
+            Self::Busy { holder } => write!(f, "busy: held by {holder}"),
+            Self::GaveUp { waited, ahead } => {
+                write!(f, "busy: gave up after {} of waiting for {ahead}", time(*waited))
+            }
+            Self::GaveUpStopped { waited, seen_busy } => {
+                let busy = if *seen_busy { "busy: " } else { "" };
+                write!(f, "{busy}gave up after {}: its turn came while zklock was stopped", time(*waited))
+            }
+            Self::LeftTheQueueStopped => {
+                f.write_str("its turn came while zklock was stopped: left the queue until it is continued")
+            }
+            Self::QueueingAgainAfterStop => {
+                f.write_str("its turn came while zklock was stopped; queueing again at the end")
+            }
+            Self::QueueingAgain(failure) => {
+                write!(f, "the session was lost while waiting ({failure}); queueing again at the end")
+            }
+            Self::SignalIgnored(number) => {
+                write!(f, "{} is ignored: no command is running yet", signal::name(*number))
+            }
+            Self::AwaitsLease => f.write_str("first in line, waiting for a fresh lease"),
+            Self::ConnectionLostWaiting => f.write_str("connection lost while waiting"),
+            Self::ConfirmationFailed(failure) => write!(f, "a confirmation failed: {failure}"),
+            Self::Skipped { ago, host, period } => {
+                let on = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+                let (ago, period) = (time(*ago), time(*period));
+                write!(f, "skipped: the command succeeded {ago} ago{on}, and once per {period} is enough")
+            }
+            Self::Unreachable { within, servers } => {
+                write!(
+                    f,
+                    "no ZooKeeper server could be reached within {}; name others with -z or ZKLOCK_ZOOKEEPER",
+                    time(*within)
+                )?;
+                servers.iter().try_for_each(|server| write!(f, "\n  {server}"))
+            }
+            Self::CredentialsRefused { hosts, given: false } => {
+                write!(f, "{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH")
+            }
+            Self::CredentialsRefused { hosts, given: true } => write!(
+                f,
+                "{hosts} refused the credentials: check the lines of --auth-file and ZKLOCK_AUTH, and whether the \
+                 server knows their scheme"
+            ),
+            Self::SessionFailed(failure) => failure.fmt(f),
+            Self::SessionClosed => f.write_str("the session was closed while we were waiting"),
+            Self::Contender(trouble) => trouble.fmt(f),
+            Self::PlaceRevoked(by) => {
+                write!(f, "our place in the queue was revoked by {}", by.as_deref().unwrap_or("somebody"))
+            }
+            Self::LineTooSlow { hosts, trip, timeout, kill_after } => {
+                too_slow(f, hosts, *trip, *timeout, *kill_after)
+            }
+            Self::NotConfirmed { waited } => write!(
+                f,
+                "first in line, but the ensemble didn't confirm it often enough within {} to run anything; is it \
+                 overloaded?",
+                time(*waited)
+            ),
+            Self::LastSeenBusy { waited, silence, ahead } => write!(
+                f,
+                "gave up after {}: last seen busy {} ago, behind {ahead}, and no answer since",
+                time(*waited),
+                time(*silence)
+            ),
+            Self::KeptBusy { hosts, waited } => write!(
+                f,
+                "{hosts} kept the client busy for {} without giving it a session; is it a ZooKeeper?",
+                time(*waited)
+            ),
+            Self::NoAnswer { hosts, waited } => write!(
+                f,
+                "connected to {hosts}, but got no answer about the lock within {}; is it overloaded?",
+                time(*waited)
+            ),
+            Self::OncePerInside => {
+                f.write_str("held already by the command that this runs in; say --once-per there")
+            }
+            Self::HeldInOtherNaming { outer, inner } => write!(
+                f,
+                "held around us in the naming of {outer}, whose clients are the only ones kept out, and asked for \
+                 here in that of {inner}: use another path"
+            ),
+            Self::HeldTooWeakly { outer, inner } => write!(
+                f,
+                "held around us as {outer}, and asked for here as {inner}: it would wait for itself for ever; ask for \
+                 the stronger one outside"
+            ),
+            Self::NotStarted(why) => f.write_str(why),
+            Self::ConnectionLost => f.write_str("connection lost; the command goes on while the lease lasts"),
+            Self::ConnectedAgain | Self::ConnectedAgainWaiting => f.write_str("connected again"),
+            Self::LockLost { loss, command, stops } => {
+                let fate = if *stops { "is stopped" } else { "goes on (--on-lost continue)" };
+                write!(f, "{}; {command} {fate}", loss.told("is"))
+            }
+            Self::CommandStopped { loss, command, after } => {
+                let after = after.map(time).unwrap_or_default();
+                write!(f, "{}; {command} was stopped {after} after the last confirmation", loss.told("was"))
+            }
+            Self::Suspended { command, wants_terminal, held } => {
+                let kept = if *held { "the lock is kept" } else { "it doesn't hold the lock any more" };
+                if *wants_terminal {
+                    write!(f, "{command} wants the terminal; meanwhile {kept}")
+                } else {
+                    write!(f, "{command} is stopped, and {kept}; fg or bg continues it")
+                }
+            }
+            Self::LeftAfterKill(left) => {
+                write!(f, "{left}; zklock waits for its end, and keeps the lock while its session lasts")
+            }
+            Self::SuccessRecorded => f.write_str("success recorded"),
+            Self::SuccessNotRecorded(why) => {
+                write!(f, "the success could not be recorded, so that the next run isn't skipped: {why}")
+            }
+            Self::Released => f.write_str("released"),
+            Self::LeftTheQueue => f.write_str("left the queue"),
+            Self::SessionOver => f.write_str("the session is over, and the node gone with it"),
+            Self::ReleaseUnconfirmed => f.write_str(
+                "no server confirmed the release; the lock is free at the end of the session timeout",
+            ),
+        }
+    }
+}
+
+fn too_slow(
+    f: &mut fmt::Formatter<'_>,
+    hosts: &str,
+    trip: Duration,
+    timeout: Duration,
+    kill_after: Duration,
+) -> fmt::Result {
+    let remedy = match smallest_timeout(trip, kill_after) {
+        Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
+        Some(enough) => format!("it takes --session-timeout {} or more", enough.as_secs()),
+        None => "no session timeout is long enough for that".to_owned(),
+    };
+    write!(
+        f,
+        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would be \
+         stopped for want of answers. It was not started; {remedy}",
+        time(trip),
+        time(timeout)
+    )
+}

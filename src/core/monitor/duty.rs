@@ -1,0 +1,219 @@
+//! What the monitor knows of its worker, and whether it has to act.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Effect;
+use crate::core::exit::Exit;
+use crate::core::pair::{OwnedNode, Report, Stage};
+use crate::core::planted::{Mistake, planted};
+use crate::core::signal::{SIGCONT, ends_waiting};
+use crate::core::time::BootTime;
+
+/// How long a worker that only waits may take to hear of a signal that ends it.
+const HEARING: Duration = Duration::from_secs(2);
+
+/// What the worker shows without a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// How far the worker is.
+    pub stage: Stage,
+    /// From when on the monitor has to act.
+    pub deadline: Option<BootTime>,
+    /// How many of the relayed signals it has taken in.
+    pub taken: u64,
+}
+
+/// What is to be done about a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Nothing, or nothing yet.
+    Nothing,
+    /// Stop as the terminal's signal would have it, unless somebody has us go on meanwhile.
+    Stop {
+        /// The terminal's signal.
+        signal: i32,
+        /// Whether the whole process group is to stop.
+        whole_group: bool,
+    },
+    /// Exit, and leave the worker to itself.
+    Leave(Exit),
+}
+
+/// Why the monitor has to end the worker and the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The worker stands still: the lease is nearly over, and the command is not.
+    Frozen,
+    /// The worker stands still while it waits, and didn't hear that it is to end.
+    Deaf(i32),
+}
+
+/// What the monitor knows.
+#[derive(Debug, Default)]
+pub(super) struct Duty {
+    /// How many signals were relayed, and how many of them had us go on.
+    relayed: u64,
+    continued: u64,
+    /// Signals that end a waiter: the number of each among those relayed, and when that was.
+    unheard: VecDeque<(u64, i32, BootTime)>,
+    exit: Option<Exit>,
+    variables: Option<Vec<(String, String)>>,
+    session_timeout: Option<Duration>,
+    nodes: Vec<OwnedNode>,
+}
+
+impl Duty {
+    /// A signal was relayed.
+    pub(super) fn relayed(&mut self, signal: i32, now: BootTime) {
+        self.relayed += 1;
+        match signal {
+            SIGCONT => self.continued += 1,
+            signal if ends_waiting(signal) => self.unheard.push_back((self.relayed, signal, now)),
+            _ => {}
+        }
+    }
+
+    /// Takes in what the worker says.
+    pub(super) fn take(&mut self, report: Report) -> Task {
+        match report {
+            Report::Nodes { session_timeout, nodes } => {
+                (self.session_timeout, self.nodes) = (Some(Duration::from_millis(session_timeout)), nodes);
+            }
+            Report::Stop { signal, whole_group, continued } if continued == self.continued => {
+                return Task::Stop { signal, whole_group };
+            }
+            // Whoever reads the one looks at the page next; with the other the worker hasn't heard yet that it is to go on.
+            Report::Shorter | Report::Stop { .. } => {}
+            Report::Exit(exit) => self.exit = Some(exit),
+            Report::Leave(exit) => {
+                self.exit = Some(exit);
+                return Task::Leave(exit);
+            }
+            Report::Become(variables) => self.variables = Some(variables),
+        }
+        Task::Nothing
+    }
+
+    /// Whether the worker has to be ended `now`.
+    pub(super) fn look(&mut self, shown: Shown, now: BootTime) -> Option<Why> {
+        while self.unheard.front().is_some_and(|&(number, ..)| number <= shown.taken) {
+            self.unheard.pop_front();
+        }
+        if shown.deadline.is_some_and(|deadline| deadline <= now) {
+            return Some(Why::Frozen);
+        }
+        let deaf =
+            self.unheard.front().filter(|&&(.., at)| shown.stage == Stage::Waiting && at + HEARING <= now);
+        deaf.map(|&(_, signal, _)| Why::Deaf(signal))
+    }
+
+    /// When to look next, if nothing happens before.
+    pub(super) fn next_look(&self, shown: Shown) -> Option<BootTime> {
+        let hearing = self.unheard.front().filter(|_| shown.stage == Stage::Waiting);
+        [shown.deadline, hearing.map(|&(.., at)| at + HEARING)].into_iter().flatten().min()
+    }
+
+    /// How zklock ends, if the worker ended of itself and said so.
+    pub(super) fn end(&mut self) -> Option<Effect> {
+        match (self.variables.take(), self.exit) {
+            (Some(variables), _) => Some(Effect::Become(variables)),
+            (None, exit) => exit.map(Effect::Exit),
+        }
+    }
+
+    /// How zklock exits after a worker that was ended, or died.
+    pub(super) fn exit(&self, shown: Shown, why: Option<Why>) -> Exit {
+        use crate::core::exit::{FAILURE, LOST};
+        match (self.exit, shown.stage, why) {
+            // The command's own code, or that of a decision that was made.
+            (Some(exit), ..) => exit,
+            (None, Stage::Running, Some(_)) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
+            (None, Stage::Running, _) => Exit::Code(LOST),
+            (None, Stage::Waiting, Some(Why::Deaf(signal))) => Exit::Signal(signal),
+            (None, Stage::Waiting | Stage::Over, _) => Exit::Code(FAILURE),
+        }
+    }
+
+    /// The nodes that the worker had, and its session timeout if it had any.
+    pub(super) fn nodes(&self) -> (Option<Duration>, &[OwnedNode]) {
+        (self.session_timeout, &self.nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::exit::{FAILURE, LOST};
+    use crate::core::signal::{SIGINT, SIGTERM, SIGWINCH};
+
+    const fn at(seconds: u64) -> BootTime {
+        BootTime::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn shown(stage: Stage, deadline: Option<u64>, taken: u64) -> Shown {
+        Shown { stage, deadline: deadline.map(at), taken }
+    }
+
+    #[test]
+    fn an_ordinary_run_ends_as_the_worker_says() {
+        let mut duty = Duty::default();
+        assert_eq!(duty.end(), None, "a worker that ends without a word has failed");
+        assert_eq!(duty.take(Report::Exit(Exit::Code(7))), Task::Nothing);
+        assert_eq!(duty.end(), Some(Effect::Exit(Exit::Code(7))));
+        assert_eq!(duty.take(Report::Leave(Exit::Signal(2))), Task::Leave(Exit::Signal(2)));
+        duty.take(Report::Become(vec![]));
+        assert_eq!(duty.end(), Some(Effect::Become(vec![])));
+    }
+
+    #[test]
+    fn a_worker_that_lets_its_deadline_pass_is_frozen() {
+        let mut duty = Duty::default();
+        let running = shown(Stage::Running, Some(10), 0);
+        assert_eq!(duty.next_look(running), Some(at(10)));
+        assert_eq!(duty.look(running, at(9)), None);
+        assert_eq!(duty.look(running, at(10)), Some(Why::Frozen));
+        assert_eq!(duty.look(shown(Stage::Running, Some(11), 0), at(10)), None, "it was renewed meanwhile");
+        assert_eq!(duty.look(shown(Stage::Running, None, 0), at(99)), None, "--on-lost continue");
+    }
+
+    #[test]
+    fn a_waiter_has_two_seconds_to_hear_of_a_signal_that_ends_it() {
+        let mut duty = Duty::default();
+        duty.relayed(SIGWINCH, at(1));
+        duty.relayed(SIGTERM, at(2));
+        duty.relayed(SIGINT, at(3));
+        let waiting = |taken| shown(Stage::Waiting, None, taken);
+        assert_eq!(duty.next_look(waiting(0)), Some(at(4)));
+        assert_eq!(duty.look(waiting(1), at(3)), None);
+        assert_eq!(duty.look(waiting(1), at(4)), Some(Why::Deaf(SIGTERM)));
+        assert_eq!(duty.look(waiting(2), at(4)), None, "the first was heard");
+        assert_eq!(duty.next_look(waiting(2)), Some(at(5)));
+        assert_eq!(duty.look(shown(Stage::Running, None, 2), at(9)), None, "a command may take its time");
+        assert_eq!(duty.look(waiting(3), at(9)), None);
+        assert_eq!(duty.next_look(waiting(3)), None);
+    }
+
+    #[test]
+    fn a_stop_that_crossed_a_continue_is_outdated() {
+        let mut duty = Duty::default();
+        let stop = |continued| Report::Stop { signal: 20, whole_group: true, continued };
+        let task = Task::Stop { signal: 20, whole_group: true };
+        assert_eq!(duty.take(stop(0)), task);
+        duty.relayed(SIGCONT, at(1));
+        assert_eq!(duty.take(stop(0)), Task::Nothing);
+        assert_eq!(duty.take(stop(1)), task);
+    }
+
+    #[test]
+    fn the_exit_after_a_dead_worker_tells_whether_the_command_was_stopped() {
+        let mut duty = Duty::default();
+        let [waiting, running, over] =
+            [Stage::Waiting, Stage::Running, Stage::Over].map(|stage| shown(stage, None, 0));
+        assert_eq!(duty.exit(waiting, None), Exit::Code(FAILURE));
+        assert_eq!(duty.exit(running, Some(Why::Frozen)), Exit::Code(LOST));
+        assert_eq!(duty.exit(waiting, Some(Why::Deaf(SIGTERM))), Exit::Signal(15));
+        duty.take(Report::Exit(Exit::Code(3)));
+        assert_eq!(duty.exit(over, None), Exit::Code(3), "the command had ended, and its code stands");
+    }
+}

@@ -1,0 +1,148 @@
+//! zklock inside a command of zklock: a lock that the outer one holds isn't queued for again.
+//!
+//! The variables may be stale: a daemon inherits them and outlives the lock. So the outer node has to be seen, and that it
+//! is the same one. It tells the ensemble too: another one with the same path has another node.
+
+use super::variables::variables;
+use super::{Effect, End, Input, LookUp, Next, Scene};
+use crate::core::environment::{HeldLock, full_path};
+use crate::core::exit::Exit;
+use crate::core::lock::name::{Family, Mode, Name};
+use crate::core::message::Message;
+use crate::core::protocol::Node;
+use crate::core::signal::{SIGKILL, SIGTSTP, ends_waiting};
+
+/// The look at the locks that are said to be held around us.
+#[derive(Debug)]
+pub(super) struct Nested {
+    /// Those among them that are wanted. There may be several of one path: other ensembles have their own.
+    candidates: Vec<HeldLock>,
+}
+
+impl Nested {
+    pub(super) fn begin(scene: &mut Scene<'_>) -> (Self, Option<Next>) {
+        let plan = scene.plan;
+        let is_wanted =
+            |held: &&HeldLock| plan.locks.iter().any(|path| held.path == full_path(&plan.chroot, path));
+        let nested = Self { candidates: plan.outer.iter().filter(is_wanted).cloned().collect() };
+        if nested.candidates.is_empty() {
+            return (nested, Some(Next::Queue));
+        }
+        nested.look(scene);
+        (nested, None)
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        match input {
+            Input::LookedUp(LookUp::Seen(nodes)) => Some(self.seen(&nodes, scene)),
+            Input::LookedUp(LookUp::SessionLost) => {
+                self.look(scene);
+                None
+            }
+            Input::LookedUp(LookUp::Unreachable(servers)) => {
+                Some(Next::fail(scene.plan.unreachable(servers)))
+            }
+            // Without an answer nothing is known, and whoever queues will hear why there is none.
+            Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
+            // Nothing runs yet that could stop with zklock.
+            Input::Signal(SIGTSTP) => {
+                scene.does(Effect::StopWaiting);
+                None
+            }
+            Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
+            Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
+            _ => None,
+        }
+    }
+
+    fn look(&self, scene: &mut Scene<'_>) {
+        let chroot = &scene.plan.chroot;
+        let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).to_owned();
+        let nodes = self.candidates.iter().map(node).collect();
+        scene.does(Effect::LookUp(nodes));
+    }
+
+    /// Only what is seen to be gone isn't held. Whoever takes a fault for that queues behind the lock around it, which
+    /// waits for its end.
+    fn seen(&self, nodes: &[Option<Node>], scene: &mut Scene<'_>) -> Next {
+        let plan = scene.plan;
+        let is_there = |held: &HeldLock, node: &Option<Node>| match node {
+            // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
+            Some(node) if *node == Node::HIDDEN => true,
+            Some(node) => node.czxid == held.fencing_token && node.owner == held.session,
+            None => false,
+        };
+        let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
+        scene.state.held_around = seen.map(|(held, _)| held.clone()).collect();
+        let held = &scene.state.held_around;
+        if let Some(why) = held.iter().find_map(|held| too_weak(held, plan.mode, plan.family)) {
+            return Next::fail(why);
+        }
+        let all_held =
+            plan.locks.iter().all(|path| held.iter().any(|held| held.path == full_path(&plan.chroot, path)));
+        if !all_held {
+            return Next::Queue;
+        }
+        if plan.once_per.is_some() {
+            // The lock around us will be released without a record, whatever the command does.
+            return Next::fail(Message::OncePerInside);
+        }
+        match variables(plan, held, held.clone()) {
+            Ok(variables) => Next::Finish(End::Become(variables)),
+            Err(why) => Next::fail(Message::NotStarted(why)),
+        }
+    }
+}
+
+/// Why what is held around us isn't enough for `mode`, if it isn't. Then it never will be: the outer lock ends only after
+/// us.
+fn too_weak(held: &HeldLock, mode: Mode, family: Family) -> Option<Message> {
+    let name = held.node.rsplit('/').next().and_then(Name::parse);
+    if let Some(outer) = name.map(|name| name.family).filter(|&outer| outer != family) {
+        return Some(Message::HeldInOtherNaming { outer, inner: family });
+    }
+    let enough = match (held.mode(), mode) {
+        (Some(outer), Mode::Shared) => outer.slots() == 1,
+        (None | Some(Mode::Shared), _) => false,
+        (Some(outer), inner) => outer.slots() == inner.slots(),
+    };
+    let outer = || held.mode().map_or_else(|| held.mode.clone(), |outer| outer.to_string());
+    (!enough).then(|| Message::HeldTooWeakly { outer: outer(), inner: mode })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(mode: Mode) -> HeldLock {
+        HeldLock {
+            path: "/a".to_owned(),
+            node: "/a/n".to_owned(),
+            fencing_token: 1,
+            session: 1,
+            mode: mode.word().to_owned(),
+            slots: mode.slots(),
+        }
+    }
+
+    #[test]
+    fn the_outer_lock_must_be_at_least_as_strong() {
+        use Mode::{Exclusive, Shared, Slots};
+        for (outer, inner, enough) in [
+            (Exclusive, Exclusive, true),
+            (Exclusive, Shared, true),
+            (Shared, Shared, true),
+            (Shared, Exclusive, false),
+            (Slots(2), Slots(2), true),
+            (Slots(2), Slots(3), false),
+            (Slots(2), Exclusive, false),
+            (Slots(2), Shared, false),
+            (Slots(1), Exclusive, true),
+            (Exclusive, Slots(1), true),
+            (Exclusive, Slots(2), false),
+        ] {
+            let why = too_weak(&held(outer), inner, Family::Curator);
+            assert_eq!(why.is_none(), enough, "{inner} inside {outer}");
+        }
+    }
+}

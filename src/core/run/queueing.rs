@@ -1,0 +1,393 @@
+//! Getting the locks: connect, queue, wait; until they are ours or something says stop.
+
+use std::time::Duration;
+
+use super::releasing::{Giving, Verdict};
+use super::stopped::{GoOn, Stop, is_hopeless};
+use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
+use crate::core::claim::{Claim, Notice};
+use crate::core::exit::Exit;
+use crate::core::lock::contender::{Entry, News, Trouble};
+use crate::core::lock::lease::Lease;
+use crate::core::lock::once::{Once, Verdict as Due};
+use crate::core::lock::pace::Start;
+use crate::core::lock::record::{Record, describe};
+use crate::core::lock::set::Set;
+use crate::core::message::Message;
+use crate::core::path::LockPath;
+use crate::core::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
+use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
+use crate::core::time::BootTime;
+use crate::core::words::printable;
+
+/// After its deadline the client may take this long to say why there is no session.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// The wait.
+#[derive(Debug)]
+pub(super) struct Queueing {
+    /// With `--once-per`: whether the command is to run at all.
+    once: Option<Once>,
+    connected: bool,
+    /// When the client is to give up connecting.
+    connect_by: Option<BootTime>,
+    /// The contender just ahead, as people know it.
+    waiting_for: Option<String>,
+    turn: Turn,
+    /// Our node is gone; whether with our session or by somebody's hand is asked.
+    node_gone: bool,
+    stop: Stop,
+}
+
+/// How far it is once every lock is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing was said of it, or it hasn't come.
+    Unsaid,
+    /// There is no fresh lease yet. That has been said.
+    AwaitsLease,
+    /// What was said has its time to be written.
+    AwaitsWords,
+    /// It has had it.
+    AwaitedWords,
+}
+
+impl Queueing {
+    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
+        let plan = scene.plan;
+        let connect_by = Some(plan.connect_by());
+        let connect = scene.state.claim.connect(connect_by);
+        scene.does(connect);
+        scene.does(Effect::Introduce);
+        Self {
+            once: plan.once_per.map(|period| Once::new(&plan.first, period)),
+            connected: false,
+            connect_by,
+            waiting_for: None,
+            turn: Turn::Unsaid,
+            node_gone: false,
+            stop: Stop::Not,
+        }
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        match input {
+            Input::Tick => self.look(scene),
+            Input::Introduced(introduction) => introduce(introduction, scene),
+            Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
+            // Nobody is left to answer for us.
+            Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
+            Input::Signal(SIGTSTP) => {
+                self.stop.suspend(scene);
+                None
+            }
+            Input::Signal(SIGCONT) | Input::NotStopped => {
+                let go_on = self.stop.go_on(scene);
+                self.queue_anew(go_on, scene)
+            }
+            Input::Signal(signal) => {
+                scene.says(Message::SignalIgnored(signal));
+                None
+            }
+            Input::WordsWritten => {
+                if self.turn == Turn::AwaitsWords {
+                    self.turn = Turn::AwaitedWords;
+                }
+                None
+            }
+            Input::Session(key, change) => self.session_changed(key, change, scene),
+            Input::Reply(key, asker, reply) => {
+                let notices = scene.state.claim.replied(key, asker, reply, scene.now, scene.out);
+                self.notices(notices, scene)
+            }
+            _ => None,
+        }
+    }
+
+    /// When there is something to do, if nothing happens before.
+    pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
+        [self.give_up_at(plan), claim.next_due()].into_iter().flatten().min()
+    }
+
+    /// What time leads to, and what is to be done once nothing else has happened.
+    fn look(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let now = scene.now;
+        scene.state.claim.revive_lease(now);
+        scene.state.claim.confirm_if_due(now, scene.out);
+        self.stop.give_place_up_if_its_turn_came(scene);
+        match self.is_ours(scene) {
+            Ok(true) => {
+                if let Some(next) = self.is_due(scene) {
+                    scene.does(Effect::Line(Line::End));
+                    if matches!(next, Next::Start) && self.turn != Turn::AwaitedWords {
+                        // What was said shall be on the screen, and the waiting line off it, before the command writes.
+                        // Then the lease has to be looked at once more.
+                        self.turn = Turn::AwaitsWords;
+                        scene.does(Effect::AwaitWords(scene.state.claim.time_to_spare()));
+                        return None;
+                    }
+                    return Some(next);
+                }
+            }
+            Ok(false) => {}
+            Err(why) => return Some(Next::fail(why)),
+        }
+        self.give_up_at(scene.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(scene))
+    }
+
+    /// All held, on a line that is quick enough, and under a lease that lasts until the next answer. A waiter confirms
+    /// while it waits, so that it is fresh as a rule; else the confirmations that are under way make it so.
+    fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
+        let claim = &scene.state.claim;
+        if self.node_gone || self.stop != Stop::Not || !claim.set().is_some_and(Set::all_held) {
+            return Ok(false);
+        }
+        // What somebody wrote to our node may be a request to give up, whose answer is on its way.
+        if claim.set().is_some_and(Set::any_unread) {
+            return Ok(false);
+        }
+        match claim.start(scene.plan.kill_after, scene.now) {
+            Start::Now => return Ok(true),
+            Start::NotYet => {}
+            Start::AskAgain => scene.state.claim.confirm_soon(scene.now),
+            Start::Never(trip) => {
+                let timeout = claim.lease().map(Lease::timeout).unwrap_or_default();
+                let (hosts, kill_after) = (scene.plan.hosts.clone(), scene.plan.kill_after);
+                return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
+            }
+        }
+        if self.turn == Turn::Unsaid {
+            scene.says(Message::AwaitsLease);
+            self.turn = Turn::AwaitsLease;
+        }
+        Ok(false)
+    }
+
+    /// The lock is ours; whether the command is to run. `None`: that is being asked.
+    fn is_due(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let Some(once) = &mut self.once else { return Some(Next::Start) };
+        let (node, data) = scene.state.claim.set()?.first()?;
+        if !once.has_begun() {
+            let asked = once.begin(node, &data);
+            scene.asks(Asker::Once, asked);
+        }
+        match once.verdict()? {
+            Due::Due => Some(Next::Start),
+            Due::Recent { ago, by } => {
+                let host = by.map(|last| printable(&last.by.host));
+                scene.says(Message::Skipped { ago, host, period: once.period() });
+                let exit = Exit::Code(scene.plan.conflict_exit_code);
+                Some(Next::Release(Giving::Locks, Verdict { exit, last_word: None }))
+            }
+        }
+    }
+
+    /// Connecting is the client's affair up to its own deadline, when it says what is wrong. It is trusted for a moment
+    /// more and no longer: servers have been seen to keep it too busy to notice the time.
+    fn give_up_at(&self, plan: &Plan) -> Option<BootTime> {
+        if self.connected {
+            return plan.try_until();
+        }
+        self.connect_by.map(|deadline| deadline + LAST_WORDS)
+    }
+
+    fn out_of_time(&self, scene: &mut Scene<'_>) -> Next {
+        let (plan, claim, now) = (scene.plan, &scene.state.claim, scene.now);
+        let waited = now.since(plan.began);
+        let hosts = plan.hosts.clone();
+        let Some(set) = claim.set().filter(|_| self.connected) else {
+            return Next::fail(Message::KeptBusy { hosts, waited });
+        };
+        if self.stop.has_left() {
+            let (seen_busy, message) =
+                (set.seen_busy(), |seen_busy| Message::GaveUpStopped { waited, seen_busy });
+            return if seen_busy { self.busy(message(true), scene) } else { Next::fail(message(false)) };
+        }
+        if set.all_held() {
+            return Next::fail(Message::NotConfirmed { waited });
+        }
+        if !set.seen_busy() {
+            return Next::fail(Message::NoAnswer { hosts, waited });
+        }
+        let ahead = self.waiting_for.clone().unwrap_or_else(|| "another contender".to_owned());
+        // A waiter confirms all the time: an answer also says that nothing has moved in the queue before it.
+        let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
+        if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
+            return Next::fail(Message::LastSeenBusy { waited, silence, ahead });
+        }
+        self.busy(Message::GaveUp { waited, ahead }, scene)
+    }
+
+    /// Somebody else holds it.
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    fn busy(&self, message: Message, scene: &mut Scene<'_>) -> Next {
+        let path = scene.current_lock().unwrap_or_else(|| scene.plan.first.clone());
+        scene.says_of(path, message);
+        Next::leave(Exit::Code(scene.plan.conflict_exit_code))
+    }
+
+    fn session_changed(
+        &mut self,
+        key: SessionKey,
+        change: SessionChange,
+        scene: &mut Scene<'_>,
+    ) -> Option<Next> {
+        let notices = scene.state.claim.session_changed(key, change, scene.now, scene.out);
+        self.notices(notices, scene)
+    }
+
+    fn notices(&mut self, notices: Vec<Notice>, scene: &mut Scene<'_>) -> Option<Next> {
+        notices.into_iter().find_map(|notice| self.notice(notice, scene))
+    }
+
+    fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) -> Option<Next> {
+        match notice {
+            Notice::Connected => self.connected = true,
+            Notice::Unreachable(servers) => return Some(Next::fail(scene.plan.unreachable(servers))),
+            Notice::Lost(failure) if is_hopeless(&failure) => {
+                return Some(Next::fail(hopeless(failure, scene.plan)));
+            }
+            Notice::Lost(_) | Notice::Closed if self.stop.is_leaving() => {
+                let go_on = self.stop.left(scene);
+                return self.queue_anew(go_on, scene);
+            }
+            // What our node's deletion leads to, we have done ourselves.
+            _ if self.stop.is_leaving() => {}
+            // Nothing is lost but our place in the queue.
+            Notice::Lost(failure) => {
+                if let Some(path) = scene.current_lock() {
+                    scene.says_of(path, Message::QueueingAgain(failure));
+                }
+                return self.queue_anew(GoOn::QueueAnew, scene);
+            }
+            Notice::NodeGone => return Some(Next::fail(Message::Contender(Trouble::Deleted))),
+            // The session lives, so that it can't have taken the node along. Another has its name now.
+            Notice::Confirmed if self.node_gone => {
+                return Some(Next::fail(Message::Contender(Trouble::Deleted)));
+            }
+            Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
+            Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
+            Notice::Reconnected => scene.says(Message::ConnectedAgainWaiting),
+            Notice::Closed => return Some(Next::fail(Message::SessionClosed)),
+            Notice::Lock(path, news) => return self.news(path, news, scene),
+            Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
+                let name = node.rsplit('/').next().unwrap_or_default();
+                let seen = Seen { who: who(name, &read.data, scene), since: read.created };
+                scene.does(Effect::Line(Line::Holder { node, seen }));
+            }
+            Notice::Aside(Asker::Once, reply) => return self.once_answered(reply, scene),
+            Notice::Confirmed | Notice::Aside(..) => {}
+        }
+        None
+    }
+
+    fn once_answered(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Option<Next> {
+        match self.once.as_mut()?.take(reply) {
+            Ok(requests) => {
+                scene.asks(Asker::Once, requests);
+                None
+            }
+            Err(trouble) => Some(Next::fail(Message::Contender(trouble))),
+        }
+    }
+
+    fn news(&mut self, path: LockPath, news: News, scene: &mut Scene<'_>) -> Option<Next> {
+        match news {
+            News::Queued(node) => {
+                scene.says_of(path, Message::Queued { node: node.path });
+                scene.does(Effect::Line(Line::Queued(node.created)));
+                if self.stop != Stop::Not {
+                    scene.state.claim.mark_stopped(true, scene.now, scene.out);
+                }
+            }
+            News::Waiting { predecessor, data, since, ahead, holder } => {
+                let who = who(&predecessor, &data, scene);
+                scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
+                let holder = (holder != predecessor).then(|| path.child(&holder));
+                if let Some(node) = holder.clone().filter(|_| scene.plan.shows_line) {
+                    scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
+                }
+                let nearest = Seen { who: who.clone(), since };
+                scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder }));
+                self.waiting_for = Some(who);
+            }
+            // It isn't taken: `Stop::give_place_up_if_its_turn_came`.
+            News::Held if self.stop != Stop::Not => {}
+            News::Held => {
+                scene.does(Effect::Line(Line::End));
+                let node =
+                    scene.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
+                let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
+                let after = scene.now.since(scene.plan.began);
+                scene.says_of(path, Message::Acquired { after, token });
+            }
+            News::Busy { holder, data } => {
+                let holder = who(&holder, &data, scene);
+                scene.says_of(path, Message::Busy { holder });
+                return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
+            }
+            News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
+            // The watch that tells so fires too when the session ends, and may be read first after a freeze. The answer to
+            // a confirmation tells which: no node, or no session.
+            News::Failed(Trouble::Deleted) => {
+                self.node_gone = true;
+                scene.state.claim.confirm_soon(scene.now);
+            }
+            News::Failed(trouble) => return Some(Next::fail(Message::Contender(trouble))),
+        }
+        None
+    }
+
+    fn queue_anew(&mut self, go_on: GoOn, scene: &mut Scene<'_>) -> Option<Next> {
+        if go_on == GoOn::QueueAnew {
+            (self.connected, self.connect_by) = (false, scene.plan.try_until());
+            self.turn = Turn::Unsaid;
+            self.node_gone = false;
+            self.once.iter_mut().for_each(Once::begin_again);
+            scene.does(Effect::Line(Line::End));
+            let connect = scene.state.claim.connect(self.connect_by);
+            scene.does(connect);
+        }
+        None
+    }
+}
+
+/// A contender as people know it.
+fn who(node: &str, data: &[u8], scene: &Scene<'_>) -> String {
+    describe(node, data, scene.state.record.as_ref())
+}
+
+/// Why no session will do.
+fn hopeless(failure: Failure, plan: &Plan) -> Message {
+    match failure {
+        Failure::AuthFailed => {
+            Message::CredentialsRefused { hosts: plan.hosts.clone(), given: plan.has_credentials }
+        }
+        failure => Message::SessionFailed(failure),
+    }
+}
+
+fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> {
+    let Introduction { record, ids } = introduction;
+    let (plan, held) = (scene.plan, &scene.state.held_around);
+    let with_slot = Record { has_slot: true, ..record.clone() };
+    let is_missing =
+        |path: &&LockPath| !held.iter().any(|held| held.path == format!("{}{path}", plan.chroot));
+    let entry = |(path, ids): (&LockPath, _)| Entry {
+        path: path.clone(),
+        family: plan.family,
+        mode: plan.mode,
+        data: record.to_bytes(),
+        data_with_slot: with_slot.to_bytes(),
+        nonblock: plan.nonblock,
+        ids,
+    };
+    let entries = plan.locks.iter().filter(is_missing).zip(ids).map(entry).collect();
+    scene.state.claim.introduce(entries);
+    scene.state.record = Some(record);
+    None
+}

@@ -1,0 +1,124 @@
+//! After a success with `--once-per`: the record of it and the release of the lock, in one transaction.
+//!
+//! So only a holder can record: whoever has lost the lock finds its node gone, and records nothing.
+
+use super::releasing::{Giving, Verdict, patience};
+use super::{Effect, Input, Next, Scene};
+use crate::core::claim::Notice;
+use crate::core::exit::Exit;
+use crate::core::lock::once::{LastSuccess, record_path};
+use crate::core::message::Message;
+use crate::core::protocol::{Asker, Failure, Reply, Request};
+use crate::core::time::BootTime;
+
+/// A record that is being made.
+#[derive(Debug)]
+pub(super) struct Recording {
+    exit: Exit,
+    record: String,
+    node: String,
+    success: LastSuccess,
+    /// An answer was lost: it may be done already.
+    uncertain: bool,
+    until: BootTime,
+}
+
+impl Recording {
+    /// Records a success, if that is wanted of this end. Whatever comes of it, the command's exit code stands.
+    pub(super) fn begin(exit: Exit, scene: &mut Scene<'_>) -> Result<Self, Next> {
+        let plan = scene.plan;
+        if plan.once_per.is_none() || exit != Exit::Code(0) {
+            return Err(release(exit));
+        }
+        let claim = &scene.state.claim;
+        let own = claim.set().and_then(|set| set.nodes().next().map(|(_, node)| node.clone()));
+        let own = own.filter(|_| !claim.is_over()).zip(scene.state.record.clone());
+        let Some((own, by)) = own else {
+            scene.says(Message::SuccessNotRecorded("the session is over".to_owned()));
+            return Err(release(exit));
+        };
+        let recording = Self {
+            exit,
+            record: record_path(plan.first.as_str()),
+            success: LastSuccess { by, fencing_token: own.fencing_token },
+            node: own.path,
+            uncertain: false,
+            until: scene.now + patience(claim),
+        };
+        recording.ask(scene);
+        Ok(recording)
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        let notices = match input {
+            Input::Tick if scene.now >= self.until => {
+                return Some(self.end(Some("no server confirmed it".to_owned()), scene));
+            }
+            Input::MonitorDied => {
+                scene.does(Effect::LetGoOfCaller);
+                return None;
+            }
+            Input::Session(key, change) => {
+                scene.state.claim.session_changed(key, change, scene.now, scene.out)
+            }
+            Input::Reply(key, asker, reply) => {
+                scene.state.claim.replied(key, asker, reply, scene.now, scene.out)
+            }
+            _ => return None,
+        };
+        notices.into_iter().find_map(|notice| self.notice(notice, scene))
+    }
+
+    fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) -> Option<Next> {
+        match notice {
+            Notice::Aside(Asker::Once, Reply::Concluded(Ok(()))) => Some(self.end(None, scene)),
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::ConnectionLost))) => {
+                self.uncertain = true;
+                self.ask(scene);
+                None
+            }
+            // It may have been us, in the attempt whose answer was lost.
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::NoNode))) if self.uncertain => {
+                self.look(scene);
+                None
+            }
+            Notice::Aside(Asker::Once, Reply::Read(_, Err(Failure::ConnectionLost))) => {
+                self.look(scene);
+                None
+            }
+            Notice::Aside(Asker::Once, Reply::Read(_, read)) => {
+                let ours = |data: &[u8]| LastSuccess::from_bytes(data).as_ref() == Some(&self.success);
+                let recorded = read.is_ok_and(|node| ours(&node.data));
+                Some(self.end((!recorded).then(|| "our node was gone before".to_owned()), scene))
+            }
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(failure))) | Notice::Lost(failure) => {
+                Some(self.end(Some(failure.to_string()), scene))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> BootTime {
+        self.until
+    }
+
+    fn end(&self, why_not: Option<String>, scene: &mut Scene<'_>) -> Next {
+        // If not, it is an error and not only a warning: otherwise `-q` would hide that the command runs every time.
+        scene.says(why_not.map_or(Message::SuccessRecorded, Message::SuccessNotRecorded));
+        release(self.exit)
+    }
+
+    fn ask(&self, scene: &mut Scene<'_>) {
+        let (record, node) = (self.record.clone(), self.node.clone());
+        let request = Request::Conclude { record, data: self.success.to_bytes(), node };
+        scene.does(Effect::Ask(Asker::Once, request));
+    }
+
+    fn look(&self, scene: &mut Scene<'_>) {
+        scene.does(Effect::Ask(Asker::Once, Request::Get(self.record.clone())));
+    }
+}
+
+fn release(exit: Exit) -> Next {
+    Next::Release(Giving::Locks, Verdict { exit, last_word: None })
+}

@@ -1,0 +1,147 @@
+//! Giving back what is ours: delete and close, until both are answered.
+
+use std::time::Duration;
+
+use super::{Effect, End, Input, Line, Next, Scene};
+use crate::core::claim::{Claim, Notice};
+use crate::core::exit::Exit;
+use crate::core::message::Message;
+use crate::core::signal::ends_waiting;
+use crate::core::time::BootTime;
+
+/// Longer than this nobody waits for servers that don't answer.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// For an attempt to connect that is given up.
+const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
+
+/// What is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Giving {
+    /// A place in the queue. Nothing ran: a signal ends zklock at once, and this process goes on deleting the nodes.
+    PlaceInQueue,
+    /// The locks. If a command ran it has ended, and its exit code must not be lost.
+    Locks,
+}
+
+/// How zklock ends after that.
+#[derive(Debug, Clone)]
+pub(super) struct Verdict {
+    pub(super) exit: Exit,
+    /// Why, if it is said at the end.
+    pub(super) last_word: Option<Message>,
+}
+
+/// The release.
+#[derive(Debug)]
+pub(super) struct Releasing {
+    giving: Giving,
+    verdict: Verdict,
+    until: BootTime,
+    step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Delete and close are on their way.
+    Closing,
+    /// The session has ended, and not by our hand, and no server has said so: another session asks for our nodes.
+    Cleaning,
+}
+
+impl Releasing {
+    pub(super) fn begin(giving: Giving, verdict: Verdict, scene: &mut Scene<'_>) -> (Self, Option<Next>) {
+        let claim = &scene.state.claim;
+        let until = scene.now + patience(claim);
+        let mut releasing = Self { giving, verdict, until, step: Step::Closing };
+        if !claim.has_begun() {
+            let next = releasing.done(scene);
+            return (releasing, Some(next));
+        }
+        scene.does(Effect::Line(Line::End));
+        if scene.state.monitor_died {
+            scene.does(Effect::LetGoOfCaller);
+        }
+        if scene.state.claim.is_over() {
+            let next = releasing.session_over(scene);
+            return (releasing, next);
+        }
+        scene.does(scene.state.claim.release());
+        (releasing, None)
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        let notices = match input {
+            Input::Tick if scene.now >= self.until => return Some(self.unconfirmed(scene)),
+            Input::Signal(signal) if self.giving == Giving::PlaceInQueue && ends_waiting(signal) => {
+                return Some(Next::Finish(End::Leave(Exit::Signal(signal), scene.state.claim.left_behind())));
+            }
+            Input::MonitorDied => {
+                scene.does(Effect::LetGoOfCaller);
+                return None;
+            }
+            Input::Cleaned(true) if self.step == Step::Cleaning => return Some(self.gone(scene)),
+            Input::Cleaned(false) if self.step == Step::Cleaning => return Some(self.unconfirmed(scene)),
+            Input::Session(key, change) => {
+                scene.state.claim.session_changed(key, change, scene.now, scene.out)
+            }
+            Input::Reply(key, asker, reply) => {
+                scene.state.claim.replied(key, asker, reply, scene.now, scene.out)
+            }
+            _ => return None,
+        };
+        if self.step == Step::Cleaning {
+            return None;
+        }
+        if notices.iter().any(|notice| matches!(notice, Notice::Closed)) {
+            let said = match self.giving {
+                Giving::Locks => Message::Released,
+                Giving::PlaceInQueue => Message::LeftTheQueue,
+            };
+            scene.says_of_our_nodes(&said);
+            return Some(self.done(scene));
+        }
+        if scene.state.claim.is_over() { self.session_over(scene) } else { None }
+    }
+
+    pub(super) fn wake_at(&self) -> BootTime {
+        self.until
+    }
+
+    /// The session is over, and hasn't ended by our hand.
+    fn session_over(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let claim = &scene.state.claim;
+        let remains = claim.left_behind().filter(|remains| !claim.is_gone() && !remains.is_empty());
+        let Some(remains) = remains else { return Some(self.gone(scene)) };
+        (self.step, self.until) = (Step::Cleaning, scene.now + patience(claim));
+        scene.does(Effect::Clean(remains));
+        None
+    }
+
+    fn gone(&self, scene: &mut Scene<'_>) -> Next {
+        scene.says_of_our_nodes(&Message::SessionOver);
+        self.done(scene)
+    }
+
+    fn done(&self, scene: &mut Scene<'_>) -> Next {
+        self.say_last_word(scene);
+        Next::Finish(End::Exit(self.verdict.exit))
+    }
+
+    /// The servers may come back while the session lives.
+    fn unconfirmed(&self, scene: &mut Scene<'_>) -> Next {
+        scene.says_of_our_nodes(&Message::ReleaseUnconfirmed);
+        self.say_last_word(scene);
+        Next::Finish(End::Leave(self.verdict.exit, scene.state.claim.left_behind()))
+    }
+
+    fn say_last_word(&self, scene: &mut Scene<'_>) {
+        self.verdict.last_word.iter().for_each(|word| scene.says(word.clone()));
+    }
+}
+
+/// How long to wait for servers at the end; the nodes go with the session then. Without a session there is nothing of ours
+/// to wait for.
+pub(super) fn patience(claim: &Claim) -> Duration {
+    claim.lease().map_or(NOTHING_TO_LOSE, |lease| lease.timeout().min(LONGEST))
+}

@@ -1,0 +1,285 @@
+//! While the command runs under the lock: signals, the lease, and the end of the command.
+
+use std::time::Duration;
+
+use super::{Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan, Scene};
+use crate::core::claim::{Claim, Notice};
+use crate::core::exit::{self, Exit};
+use crate::core::lock::contender::{News, Trouble};
+use crate::core::lock::lease::Lease;
+use crate::core::loss::{Loss, Silence};
+use crate::core::message::Message;
+use crate::core::pair::Deadline;
+use crate::core::planted::{Mistake, planted};
+use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
+use crate::core::supervisor::{Action, Happening, Supervisor};
+use crate::core::time::BootTime;
+
+/// Waking up that much later than was asked for isn't the usual delay of a busy machine.
+const STANDSTILL: Duration = Duration::from_millis(500);
+
+/// The command, as far as it is known here.
+#[derive(Debug)]
+pub(super) struct Running {
+    supervisor: Supervisor,
+    lost: Option<Loss>,
+    /// How much too late zklock woke up at worst since the last confirmation.
+    stood_still: Option<Duration>,
+    looked_at: BootTime,
+    wakes_at: Option<BootTime>,
+    /// When to kill again, and whether that may be in vain for ever.
+    kill_again_at: Option<BootTime>,
+    stuck: bool,
+    /// What the monitor was told last.
+    deadline: Option<Deadline>,
+}
+
+impl Running {
+    pub(super) fn begin(scene: &Scene<'_>) -> Self {
+        Self {
+            supervisor: Supervisor::default(),
+            lost: None,
+            stood_still: None,
+            looked_at: scene.now,
+            wakes_at: None,
+            kill_again_at: None,
+            stuck: false,
+            deadline: None,
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.supervisor.is_stopping()
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        self.look_at_the_clock(scene.now);
+        // The lease before anything else: what woke us may be "continue" after a long sleep.
+        self.keep_the_lease(scene);
+        match input {
+            Input::Tick => self.kill_what_is_left(scene),
+            Input::Signal(signal) => self.happened(Happening::Signalled(signal), scene),
+            Input::NotStopped => self.happened(Happening::NotStopped, scene),
+            Input::MonitorDied => self.lose(Loss::MonitorDied, scene),
+            Input::Child => scene.does(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
+            Input::Children { leader, none_left } => self.children(leader, none_left, scene),
+            Input::KillRound(round) => self.killed(round, scene),
+            Input::Reaped(exit) => return self.reaped(exit, scene),
+            Input::Session(key, change) => {
+                let notices = scene.state.claim.session_changed(key, change, scene.now, scene.out);
+                self.notices(notices, scene);
+            }
+            Input::Reply(key, asker, reply) => {
+                let notices = scene.state.claim.replied(key, asker, reply, scene.now, scene.out);
+                self.notices(notices, scene);
+            }
+            _ => {}
+        }
+        self.show_deadline(scene);
+        self.wakes_at = self.wake_at(scene.plan, &scene.state.claim, scene.now);
+        None
+    }
+
+    fn notices(&mut self, notices: Vec<Notice>, scene: &mut Scene<'_>) {
+        for notice in notices {
+            self.notice(notice, scene);
+        }
+    }
+
+    fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) {
+        match notice {
+            Notice::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), scene),
+            Notice::NodeGone | Notice::Lock(_, News::Failed(Trouble::Deleted)) => {
+                self.lose(Loss::NodeDeleted, scene);
+            }
+            Notice::Lock(_, News::Revoked(by)) => self.lose(Loss::Revoked(by), scene),
+            Notice::Lock(_, News::Failed(trouble)) => self.lose(Loss::Queue(trouble), scene),
+            Notice::Disconnected => scene.says(Message::ConnectionLost),
+            Notice::Reconnected => scene.says(Message::ConnectedAgain),
+            Notice::Confirmed => self.stood_still = None,
+            Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
+            _ => {}
+        }
+    }
+
+    /// Notes a standstill: woken by something that came in time, or by nothing, long after it was to look again.
+    fn look_at_the_clock(&mut self, now: BootTime) {
+        let late = self.wakes_at.map(|wake| now.since(wake.max(self.looked_at)));
+        self.stood_still = self.stood_still.max(late.filter(|&late| late >= STANDSTILL));
+        self.looked_at = now;
+    }
+
+    fn keep_the_lease(&mut self, scene: &mut Scene<'_>) {
+        let (now, kill_after) = (scene.now, scene.plan.kill_after);
+        scene.state.claim.confirm_if_due(now, scene.out);
+        let claim = &scene.state.claim;
+        if let Some(lease) = claim.lease()
+            && lease.stop_at(kill_after) <= now
+        {
+            let silent_for = now.since(lease.last_confirmed());
+            let silence = match self.stood_still {
+                Some(span) => Some(Silence::Ours(span)),
+                None => claim.silence(now),
+            };
+            self.lose(Loss::LeaseOver { silent_for, silence }, scene);
+        }
+        self.happened(Happening::Tick, scene);
+    }
+
+    fn lose(&mut self, loss: Loss, scene: &mut Scene<'_>) {
+        let (now, plan) = (scene.now, scene.plan);
+        // Nobody is there any more to answer for us: the command dies as it would with zklock.
+        let at_once = loss == Loss::MonitorDied;
+        // A revoked lock is still ours, and its lease goes on; whatever else is lost leaves no more than that.
+        let kill_at = match loss {
+            Loss::MonitorDied => now,
+            Loss::Revoked(_) => now + plan.kill_after,
+            _ => scene.state.claim.lease().map_or(now, Lease::kill_at),
+        };
+        let is_first = self.lost.is_none();
+        if !is_first && !self.may_be_sooner(kill_at) && !at_once {
+            return;
+        }
+        // First the stop, then the words.
+        let stops = plan.terminates || at_once;
+        if stops {
+            let grace = if at_once { Duration::ZERO } else { plan.kill_after };
+            self.happened(Happening::MustStop { grace, kill_at }, scene);
+            self.happened(Happening::Tick, scene);
+        }
+        if is_first || at_once {
+            scene.says(Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops });
+            self.lost = Some(loss);
+        }
+    }
+
+    /// Whether a stop that has begun would end sooner by this moment.
+    fn may_be_sooner(&self, kill_at: BootTime) -> bool {
+        self.supervisor.next_tick().is_some_and(|planned| kill_at < planned)
+    }
+
+    fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {
+        match leader {
+            Some(LeaderChange::Died) => self.happened(Happening::LeaderDied, scene),
+            Some(LeaderChange::Stopped { signal, terminal }) => {
+                self.happened(Happening::Stopped { signal, terminal }, scene);
+            }
+            None => {}
+        }
+        if none_left && self.supervisor.is_stopping() {
+            self.happened(Happening::NoneLeft, scene);
+        }
+    }
+
+    /// Once KILL was sent, it is sent to whoever comes to light, until nobody does.
+    fn kill_what_is_left(&mut self, scene: &mut Scene<'_>) {
+        if !self.supervisor.has_killed() {
+            return;
+        }
+        // What is lost for certain may be somebody else's already.
+        let is_ours =
+            matches!(self.lost, Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
+        let lease = scene.state.claim.lease().filter(|_| is_ours);
+        let latest = lease.map_or(scene.now, Lease::too_late_at);
+        scene.does(Effect::Kill { latest });
+    }
+
+    fn killed(&mut self, round: KillRound, scene: &mut Scene<'_>) {
+        let KillRound { gone, next, stuck, left } = round;
+        (self.kill_again_at, self.stuck) = (next, stuck);
+        if gone {
+            scene.does(Effect::LookAtChildren { all: true });
+        }
+        for left in left {
+            scene.says(Message::LeftAfterKill(left));
+        }
+    }
+
+    fn happened(&mut self, happening: Happening, scene: &mut Scene<'_>) {
+        let was_suspended = self.supervisor.is_suspended();
+        for action in self.supervisor.on(happening, scene.now) {
+            match action {
+                Action::Suspend(signal) => self.suspend(signal, scene),
+                // At the next look, which is at once.
+                Action::Kill => {}
+                action => scene.does(Effect::Job(action)),
+            }
+            if planted(Mistake::ReleaseEarly)
+                && matches!(action, Action::SignalGroup(SIGTERM) | Action::SignalAll(SIGTERM))
+            {
+                scene.does(scene.state.claim.release());
+            }
+        }
+        if self.supervisor.is_suspended() != was_suspended {
+            scene.state.claim.mark_stopped(!was_suspended, scene.now, scene.out);
+        }
+    }
+
+    /// The command has stopped, and the monitor is to stop with it: the shell gets its prompt. The lock is kept.
+    fn suspend(&self, signal: i32, scene: &mut Scene<'_>) {
+        let (plan, claim) = (scene.plan, &scene.state.claim);
+        let until_stop = claim.lease().map(|lease| scene.now.until(lease.stop_at(plan.kill_after)));
+        let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
+        scene.does(Effect::TakeTerminal);
+        // It may well be given the terminal by the zklock around this one. Else the shell says what it wants.
+        let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
+        let (command, held) = (plan.command.clone(), self.lost.is_none());
+        scene.says(Message::Suspended { command, wants_terminal, held });
+        // Before the shell's prompt.
+        scene.does(Effect::AwaitLastWords(limit));
+        scene.does(Effect::StopWithCommand(signal));
+    }
+
+    /// From when on the monitor has to act, should this process stand still.
+    fn show_deadline(&mut self, scene: &mut Scene<'_>) {
+        let killed = self.supervisor.has_killed();
+        let (stopping, kill_after) = (self.supervisor.is_stopping(), scene.plan.kill_after);
+        // If KILL has no effect, it has none from the monitor either.
+        let in_vain = killed && self.stuck;
+        let deadline = scene.state.claim.lease().map(|lease| {
+            let act = match (killed, stopping) {
+                (true, _) => lease.end(),
+                (false, true) => lease.too_late_at(),
+                (false, false) => lease.take_over_at(kill_after),
+            };
+            Deadline { act, latest: lease.too_late_at() }
+        });
+        let deadline = deadline.filter(|_| scene.plan.terminates && !in_vain);
+        if self.deadline != deadline {
+            self.deadline = deadline;
+            scene.does(Effect::SetDeadline(deadline));
+        }
+    }
+
+    /// When there is something to do, if nothing happens before.
+    pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim, now: BootTime) -> Option<BootTime> {
+        let stop_at = match self.lost {
+            None | Some(Loss::Revoked(_)) => claim.lease().map(|lease| lease.stop_at(plan.kill_after)),
+            Some(_) => None,
+        };
+        let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
+        // The timer is late while the boot clock is slowed down: no longer than so without a look at both clocks.
+        let look = claim.lease().map(|lease| now + lease.step() / 2);
+        let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
+        let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
+        [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick()].into_iter().flatten().min()
+    }
+
+    fn reaped(&mut self, status: Option<Exit>, scene: &mut Scene<'_>) -> Option<Next> {
+        let forced = self.supervisor.is_over()?;
+        let exit = match (&self.lost, forced, status) {
+            (Some(_), true, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
+            (Some(_), true, _) => Exit::Code(exit::LOST),
+            (_, _, Some(exit)) => exit,
+            (_, _, None) => Exit::Code(exit::FAILURE),
+        };
+        scene.does(Effect::CommandIsOver(exit, LONGEST_END));
+        if let (Some(loss), true) = (self.lost.clone(), forced) {
+            let lease = scene.state.claim.lease();
+            let after = lease.map(|lease| scene.now.since(lease.last_confirmed()));
+            let command = scene.plan.command.clone();
+            scene.says(Message::CommandStopped { loss, command, after });
+        }
+        Some(Next::Ended(exit))
+    }
+}

@@ -1,0 +1,40 @@
+//! Every lock is ours: the command is started, and the monitor knows what is at stake from before that on.
+
+use super::releasing::{Giving, Verdict};
+use super::variables::{held_locks, variables};
+use super::{Effect, Input, LONGEST_END, Next, Scene};
+use crate::core::exit::Exit;
+use crate::core::message::Message;
+use crate::core::pair::Deadline;
+use crate::core::planted::{Mistake, planted};
+
+pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
+    let (plan, claim) = (scene.plan, &scene.state.claim);
+    let variables = match variables(plan, &scene.state.held_around, held_locks(plan, claim)) {
+        Ok(variables) => variables,
+        Err(why) => return Some(Next::fail(Message::NotStarted(why))),
+    };
+    let lease = claim.lease().filter(|_| plan.terminates);
+    let moments = lease.map(|lease| {
+        let act = lease.take_over_at(plan.kill_after);
+        (lease.stop_at(plan.kill_after), Deadline { act, latest: lease.too_late_at() })
+    });
+    let (latest, deadline) = moments.unzip();
+    let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
+    scene.does(Effect::StartCommand { variables, latest, deadline });
+    None
+}
+
+pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+    // The answer comes at once: nothing else does before it.
+    let Input::Started(started) = input else { return None };
+    Some(match started {
+        Ok(()) => Next::Run,
+        Err((code, why)) => {
+            let exit = Exit::Code(code);
+            scene.does(Effect::CommandIsOver(exit, LONGEST_END));
+            scene.says(Message::NotStarted(why));
+            Next::Release(Giving::Locks, Verdict { exit, last_word: None })
+        }
+    })
+}

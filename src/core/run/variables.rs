@@ -1,0 +1,35 @@
+//! What the command is told of its locks.
+
+use super::Plan;
+use crate::core::claim::Claim;
+use crate::core::environment::{HeldLock, environment, full_path};
+use crate::core::lock::contender::OwnNode;
+use crate::core::lock::set::Set;
+use crate::core::path::LockPath;
+
+/// The variables for a command that runs under `locks`, those around zklock among them.
+pub(super) fn variables(
+    plan: &Plan,
+    held_around: &[HeldLock],
+    mut locks: Vec<HeldLock>,
+) -> Result<Vec<(String, String)>, String> {
+    let position =
+        |held: &HeldLock| plan.locks.iter().position(|path| held.path == full_path(&plan.chroot, path));
+    locks.extend(held_around.iter().filter(|held| !locks.contains(held)).cloned().collect::<Vec<_>>());
+    locks.sort_by_key(position);
+    environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
+}
+
+/// The locks of the claim, all held.
+pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
+    let session = claim.session_id().unwrap_or_default();
+    let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
+        path: full_path(&plan.chroot, path),
+        node: format!("{}{}", plan.chroot, node.path),
+        fencing_token: node.fencing_token,
+        session,
+        mode: plan.mode.word().to_owned(),
+        slots: plan.mode.slots(),
+    };
+    claim.set().into_iter().flat_map(Set::nodes).map(held).collect()
+}

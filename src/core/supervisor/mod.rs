@@ -1,0 +1,231 @@
+//! What to do about the job when something happens: state and event in, actions out. Pure.
+//!
+//! The order is always the same: stop the job, see it gone, reap it, and only then may the lock be released.
+
+use std::time::Duration;
+
+use super::signal::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+use super::time::BootTime;
+
+/// Something that happened to the job or to zklock while the job exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// Somebody sent zklock this signal.
+    Signalled(i32),
+    /// The job's leader was stopped by this signal. `foreground`: the job has the terminal; `ours`: zklock's
+    /// own group has it.
+    Stopped {
+        /// What stopped it.
+        signal: i32,
+        /// Where the terminal is.
+        terminal: Foreground,
+    },
+    /// zklock was to stop with the job, and the kernel didn't do it: nobody could continue it.
+    NotStopped,
+    /// The job's leader is dead and not reaped.
+    LeaderDied,
+    /// Besides the leader, no process of the job is left.
+    NoneLeft,
+    /// The lock can't be trusted any more: the job has to be gone by `kill_at` at the latest.
+    MustStop {
+        /// How long TERM may take.
+        grace: Duration,
+        /// When KILL is sent in any case.
+        kill_at: BootTime,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Which process group has the terminal's foreground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreground {
+    /// The job's.
+    Job,
+    /// zklock's own.
+    Ours,
+    /// Another, or there is no terminal.
+    Other,
+}
+
+/// What is to be done, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Send this signal to the job's process group.
+    SignalGroup(i32),
+    /// Send this signal to every process of the job, also those that left its group.
+    SignalAll(i32),
+    /// Give the job the terminal's foreground.
+    GiveTerminal,
+    /// Stop the monitor as the terminal's signal with this number would have. The lock is kept.
+    Suspend(i32),
+    /// Go on after a suspension: give the terminal back to the job if zklock has it, and continue the job.
+    Resume,
+    /// Kill every process of the job, also those that left its group, until none is left.
+    Kill,
+    /// Reap the leader: nothing is signalled after this.
+    Reap,
+}
+
+/// The state of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was told that nobody has a
+    /// terminal for it.
+    Running {
+        suspended: Option<i32>,
+        hung_up: bool,
+    },
+    Stopping {
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+    },
+    Over {
+        forced: bool,
+    },
+}
+
+/// Decides about one job.
+#[derive(Debug)]
+pub struct Supervisor {
+    state: State,
+}
+
+impl Default for Supervisor {
+    fn default() -> Self {
+        Self { state: State::Running { suspended: None, hung_up: false } }
+    }
+}
+
+impl Supervisor {
+    /// What to do about `happening`, which was noticed `now`.
+    pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
+        match self.state {
+            State::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
+            State::Stopping { kill_at, killed, leader_dead } => {
+                self.stopping(happening, kill_at, killed, leader_dead, now)
+            }
+            State::Over { .. } => vec![],
+        }
+    }
+
+    fn running(
+        &mut self,
+        happening: Happening,
+        suspended: Option<i32>,
+        hung_up: bool,
+        now: BootTime,
+    ) -> Vec<Action> {
+        match happening {
+            // It wants a terminal that nobody can give it. The kernel tells a stopped group that by HUP, and has it go
+            // on. Once: one that ignores HUP would stop again at once, and is left so.
+            Happening::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
+                if hung_up {
+                    return vec![];
+                }
+                self.state = State::Running { suspended: None, hung_up: true };
+                vec![Action::SignalGroup(SIGHUP), Action::Resume]
+            }
+            Happening::Signalled(SIGCONT) | Happening::NotStopped if suspended.is_some() => {
+                self.state = State::Running { suspended: None, hung_up };
+                vec![Action::Resume]
+            }
+            Happening::Signalled(signal) => vec![Action::SignalGroup(signal)],
+            Happening::Stopped { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Ours } => {
+                vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
+            }
+            Happening::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
+                let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
+                self.state = State::Running { suspended: Some(signal), hung_up };
+                vec![Action::Suspend(signal)]
+            }
+            Happening::LeaderDied => {
+                self.state = State::Over { forced: false };
+                vec![Action::Reap]
+            }
+            Happening::MustStop { grace, kill_at } => {
+                let kill_at = kill_at.min(now + grace);
+                if now >= kill_at {
+                    // Too late for words: a job that was stopped must not run for another moment.
+                    return self.kill(kill_at, false);
+                }
+                self.state = State::Stopping { kill_at, killed: false, leader_dead: false };
+                vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)]
+            }
+            // A plain SIGSTOP from somebody stops the job alone, unless the job has the terminal: its user would
+            // be left without a shell.
+            Happening::Stopped { .. } | Happening::NotStopped | Happening::NoneLeft | Happening::Tick => {
+                vec![]
+            }
+        }
+    }
+
+    fn stopping(
+        &mut self,
+        happening: Happening,
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+        now: BootTime,
+    ) -> Vec<Action> {
+        match happening {
+            Happening::LeaderDied => {
+                self.state = State::Stopping { kill_at, killed, leader_dead: true };
+                vec![]
+            }
+            Happening::NoneLeft if leader_dead => {
+                self.state = State::Over { forced: true };
+                vec![Action::Reap]
+            }
+            // Whoever asks again has no patience left.
+            Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
+            Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
+            Happening::MustStop { grace, kill_at: sooner } => {
+                let kill_at = kill_at.min(sooner).min(now + grace);
+                self.state = State::Stopping { kill_at, killed, leader_dead };
+                vec![]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Action> {
+        self.state = State::Stopping { kill_at, killed: true, leader_dead };
+        vec![Action::Kill]
+    }
+
+    /// When time alone changes something next.
+    pub fn next_tick(&self) -> Option<BootTime> {
+        match self.state {
+            State::Stopping { kill_at, killed: false, .. } => Some(kill_at),
+            _ => None,
+        }
+    }
+
+    /// Whether the job is being stopped, and it isn't the job's own end.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.state, State::Stopping { .. })
+    }
+
+    /// Whether zklock has stopped with the job.
+    pub fn is_suspended(&self) -> bool {
+        matches!(self.state, State::Running { suspended: Some(_), .. })
+    }
+
+    /// Whether KILL has been sent.
+    pub fn has_killed(&self) -> bool {
+        matches!(self.state, State::Stopping { killed: true, .. })
+    }
+
+    /// Whether the job is gone and reaped, and if so, whether zklock forced it.
+    pub fn is_over(&self) -> Option<bool> {
+        match self.state {
+            State::Over { forced } => Some(forced),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Texts that are safe to print, and times as people read them.
+
+use std::time::Duration;
+
+/// A time as people say it: `35 ms`, `1.2 s`, `4 min 10 s`, `2 h 5 min`.
+pub fn time(span: Duration) -> String {
+    let (millis, seconds) = (span.as_millis(), span.as_secs());
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 if millis % 1000 < 50 => format!("{seconds} s"),
+        1..60 => format!("{:.1} s", span.as_secs_f64()),
+        60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The text without control characters, and cut to a length that fits a line.
+pub fn printable(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
+    let mut shown = without_controls(end.and_then(|end| text.get(..end)).unwrap_or(text));
+    if end.is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The text without control characters, however long it is.
+pub fn without_controls(text: &str) -> String {
+    text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
+}
+
+/// Control characters move the cursor; what orders text from right to left, or has no width, makes a name read
+/// as another; and a line must not end in the middle.
+fn is_shown(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        && !matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        && !matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        for (millis, said) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_290, "1.3 s"),
+            (2_003, "2 s"),
+            (250_000, "4 min 10 s"),
+            (300_000, "5 min"),
+            (43_200_000, "12 h"),
+            (7_500_000, "2 h 5 min"),
+        ] {
+            assert_eq!(time(Duration::from_millis(millis)), said);
+        }
+    }
+}

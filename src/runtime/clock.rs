@@ -1,0 +1,148 @@
+//! The clock that leases and deadlines are read from: it runs as fast as the faster of two.
+//!
+//! `CLOCK_BOOTTIME` never jumps and goes on while the machine sleeps. [`std::time::Instant`] stands still
+//! then, so a laptop closed for an hour would still believe in a lock that was given away long ago. But it is slewed:
+//! chrony may slow it down by 8.3 %, 2.5 s of 30. `CLOCK_MONOTONIC_RAW` isn't slewed, and stands still in sleep.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::core::time::BootTime;
+
+/// A moment as the system's clocks show it, for another process: it has come when either shows so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnClocks {
+    /// Nanoseconds on `CLOCK_BOOTTIME`.
+    pub boot: u64,
+    /// Nanoseconds on `CLOCK_MONOTONIC_RAW`.
+    pub raw: u64,
+}
+
+/// What the two clocks showed last, and how much time has passed by then.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    boot: Duration,
+    raw: Duration,
+    passed: Duration,
+}
+
+impl Reading {
+    const START: Self = Self { boot: Duration::ZERO, raw: Duration::ZERO, passed: Duration::ZERO };
+
+    /// The same a little later. The steps add up to at least what each clock has advanced altogether.
+    fn advance(&mut self, boot: Duration, raw: Duration) {
+        self.passed += boot.saturating_sub(self.boot).max(raw.saturating_sub(self.raw));
+        (self.boot, self.raw) = (boot, raw);
+    }
+
+    fn is_new(self) -> bool {
+        self.boot.is_zero()
+    }
+}
+
+/// The clocks are read together if that takes no longer, and if it works at one of so many tries.
+const READ_WITHIN: Duration = Duration::from_millis(1);
+const READ_TRIES: usize = 5;
+
+fn read() -> Reading {
+    static LAST: Mutex<Reading> = Mutex::new(Reading::START);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
+    let time = |clock| Duration::from(clock_gettime(clock).expect("Linux 2.6.39 or later has both clocks"));
+    // A standstill between the two readings would count twice: a lease would seem to end too soon.
+    let at_once = || {
+        let (boot, raw) = (time(ClockId::CLOCK_BOOTTIME), time(ClockId::CLOCK_MONOTONIC_RAW));
+        (time(ClockId::CLOCK_BOOTTIME).saturating_sub(boot) < READ_WITHIN).then_some((boot, raw))
+    };
+    let both = || (time(ClockId::CLOCK_BOOTTIME), time(ClockId::CLOCK_MONOTONIC_RAW));
+    let (boot, raw) = (0..READ_TRIES).find_map(|_| at_once()).unwrap_or_else(both);
+    if last.is_new() {
+        *last = Reading { boot, raw, passed: boot };
+    } else {
+        last.advance(boot, raw);
+    }
+    *last
+}
+
+/// The present moment.
+///
+/// # Panics
+/// Where the kernel has no `CLOCK_BOOTTIME`. Linux has had it since 2.6.39, and a lease can't be counted without it.
+pub fn now() -> BootTime {
+    BootTime::from_start(read().passed)
+}
+
+/// This moment on the system's clocks, as they run now.
+pub fn on_clocks(moment: BootTime) -> OnClocks {
+    let Reading { boot, raw, passed } = read();
+    let moment = moment.since_start();
+    let (left, ago) = (moment.saturating_sub(passed), passed.saturating_sub(moment));
+    let on = |clock: Duration| nanos(clock.saturating_add(left).saturating_sub(ago));
+    OnClocks { boot: on(boot), raw: on(raw) }
+}
+
+/// A moment that another process put [on the clocks](on_clocks).
+pub fn from_clocks(moment: OnClocks) -> BootTime {
+    let Reading { boot, raw, passed } = read();
+    let (on_boot, on_raw) = (Duration::from_nanos(moment.boot), Duration::from_nanos(moment.raw));
+    let left = on_boot.saturating_sub(boot).min(on_raw.saturating_sub(raw));
+    let ago = boot.saturating_sub(on_boot).max(raw.saturating_sub(on_raw));
+    BootTime::from_start((passed + left).saturating_sub(ago))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn now_moves_forward() {
+        let first = now();
+        assert!(now() >= first);
+    }
+
+    /// What passes when both clocks advance by so many seconds in each step.
+    fn passed(steps: &[(f64, f64)]) -> f64 {
+        let mut reading =
+            Reading { boot: Duration::from_secs(7), raw: Duration::from_secs(3), passed: Duration::ZERO };
+        for &(boot, raw) in steps {
+            let (boot, raw) = (Duration::from_secs_f64(boot), Duration::from_secs_f64(raw));
+            reading.advance(reading.boot + boot, reading.raw + raw);
+        }
+        reading.passed.as_secs_f64()
+    }
+
+    #[test]
+    fn time_passes_as_on_the_faster_clock() {
+        let close = |steps: &[(f64, f64)], expected: f64| {
+            let passed = passed(steps);
+            assert!((passed - expected).abs() < 1e-6, "{steps:?}: {passed}");
+        };
+        close(&[(27.5, 30.0)], 30.0);
+        close(&[(3600.0, 1.0)], 3600.0);
+        close(&[(1.0, 1.0), (0.9, 1.0), (1.1, 1.0)], 3.1);
+        close(&[(0.9, 1.0); 30], 30.0);
+    }
+
+    #[test]
+    fn another_process_understands_a_moment_that_is_put_on_the_clocks() {
+        let soon = now() + Duration::from_secs(5);
+        let OnClocks { boot, raw } = on_clocks(soon);
+        let near = |moment: OnClocks, left: f64| {
+            let found = now().until(from_clocks(moment)).as_secs_f64();
+            assert!((found - left).abs() < 1.0, "{found}");
+        };
+        near(OnClocks { boot, raw }, 5.0);
+        near(OnClocks { boot: boot - 2_000_000_000, raw }, 3.0);
+        near(OnClocks { boot, raw: raw - 3_000_000_000 }, 2.0);
+        let gone = OnClocks { boot, raw: raw - 9_000_000_000 };
+        assert!(now().since(from_clocks(gone)) >= Duration::from_secs(4));
+        let past = on_clocks(now().before(Duration::from_secs(1)));
+        assert!(past.boot < boot - 5_000_000_000 && past.raw < raw - 5_000_000_000);
+    }
+}

@@ -1,0 +1,187 @@
+//! Everything that can happen to zklock while it runs, in one channel: one loop reads it.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::core::pair::Order;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
+use crate::core::run::Input;
+use crate::core::time::BootTime;
+use crate::runtime::alarm::Alarm;
+use crate::runtime::pair::{Ear, Heard};
+use crate::runtime::zk::Outlet;
+
+/// The reading end of the channel.
+#[derive(Debug)]
+pub struct Events {
+    queue: Receiver<Input>,
+    sender: Sender<Input>,
+    bell: Arc<EventFd>,
+    alarm: Alarm,
+    /// What the worker of a pair hears besides, once [`listen`](Self::listen) was called.
+    senses: Option<Senses>,
+}
+
+#[derive(Debug)]
+struct Senses {
+    /// SIGCHLD.
+    children: SignalFd,
+    monitor: Ear,
+    monitor_died: Cell<bool>,
+}
+
+/// A sending end of the channel.
+#[derive(Debug, Clone)]
+pub struct Emitter {
+    queue: Sender<Input>,
+    bell: Arc<EventFd>,
+}
+
+/// Makes the channel.
+pub fn channel() -> io::Result<(Emitter, Events)> {
+    let (sender, queue) = mpsc::channel();
+    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+    let alarm = Alarm::new()?;
+    let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
+    Ok((emitter, Events { queue, sender, bell, alarm, senses: None }))
+}
+
+impl Emitter {
+    /// Puts `event` in line. Lost without a word once nobody reads any more: zklock is on its way out then.
+    pub fn emit(&self, event: Input) {
+        if self.queue.send(event).is_ok() {
+            // Full is fine: the counter only has to be above zero.
+            let _ = self.bell.write(1);
+        }
+    }
+}
+
+impl Outlet for Emitter {
+    fn session(&self, session: SessionKey, change: SessionChange) {
+        self.emit(Input::Session(session, change));
+    }
+
+    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
+        self.emit(Input::Reply(session, asker, reply));
+    }
+}
+
+impl Events {
+    /// From now on what the monitor says, and what becomes of children, are events too. SIGCHLD must be blocked.
+    pub fn listen(&mut self, monitor: Ear) -> io::Result<()> {
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
+        self.senses = Some(Senses { children, monitor, monitor_died: Cell::new(false) });
+        Ok(())
+    }
+
+    /// An event that has already happened, if there is one.
+    pub fn pending(&self) -> Option<Input> {
+        if let Some(senses) = &self.senses {
+            // The queue lives as long as its reader, which is this.
+            senses.perceive(|event| drop(self.sender.send(event)));
+        }
+        let event = self.queue.try_recv().ok()?;
+        if let (Input::Signal(signal), Some(senses)) = (&event, &self.senses) {
+            senses.monitor.acts_on(*signal);
+        }
+        Some(event)
+    }
+
+    /// Waits until the bell rings or `until` passes; either is then looked at anew.
+    pub fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
+        let bell = self.bell.as_fd();
+        match &self.senses {
+            // At its end a line can be read for ever.
+            Some(senses) if senses.monitor_died.get() => {
+                self.alarm.wait([bell, senses.children.as_fd()], until)?;
+            }
+            Some(senses) => {
+                self.alarm.wait([bell, senses.children.as_fd(), senses.monitor.as_fd()], until)?;
+            }
+            None => self.alarm.wait([bell], until)?,
+        }
+        // Empty is fine: another bell was taken with an earlier event.
+        let _ = self.bell.read();
+        Ok(())
+    }
+}
+
+impl Senses {
+    fn perceive(&self, tell: impl Fn(Input)) {
+        while !self.monitor_died.get() {
+            match self.monitor.hear() {
+                Heard::Word(Order::Signal(signal)) => tell(Input::Signal(signal)),
+                Heard::Word(Order::NotStopped) => tell(Input::NotStopped),
+                Heard::Silence => break,
+                Heard::End => {
+                    self.monitor_died.set(true);
+                    if planted(Mistake::OrphanedWorker) {
+                        break;
+                    }
+                    tell(Input::MonitorDied);
+                }
+            }
+        }
+        // One stands for all: whoever hears of it looks at every child.
+        let mut any = false;
+        while let Ok(Some(_)) = self.children.read_signal() {
+            any = true;
+        }
+        if any {
+            tell(Input::Child);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::runtime::clock;
+
+    #[test]
+    fn events_come_in_the_order_they_were_sent() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        for signal in [15, 1] {
+            emitter.emit(Input::Signal(signal));
+        }
+        assert!(matches!(events.pending(), Some(Input::Signal(15))));
+        assert!(matches!(events.pending(), Some(Input::Signal(1))));
+        assert!(events.pending().is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_deadline_ends_the_wait_and_an_event_ends_it_sooner() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        let start = clock::now();
+        while clock::now().since(start) < Duration::from_millis(20) {
+            events.wait(Some(start + Duration::from_millis(20)))?;
+        }
+        assert!(events.pending().is_none());
+
+        let sender = thread::spawn(move || emitter.emit(Input::Child));
+        let much_later = start + Duration::from_mins(1);
+        let event = loop {
+            if let Some(event) = events.pending() {
+                break event;
+            }
+            events.wait(Some(much_later))?;
+            assert!(clock::now() < much_later);
+        };
+        assert!(matches!(event, Input::Child));
+        assert!(sender.join().is_ok());
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Does what the core wants done.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use uuid::Uuid;
+
+use super::event::Emitter;
+use super::job::Job;
+use super::job::spawn::Launch;
+use super::pair::Worker;
+use super::side_sessions::SideSessions;
+use super::ui::{self, WaitingLine};
+use super::zk::{Session, Settings};
+use super::{clock, identity, sys};
+use crate::cli::{Options, Words};
+use crate::core::lock::contender::Ids;
+use crate::core::message::{Level, Message};
+use crate::core::path::LockPath;
+use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, Line, Plan};
+use crate::core::signal::SIGTSTP;
+use crate::core::supervisor::Action;
+use crate::core::time::BootTime;
+
+/// What came of an effect.
+#[derive(Debug)]
+pub enum Done {
+    /// It is done, or will be.
+    Nothing,
+    /// It is done, and this is what the core has to know of it.
+    Answer(Input),
+    /// The run is over.
+    Over(End),
+}
+
+/// Everything that the process that works can do.
+#[derive(Debug)]
+pub struct Hands<'a> {
+    worker: Worker,
+    options: &'a Options,
+    words: &'a Words,
+    settings: &'a Settings,
+    events: Emitter,
+    session: Option<Session>,
+    side_sessions: SideSessions,
+    job: Option<Job>,
+    /// Whether the command alone had the terminal when it stopped last.
+    stopped_alone: bool,
+    line: WaitingLine,
+}
+
+impl<'a> Hands<'a> {
+    /// Nothing is done yet.
+    pub fn new(
+        worker: Worker,
+        options: &'a Options,
+        words: &'a Words,
+        settings: &'a Settings,
+        events: Emitter,
+        plan: &Plan,
+    ) -> Self {
+        let line = WaitingLine::new(plan.began, plan.give_up_at, worker.group, plan.shows_line);
+        let side_sessions = SideSessions::new(settings.clone(), events.clone());
+        Self {
+            worker,
+            options,
+            words,
+            settings,
+            events,
+            session: None,
+            side_sessions,
+            job: None,
+            stopped_alone: false,
+            line,
+        }
+    }
+
+    /// Whether there is, or was, a session or a command.
+    pub fn has_begun(&self) -> bool {
+        self.session.is_some() || self.job.is_some()
+    }
+
+    /// Draws the waiting line if it is time, and says when it is time again.
+    pub fn redraw(&mut self) -> Option<BootTime> {
+        self.line.draw()
+    }
+
+    /// Does it. An error means that nobody can see to the command any more.
+    pub fn carry_out(&mut self, effect: Effect) -> Result<Done> {
+        match effect {
+            Effect::Connect { key, deadline } => {
+                let settings = Settings { deadline, ..self.settings.clone() };
+                let session = Session::open(key, settings, self.events.clone());
+                self.session = Some(session.context("can't start the session")?);
+            }
+            Effect::Introduce => return Ok(Done::Answer(Input::Introduced(self.introduction()))),
+            Effect::Ask(asker, request) => {
+                self.session.iter().for_each(|session| session.ask(asker, request.clone()));
+            }
+            Effect::Release(nodes) => {
+                self.session.iter().for_each(|session| session.release(nodes.clone()));
+            }
+            Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
+            Effect::Clean(remains) => self.side_sessions.clean(remains)?,
+            Effect::Enter(path) => self.worker.enters(&path),
+            Effect::Own { session_timeout, nodes } => {
+                let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
+                self.worker.own(millis, nodes);
+            }
+            Effect::StartCommand { variables, latest, deadline } => {
+                self.worker.command_begins(deadline);
+                let signal = self.options.lock.signal;
+                let started = Job::start(&self.launch(variables), &self.worker, latest, signal);
+                let started = started.map(|job| self.job = Some(job));
+                let started = started.map_err(|error| (error.code(), error.to_string()));
+                return Ok(Done::Answer(Input::Started(started)));
+            }
+            Effect::Job(_) | Effect::LookAtChildren { .. } | Effect::Kill { .. } | Effect::TakeTerminal => {
+                return self.see_to_the_job(&effect);
+            }
+            // In a pipeline or script the others have to stop as well, unless they have been told by the terminal.
+            Effect::StopWithCommand(signal) => {
+                self.worker.stop(signal, self.stopped_alone || signal != SIGTSTP);
+            }
+            Effect::StopWaiting => self.worker.stop(SIGTSTP, false),
+            Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
+            Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
+            Effect::Say(path, message) => say(&path, &message),
+            Effect::Line(line) => self.show(line),
+            Effect::AwaitWords(limit) => {
+                ui::drain_before_others(limit);
+                return Ok(Done::Answer(Input::WordsWritten));
+            }
+            Effect::AwaitLastWords(limit) => {
+                ui::drain_before_others(limit);
+            }
+            Effect::LetGoOfCaller => {
+                ui::drain();
+                sys::let_go_of_the_caller();
+            }
+            Effect::Finish(end) => return Ok(Done::Over(end)),
+        }
+        Ok(Done::Nothing)
+    }
+
+    fn see_to_the_job(&mut self, effect: &Effect) -> Result<Done> {
+        let Some(job) = &mut self.job else { return Ok(Done::Nothing) };
+        Ok(match effect {
+            Effect::Job(Action::Reap) => {
+                job.reap().context("zklock can't see to the command any more")?;
+                Done::Answer(Input::Reaped(job.exit()))
+            }
+            Effect::Job(action) => {
+                job.carry_out(*action);
+                Done::Nothing
+            }
+            Effect::LookAtChildren { all } => {
+                job.reap_orphans();
+                let leader = job.observe().map(|state| match state {
+                    sys::ChildState::Dead => LeaderChange::Died,
+                    sys::ChildState::Stopped(signal) => {
+                        LeaderChange::Stopped { signal, terminal: job.foreground() }
+                    }
+                });
+                Done::Answer(Input::Children { leader, none_left: *all && job.none_left() })
+            }
+            Effect::Kill { latest } => {
+                let now = clock::now();
+                let gone = job.kill(Some(*latest), now);
+                let left = job.left_for_long(now).into_iter().flatten().map(|left| left.to_string());
+                let left = left.collect();
+                Done::Answer(Input::KillRound(KillRound {
+                    gone,
+                    next: job.next_kill(),
+                    stuck: job.is_stuck(),
+                    left,
+                }))
+            }
+            Effect::TakeTerminal => {
+                self.stopped_alone = job.gives_up_terminal();
+                Done::Nothing
+            }
+            _ => Done::Nothing,
+        })
+    }
+
+    fn introduction(&self) -> Introduction {
+        let (lock, pid) = (&self.options.lock, u32::try_from(self.worker.monitor.as_raw()));
+        let program = Path::new(&self.words.shown);
+        let record = identity::record(pid.unwrap_or_default(), program, lock.label.clone(), lock.mode());
+        let ids = self.words.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
+        Introduction { record, ids }
+    }
+
+    fn launch(&self, environment: Vec<(String, String)>) -> Launch {
+        Launch {
+            environment,
+            program: self.words.program.clone(),
+            arguments: self.words.arguments.clone(),
+            found: self.worker.found,
+        }
+    }
+
+    fn show(&mut self, line: Line) {
+        match line {
+            Line::Queued(created) => self.line.queued(created),
+            Line::Waiting { path, nearest, ahead, holder } => self.line.waiting(path, nearest, ahead, holder),
+            Line::Holder { node, seen } => self.line.holder(&node, seen),
+            Line::Clear => self.line.clear(),
+            Line::End => self.line.end(),
+        }
+    }
+}
+
+fn say(path: &LockPath, message: &Message) {
+    match message.level() {
+        Level::Error => ui::error(path, message),
+        Level::Warning => ui::warn(path, message),
+        Level::Step => ui::step(path, message),
+        Level::Debug => log::debug!("{message}"),
+    }
+}

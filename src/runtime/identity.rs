@@ -1,0 +1,32 @@
+//! Who this zklock is, as its lock nodes tell it.
+
+use std::path::Path;
+
+use crate::core::lock::name::Mode;
+use crate::core::lock::record::Record;
+
+/// The name of this host, as lock nodes tell it.
+pub fn host() -> String {
+    nix::unistd::gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Describes the zklock with this `pid` here, which is about to contend in `mode` for `program`.
+pub fn record(pid: u32, program: &Path, label: Option<String>, mode: Mode) -> Record {
+    let uid = nix::unistd::Uid::current();
+    let user =
+        nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
+    let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    Record {
+        version: 1,
+        host: host(),
+        pid,
+        user,
+        program,
+        label,
+        mode: mode.word().to_owned(),
+        slots: mode.slots(),
+        has_slot: false,
+        stopped: false,
+        revoked_by: None,
+    }
+}

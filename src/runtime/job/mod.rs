@@ -1,0 +1,229 @@
+//! The command under the lock: started, supervised, stopped and reaped by one thread.
+
+mod become_command;
+pub mod spawn;
+pub mod terminal;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgid};
+
+pub use self::become_command::become_command;
+use self::spawn::{Launch, SpawnError};
+use self::terminal::Terminal;
+use crate::core::exit::Exit;
+use crate::core::planted::{Mistake, planted};
+use crate::core::supervisor::{Action, Foreground};
+use crate::core::time::BootTime;
+use crate::runtime::descendants::{self, Children, Left, Round, Sweep};
+use crate::runtime::pair::Worker;
+use crate::runtime::sys::{self, ChildState};
+
+/// How often to look for whoever is to be signalled, at most: a job that forks all the time is never seen whole.
+const LOOKS: usize = 16;
+
+/// The command, running in a process group of its own.
+#[derive(Debug)]
+pub struct Job {
+    group: Pid,
+    terminal: Terminal,
+    /// The process group of the monitor.
+    own_group: Pid,
+    /// Sent instead of TERM by a forced stop.
+    stop_signal: i32,
+    in_foreground: bool,
+    status: Option<ExitStatus>,
+    refused: bool,
+    children: Children,
+    sweep: Option<Sweep>,
+}
+
+impl Job {
+    /// Starts the command, in the terminal's foreground if that is where it belongs; not after `latest`.
+    pub fn start(
+        launch: &Launch,
+        worker: &Worker,
+        latest: Option<BootTime>,
+        stop_signal: Signal,
+    ) -> Result<Self, SpawnError> {
+        let own_group = worker.group;
+        let children = Children::of_this_process();
+        let terminal = Terminal::open(own_group);
+        let in_foreground = terminal.starts_in_foreground(worker.monitor);
+        let group = spawn::spawn(launch, in_foreground.then_some(&terminal), latest, worker.page())?;
+        Ok(Self {
+            group,
+            terminal,
+            own_group,
+            stop_signal: stop_signal as i32,
+            in_foreground,
+            status: None,
+            refused: false,
+            children,
+            sweep: None,
+        })
+    }
+
+    /// Reaps the job's dead, but for the leader.
+    pub fn reap_orphans(&self) {
+        reap_all_but(self.group, &self.children);
+    }
+
+    /// What is new about the leader.
+    pub fn observe(&self) -> Option<ChildState> {
+        sys::observe(self.group.as_raw())
+    }
+
+    /// Who has the terminal.
+    pub fn foreground(&self) -> Foreground {
+        self.terminal.foreground(self.group)
+    }
+
+    /// The job's process group; its leader's pid is the same.
+    pub fn group(&self) -> Pid {
+        self.group
+    }
+
+    /// Whether no process of the job is left, but for the leader that waits to be reaped.
+    pub fn none_left(&self) -> bool {
+        let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
+        let is_fine = |&child: &Pid| child == self.group || is_other(child);
+        self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
+    }
+
+    /// Kills whatever is left of the job, as soon as it may be and at the latest by `latest`. Whether it is gone, but for
+    /// the leader that waits to be reaped.
+    pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
+        // The group at once: the leader isn't reaped, so that its number is nobody else's.
+        let _ = killpg(self.group, Signal::SIGKILL);
+        if planted(Mistake::GroupOnly) {
+            return self.none_left();
+        }
+        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_time_until(latest, now));
+        sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
+    }
+
+    /// When to kill again, once it was killed and something is left.
+    pub fn next_kill(&self) -> Option<BootTime> {
+        self.sweep.as_ref()?.next()
+    }
+
+    /// What is left for long after KILL, once.
+    pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
+        self.sweep.as_mut()?.left_for_long(now)
+    }
+
+    /// Whether something is left that may never go.
+    pub fn is_stuck(&self) -> bool {
+        self.sweep.as_ref().is_some_and(Sweep::is_stuck)
+    }
+
+    /// Carries out one action of the supervisor that is about signals and the terminal.
+    pub fn carry_out(&mut self, action: Action) {
+        log::debug!("job: {action:?}");
+        match action {
+            Action::SignalGroup(signal) => self.signal_group(signal),
+            Action::SignalAll(signal) => self.signal_all(signal),
+            Action::GiveTerminal => {
+                self.in_foreground = true;
+                self.terminal.give(self.group);
+            }
+            Action::Resume => {
+                if self.in_foreground && self.foreground() == Foreground::Ours {
+                    self.terminal.give(self.group);
+                }
+                self.signal_group(nix::libc::SIGCONT);
+            }
+            // These are more than that.
+            Action::Suspend(_) | Action::Kill | Action::Reap => {}
+        }
+    }
+
+    /// The job has stopped, and zklock is about to: takes the terminal back. Whether the job had it, so that its
+    /// signal reached nobody else: the rest of the pipeline or script that we are a part of has to stop with us.
+    pub fn gives_up_terminal(&mut self) -> bool {
+        let alone = self.terminal.take_back(self.group);
+        self.in_foreground |= alone;
+        alone
+    }
+
+    fn signal_group(&mut self, signal: i32) {
+        match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
+            Ok(Err(Errno::EPERM)) if !self.refused => {
+                self.refused = true;
+                log::warn!("the command has become another user, and zklock may not send it signals");
+            }
+            outcome => log::trace!("signal {signal} to the group: {outcome:?}"),
+        }
+    }
+
+    fn signal_all(&mut self, signal: i32) {
+        let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
+        self.signal_group(signal);
+        if planted(Mistake::GroupOnly) {
+            return;
+        }
+        let Ok(signal) = Signal::try_from(signal) else {
+            return;
+        };
+        // Whoever loses its parent during a look is in neither list: the next look finds it.
+        let mut told = HashSet::new();
+        for _ in 0..LOOKS {
+            let mut all = descendants::below(self.children.list().unwrap_or_default());
+            all.retain(|&pid| told.insert(pid));
+            if all.is_empty() {
+                break;
+            }
+            for pid in all.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
+                let _ = kill(pid, signal);
+            }
+        }
+    }
+
+    /// Reaps the leader, and takes the terminal back. Nothing is signalled after this.
+    pub fn reap(&mut self) -> io::Result<()> {
+        let had_terminal = self.terminal.take_back(self.group);
+        let status = sys::reap(self.group)?;
+        self.status = Some(status);
+        // Ctrl-C in the job's foreground reached the job alone. A script or pipeline around us would have got
+        // it too.
+        if had_terminal
+            && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
+            && let Ok(signal) = Signal::try_from(signal)
+        {
+            let _ = killpg(self.own_group, signal);
+        }
+        Ok(())
+    }
+
+    /// How the command ended, once it is reaped.
+    pub fn exit(&self) -> Option<Exit> {
+        let status = self.status?;
+        Some(match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(crate::core::exit::FAILURE)),
+            (None, signal) => Exit::Signal(signal.unwrap_or(nix::libc::SIGKILL)),
+        })
+    }
+}
+
+/// Reaps dead children but for this one: whoever lost its parent below us, and as PID 1 everybody's.
+pub fn reap_all_but(spared: Pid, children: &Children) {
+    while let Some(dead) = sys::any_dead_child().map(Pid::from_raw) {
+        if dead == spared {
+            // It hides those behind it, who are looked at one by one.
+            let others = children.list().unwrap_or_default().into_iter().filter(|&child| child != spared);
+            others.for_each(|child| {
+                let _ = sys::reap_if_dead(child);
+            });
+            break;
+        }
+        if sys::reap(dead).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Starting the command: its own process group, its own environment, and everything else as zklock found it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
+use thiserror::Error;
+
+use super::terminal::Terminal;
+use crate::core::exit;
+use crate::core::time::BootTime;
+use crate::runtime::clock;
+use crate::runtime::pair::{Found, Page};
+use crate::runtime::sys::{self, Image, Spawned};
+
+/// What to start.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program, looked up in `PATH` unless it has a slash.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What is added to the environment.
+    pub environment: Vec<(String, String)>,
+    /// How zklock found its signals, and the command shall find them.
+    pub found: Found,
+}
+
+/// Why the command didn't start.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is no such program.
+    #[error("'{}' was not found: {}", .0.display(), how_to_find(.0))]
+    NotFound(OsString),
+    /// It is there and can't be run.
+    #[error("'{}' can't be run: {}", .0.display(), .1)]
+    CannotRun(OsString, String),
+    /// The lease was over just before its exec.
+    #[error(
+        "the command was not started: zklock stood still just before (stopped, or starved of processor time), and \
+         its lease ran out"
+    )]
+    TooLate,
+    /// The system has no room for another process.
+    #[error("can't start a process for '{}': {}", .0.display(), .1)]
+    NoProcess(OsString, String),
+}
+
+impl Launch {
+    /// What the process becomes.
+    pub fn image(&self) -> Result<Image, SpawnError> {
+        Image::new(&self.program, &self.arguments, &self.environment)
+            .map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
+    }
+}
+
+impl SpawnError {
+    /// The exit code that says so.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::NotFound(_) => exit::NOT_FOUND,
+            Self::CannotRun(..) => exit::CANNOT_RUN,
+            Self::NoProcess(..) | Self::TooLate => exit::FAILURE,
+        }
+    }
+}
+
+/// Starts the command, unless `latest` has passed by the time of its exec. In the terminal's foreground, if one is given.
+pub fn spawn(
+    launch: &Launch,
+    foreground: Option<&Terminal>,
+    latest: Option<BootTime>,
+    page: Page,
+) -> Result<Pid, SpawnError> {
+    let Found { mask, ignores_children, .. } = launch.found;
+    let before_exec = mask | Signal::SIGTSTP;
+    let started = sys::spawn(&launch.image()?, || {
+        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        page.set_group(getpid());
+        if let Some(tty) = foreground.and_then(Terminal::tty) {
+            // Not vital: a job that finds itself in the background is given the terminal when it asks.
+            let _ = tcsetpgrp(tty, getpid());
+        }
+        sys::restore_ignored(ignores_children);
+        // Nobody would continue a child that Ctrl-Z stops before its exec: zklock waits for that.
+        sys::bear_until_exec(nix::libc::SIGTSTP);
+        before_exec.thread_set_mask()?;
+        // If all of zklock was frozen since it looked at its lease, this is the last look.
+        if latest.is_some_and(|latest| clock::now() >= latest) {
+            return Err(Errno::ETIME.into());
+        }
+        // Nothing but the exec stands between that and the command.
+        Ok(mask.thread_set_mask()?)
+    });
+    let explained = |error: io::Error| explain(launch.program.clone(), &error);
+    let Spawned { pid, failed } = started.map_err(explained)?;
+    let Some(error) = failed else { return Ok(pid) };
+    if let Some(terminal) = foreground {
+        terminal.take_back(pid);
+    }
+    if let Err(error) = sys::reap(pid) {
+        log::debug!("can't reap the child that failed: {error}");
+    }
+    Err(explained(error))
+}
+
+/// What an error of fork or exec means for `program`.
+pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
+    match error.raw_os_error() {
+        Some(nix::libc::ETIME) => SpawnError::TooLate,
+        Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
+        Some(nix::libc::ENOENT) => SpawnError::CannotRun(
+            program,
+            "the interpreter that its first line names was not found".to_owned(),
+        ),
+        Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
+            SpawnError::NoProcess(program, without_number(error))
+        }
+        _ => SpawnError::CannotRun(program, without_number(error)),
+    }
+}
+
+/// What may have been meant.
+fn how_to_find(program: &OsStr) -> &'static str {
+    match program.as_encoded_bytes() {
+        [b'-', ..] => "options go before the lock path",
+        [b'/', ..] => "check its name; for several locks put -- before the command",
+        name if name.contains(&b'/') => "check its name, and the directory you are in",
+        _ => "check its name, and the directories in the variable PATH",
+    }
+}
+
+/// "Permission denied" without "(os error 13)".
+fn without_number(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
+}
+
+/// Whether the program exists, although the system says that something wasn't found.
+fn is_there(program: &OsStr) -> bool {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Path::new(program).exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}

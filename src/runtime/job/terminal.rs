@@ -1,0 +1,76 @@
+//! The terminal's foreground: the job gets it when it needs it, and gives it back.
+//!
+//! The job has a process group of its own, so that Ctrl-C reaches it once and not through zklock. A group
+//! that isn't in the foreground is stopped when it reads, so that the foreground has to follow.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
+
+use crate::core::supervisor::Foreground;
+
+/// The controlling terminal, if there is one.
+#[derive(Debug)]
+pub struct Terminal {
+    tty: Option<File>,
+    /// The monitor's group. The worker, which opens it, has one of its own that never is in the foreground.
+    own_group: Pid,
+}
+
+impl Terminal {
+    /// Opens the controlling terminal, for a zklock whose monitor is in this process group.
+    pub fn open(own_group: Pid) -> Self {
+        // Setting the foreground from the background is answered with SIGTTOU unless it is blocked.
+        let _ = SigSet::from(Signal::SIGTTOU).thread_block();
+        Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group }
+    }
+
+    /// Whether the job should begin in the foreground. Yes where zklock alone is what the user started: it
+    /// leads the foreground group, and input and output are the terminal. In a pipeline or a script the
+    /// others of the group need the foreground as well, and the job gets it once it asks.
+    pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
+        self.foreground(Pid::from_raw(0)) == Foreground::Ours
+            && self.own_group == monitor
+            && io::stdin().is_terminal()
+            && io::stdout().is_terminal()
+    }
+
+    /// Who has the foreground now.
+    pub fn foreground(&self, job: Pid) -> Foreground {
+        match self.tty.as_ref().map(tcgetpgrp) {
+            Some(Ok(group)) if group == job => Foreground::Job,
+            Some(Ok(group)) if group == self.own_group => Foreground::Ours,
+            _ => Foreground::Other,
+        }
+    }
+
+    /// Gives the job the foreground.
+    pub fn give(&self, job: Pid) {
+        self.set(job);
+    }
+
+    /// Takes the foreground back from the job, if it has it.
+    pub fn take_back(&self, job: Pid) -> bool {
+        let had = self.foreground(job) == Foreground::Job;
+        if had {
+            self.set(self.own_group);
+        }
+        had
+    }
+
+    /// The terminal itself, if there is one.
+    pub fn tty(&self) -> Option<&File> {
+        self.tty.as_ref()
+    }
+
+    fn set(&self, group: Pid) {
+        if let Some(tty) = &self.tty
+            && let Err(error) = tcsetpgrp(tty.as_fd(), group)
+        {
+            log::debug!("can't change the terminal's foreground: {error}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the monitor does at the end: ends the worker and the command where that is needed, speaks, and cleans up.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::getpgrp;
+
+use super::{Outcome, Watch};
+use crate::core::message::Level;
+use crate::core::monitor::{Effect, Ending, Input};
+use crate::core::pair::Stage;
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::signal::ends_waiting;
+use crate::core::time::BootTime;
+use crate::runtime::descendants::{Left, Round, Sweep};
+use crate::runtime::job::terminal::Terminal;
+use crate::runtime::zk::Settings;
+use crate::runtime::{clock, pair, sys, ui};
+
+/// For a monitor that can't wait for anything.
+const PAUSE: Duration = Duration::from_millis(10);
+
+impl Watch {
+    /// Does what the machine wants done, and takes in what comes of it, until there is nothing more to do for now.
+    pub(super) fn carry_out(
+        &mut self,
+        mut effects: Vec<Effect>,
+        path: &LockPath,
+        settings: &Settings,
+    ) -> Option<Outcome> {
+        while !effects.is_empty() {
+            let mut answer = None;
+            for effect in effects {
+                match effect {
+                    Effect::Stop { signal, whole_group } => self.stop(signal, whole_group),
+                    Effect::EndWorker => answer = Some(self.end_worker(true)),
+                    Effect::EndNobody => answer = Some(self.ended()),
+                    Effect::EndEverybody => answer = Some(self.end_everybody(path)),
+                    Effect::TakeTerminal => {
+                        if let Some(group) = self.monitor.page.group() {
+                            Terminal::open(getpgrp()).take_back(group);
+                        }
+                    }
+                    Effect::Say(ending) => say(path, &ending),
+                    Effect::Clean(remains) => {
+                        // Servers may not answer: who asks for the end needn't wait for them.
+                        let arrivals = &mut self.arrivals;
+                        let gone = pair::clean(settings, &remains, || arrivals.take().into_iter().any(ends));
+                        answer = Some(Input::Cleaned(gone));
+                    }
+                    Effect::Exit(exit) => return Some(Outcome::Exit(exit)),
+                    Effect::Become(variables) => return Some(self.become_command(variables)),
+                }
+            }
+            effects = answer.map(|answer| self.machine.on(clock::now(), answer)).unwrap_or_default();
+        }
+        None
+    }
+
+    fn ended(&mut self) -> Input {
+        self.listen_to_the_dead();
+        Input::Ended(self.shown(), self.monitor.page.entering())
+    }
+
+    fn end_worker(&mut self, lives: bool) -> Input {
+        let worker = self.monitor.worker;
+        self.line_ended = true;
+        while lives && sys::reap_if_dead(worker).is_none() {
+            let _ = kill(worker, Signal::SIGKILL);
+            self.pause(Some(clock::now() + PAUSE));
+            self.arrivals.take();
+        }
+        self.ended()
+    }
+
+    /// Ends the worker and every process of the command, unless somebody is left and zklock was told to end.
+    fn end_everybody(&mut self, path: &LockPath) -> Input {
+        let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
+        let mut sweep = Sweep::with_time_until(latest, clock::now()).but_for(self.monitor.worker);
+        let mut is_told = false;
+        if planted(Mistake::GroupOnly) {
+            let is_reaped = kill(self.monitor.worker, None).is_err();
+            let ended = self.end_worker(!is_reaped);
+            let _ = self.monitor.page.group().map(|group| killpg(group, Signal::SIGKILL));
+            return ended;
+        }
+        self.line_ended = true;
+        while sweep.round(&self.children, None, &self.unrelated, clock::now()) == Round::Left {
+            if let Some(left) = sweep.left_for_long(clock::now()) {
+                say_what_is_left(path, &left);
+                is_told = true;
+            }
+            self.pause(sweep.next());
+            // Nothing more can be done than what is done: who asks for the end gets it.
+            if self.arrivals.take().into_iter().any(ends) && is_told {
+                return Input::GaveUp(self.shown());
+            }
+        }
+        self.ended()
+    }
+
+    fn pause(&self, until: Option<BootTime>) {
+        if self.wait(until).is_err() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn ends(signal: Signal) -> bool {
+    ends_waiting(signal as i32)
+}
+
+fn say_what_is_left(path: &LockPath, left: &[Left]) {
+    ui::speak();
+    for process in left {
+        ui::warn(path, format_args!("{process}; the lock is kept until its session times out"));
+    }
+}
+
+fn say(path: &LockPath, ending: &Ending) {
+    ui::speak();
+    // The worker's waiting line is still on the screen.
+    if matches!(ending, Ending::Worker { stage: Stage::Waiting, .. }) && stderr().is_terminal() {
+        ui::new_line();
+    }
+    match ending.level() {
+        Level::Error => ui::error(path, ending),
+        _ => ui::warn(path, ending),
+    }
+}

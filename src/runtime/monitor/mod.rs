@@ -1,0 +1,266 @@
+//! The monitor: the process that the user started. It relays, mirrors, and exits; and when its worker is killed or stands
+//! still, it ends every process of the command and deletes the lock nodes.
+//!
+//! Nothing may hold it up: until every process is ended it writes nothing, connects to nothing and waits for nothing
+//! but its worker.
+
+mod fate;
+mod signals;
+
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
+
+use self::signals::Arrivals;
+use crate::core::exit::Exit;
+use crate::core::monitor::{Death, Effect, Input, Monitor, Shown};
+use crate::core::pair::{Order, Report, Stage};
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::signal::ends_waiting;
+use crate::core::time::BootTime;
+use crate::runtime::alarm::Alarm;
+use crate::runtime::clock;
+use crate::runtime::descendants::{Children, Observed, Sweep};
+use crate::runtime::job::reap_all_but;
+use crate::runtime::pair::{Found, Heard, MonitorSide};
+use crate::runtime::sys;
+use crate::runtime::zk::Settings;
+
+/// How often the monitor looks for children that it has inherited, where there are any.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a command has run when the monitor makes sure of its memory. That takes half a millisecond, which a command
+/// of milliseconds needn't pay for: what was used so lately is in memory.
+const BRIEF: Duration = Duration::from_millis(250);
+
+/// What the monitor leads to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// zklock ends so.
+    Exit(Exit),
+    /// zklock becomes the command, whose locks are all held around it, with these variables added.
+    Become(Vec<(String, String)>, Found),
+}
+
+/// Watches over the worker until it has ended. `path` and `settings` are for what is left to do if it is killed.
+pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Result<Outcome> {
+    let worker = monitor.worker;
+    match Watch::begin(monitor, settings) {
+        Ok(watch) => Ok(watch.see_it_through(path, settings)),
+        // Nothing may run that nobody watches over.
+        Err(error) => {
+            let _ = kill(worker, Signal::SIGKILL);
+            let _ = sys::reap(worker);
+            Err(error.context("can't watch over the worker process"))
+        }
+    }
+}
+
+struct Watch {
+    monitor: MonitorSide,
+    machine: Monitor,
+    arrivals: Arrivals,
+    alarm: Alarm,
+    children: Children,
+    /// `None` where `/proc` hides it from us: it may hide its memory, and be another user's then (`hidepid`).
+    worker: Option<Observed>,
+    /// Children that aren't the worker: zklock inherited them from what became zklock by exec. They are left alone.
+    unrelated: Vec<Pid>,
+    line_ended: bool,
+    memory: Memory,
+}
+
+/// Whether what it takes to end processes stays in memory, so that it works on a machine that swaps or whose disk hangs.
+enum Memory {
+    /// Nothing runs yet.
+    Loose,
+    /// It is kept there from this moment on.
+    KeptFrom(BootTime),
+    /// It is kept there.
+    Kept,
+}
+
+impl Watch {
+    fn begin(monitor: MonitorSide, settings: &Settings) -> Result<Self> {
+        let arrivals = Arrivals::listen(&monitor.found.mask)?;
+        let alarm = Alarm::new().context("can't make a timer")?;
+        let worker = Observed::new(monitor.worker).ok();
+        let mut watch = Self {
+            monitor,
+            arrivals,
+            alarm,
+            machine: Monitor::new(settings.session_timeout),
+            children: Children::of_this_process(),
+            worker,
+            unrelated: vec![],
+            line_ended: false,
+            memory: Memory::Loose,
+        };
+        // What it takes to end processes is used once, with nobody to end: from then on it is in memory.
+        watch.look_at_children();
+        let all = watch.children.list().unwrap_or_default();
+        Sweep::default().round(&watch.children, None, &all, clock::now());
+        Ok(watch)
+    }
+
+    fn see_it_through(mut self, path: &LockPath, settings: &Settings) -> Outcome {
+        loop {
+            self.relay_signals();
+            let mut effects = self.listen();
+            if effects.is_empty() {
+                let shown = self.shown();
+                effects = self.machine.on(clock::now(), Input::Looked(shown));
+            }
+            // Last of all: whatever was taken in above, SIGCHLD among it, nothing that comes from here on is missed.
+            if effects.is_empty() && sys::is_dead(self.monitor.worker) {
+                effects = self.worker_ended();
+            }
+            if effects.is_empty() && self.wait_for_news().is_err() {
+                // A monitor that can't wait can't watch.
+                let frozen = Shown { deadline: Some(BootTime::from_nanos(0)), ..self.shown() };
+                effects = self.machine.on(clock::now(), Input::Looked(frozen));
+            }
+            if let Some(outcome) = self.carry_out(effects, path, settings) {
+                return outcome;
+            }
+        }
+    }
+
+    fn worker_ended(&mut self) -> Vec<Effect> {
+        let status = sys::reap(self.monitor.worker).ok();
+        self.listen_to_the_dead();
+        let shown = self.shown();
+        self.machine.on(clock::now(), Input::WorkerEnded(death(status), shown))
+    }
+
+    fn wait_for_news(&mut self) -> std::io::Result<()> {
+        let (shown, now) = (self.shown(), clock::now());
+        // An orphan of somebody unrelated comes without a word.
+        let look = Some(now + LOOK).filter(|_| !self.unrelated.is_empty());
+        let keep = self.stay_in_memory(shown, now);
+        self.wait([self.machine.wake_at(shown), look, keep].into_iter().flatten().min())?;
+        self.look_at_children();
+        Ok(())
+    }
+
+    fn wait(&self, until: Option<BootTime>) -> std::io::Result<()> {
+        let [interrupts, others] = self.arrivals.sources();
+        // At its end a line can be read for ever.
+        let line = if self.line_ended { others } else { self.monitor.line.as_fd() };
+        self.alarm.wait([interrupts, others, line], until)
+    }
+
+    /// Stays in memory once a command has run for a while. When to do that, if it is yet to come.
+    fn stay_in_memory(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
+        match self.memory {
+            Memory::Loose if shown.stage == Stage::Running => self.memory = Memory::KeptFrom(now + BRIEF),
+            Memory::KeptFrom(then) if then <= now => {
+                sys::stay_in_memory();
+                self.memory = Memory::Kept;
+            }
+            _ => {}
+        }
+        match self.memory {
+            Memory::KeptFrom(then) => Some(then),
+            Memory::Loose | Memory::Kept => None,
+        }
+    }
+
+    fn shown(&self) -> Shown {
+        let page = self.monitor.page;
+        let deadline = page.deadline().filter(|_| !planted(Mistake::MonitorAsleep));
+        Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
+    }
+
+    /// Takes in what the worker has said, up to something that is to be done.
+    fn listen(&mut self) -> Vec<Effect> {
+        loop {
+            let report = match self.monitor.line.hear() {
+                Heard::Word(report) => report,
+                Heard::Silence => return vec![],
+                Heard::End => {
+                    self.line_ended = true;
+                    return vec![];
+                }
+            };
+            let effects = self.machine.on(clock::now(), Input::Reported(report));
+            if !effects.is_empty() {
+                return effects;
+            }
+        }
+    }
+
+    fn relay_signals(&mut self) -> bool {
+        let mut continued = false;
+        for signal in self.arrivals.take() {
+            if signal != Signal::SIGCHLD {
+                continued |= signal == Signal::SIGCONT;
+                // One that is frozen for so long that the line is full is seen to be so in another way.
+                if self.monitor.line.say(&Order::Signal(signal as i32)).is_ok() {
+                    self.machine.on(clock::now(), Input::Relayed(signal as i32));
+                }
+            }
+        }
+        continued
+    }
+
+    /// Stops as the command did. If the kernel doesn't, since nobody could continue this group, the worker is told.
+    fn stop(&mut self, signal: i32, whole_group: bool) {
+        let mut continued = self.relay_signals();
+        if !continued {
+            sys::stop_by(signal, whole_group, || {
+                continued |= self.relay_signals();
+                continued
+            });
+        }
+        if !continued && !self.relay_signals() {
+            let _ = self.monitor.line.say(&Order::NotStopped);
+        }
+    }
+
+    /// Reaps whom this process has inherited, and notes whom it had before there was a command. While the worker lives,
+    /// whoever comes from the command and loses its parent becomes the worker's child: every other one is unrelated.
+    fn look_at_children(&mut self) {
+        let worker = self.monitor.worker;
+        reap_all_but(worker, &self.children);
+        let mut children = self.children.list().unwrap_or_default();
+        children.retain(|&child| child != worker);
+        // After the list: a worker that isn't ending now hadn't handed the command to us by then. Nor is there one to be
+        // handed over before it is said that it may run.
+        let is_there = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
+        if is_there || self.shown().stage == Stage::Waiting {
+            self.unrelated = children;
+        }
+    }
+
+    /// What it said before its end still counts, but for a stop.
+    fn listen_to_the_dead(&mut self) {
+        while let Heard::Word(report) = self.monitor.line.hear::<Report>() {
+            self.machine.on(clock::now(), Input::Reported(report));
+        }
+    }
+
+    fn become_command(&mut self, variables: Vec<(String, String)>) -> Outcome {
+        // From here on a signal waits for the command.
+        let _ = SigSet::all().thread_set_mask();
+        let ends = |signal: &Signal| ends_waiting(*signal as i32);
+        if let Some(signal) = self.arrivals.take().into_iter().find(ends) {
+            return Outcome::Exit(Exit::Signal(signal as i32));
+        }
+        Outcome::Become(variables, self.monitor.found)
+    }
+}
+
+fn death(status: Option<ExitStatus>) -> Death {
+    match status {
+        Some(status) if status.success() => Death::Success,
+        Some(status) => status.signal().map_or(Death::Failure, Death::Killed),
+        None => Death::Unknown,
+    }
+}

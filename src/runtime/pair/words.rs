@@ -1,0 +1,74 @@
+//! What the two processes say to each other, over a socket that keeps the bounds of messages.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv, send};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What came over the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard<T> {
+    /// A message.
+    Word(T),
+    /// Nothing more for now.
+    Silence,
+    /// The other side is gone.
+    End,
+}
+
+/// One end of the socket.
+#[derive(Debug)]
+pub struct Line(pub(super) OwnedFd);
+
+impl Line {
+    /// Sends a message, without waiting for anybody to read it.
+    pub fn say(&self, word: &impl Serialize) -> io::Result<()> {
+        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+        send(self.0.as_raw_fd(), &serde_json::to_vec(word)?, flags)?;
+        Ok(())
+    }
+
+    /// Sends a message, and waits until there is room for it: the other side may be stopped.
+    pub fn say_and_wait(&self, word: &impl Serialize) -> io::Result<()> {
+        let message = serde_json::to_vec(word)?;
+        while let Err(error) = send(self.0.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL) {
+            if error != Errno::EINTR {
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message, if there is one.
+    pub fn hear<T: DeserializeOwned>(&self) -> Heard<T> {
+        loop {
+            // How long it is first: a message about many nodes is long, and most are a few bytes.
+            let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
+            let told = recv(self.0.as_raw_fd(), &mut [], peek).and_then(|length| {
+                let mut message = vec![0; length];
+                recv(self.0.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT).map(|_| message)
+            });
+            match told {
+                Ok(message) if message.is_empty() => return Heard::End,
+                Ok(message) => {
+                    // Both ends are the same program, so that what isn't understood can't be.
+                    if let Ok(word) = serde_json::from_slice(&message) {
+                        return Heard::Word(word);
+                    }
+                }
+                Err(Errno::ECONNRESET) => return Heard::End,
+                Err(Errno::EINTR) => {}
+                Err(_) => return Heard::Silence,
+            }
+        }
+    }
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

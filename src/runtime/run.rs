@@ -1,0 +1,84 @@
+//! The main job: two processes, one that works and one that watches over it.
+
+use std::env;
+
+use anyhow::{Context, Result};
+
+use super::clock;
+use super::job::become_command;
+use super::job::spawn::Launch;
+use super::monitor::{self, Outcome};
+use super::pair::{self, Found, Side};
+use super::ui::{self, WaitingLine};
+use super::worker;
+use crate::cli::{Options, Words};
+use crate::core::environment::{self, held_around_us};
+use crate::core::exit::Exit;
+use crate::core::run::Plan;
+use crate::core::words::printable;
+
+/// Runs the command under its locks, and says how zklock is to exit.
+pub fn run(options: &Options) -> Result<Exit> {
+    let words = options.lock.words()?;
+    under_lock(options, &words).with_context(|| words.first_lock().to_string())
+}
+
+fn under_lock(options: &Options, words: &Words) -> Result<Exit> {
+    let mut plan = plan(options, words);
+    // Whatever stands in files is read before there are two who might wait for a disk.
+    let settings = options.settings(plan.connect_by())?;
+    plan.has_credentials = !settings.security.credentials.is_empty();
+    match pair::split().context("can't start a second process to watch over the command")? {
+        Side::Worker(worker) => worker::work(worker, plan, options, words, &settings),
+        Side::Monitor(monitor) => {
+            ui::mute();
+            let outcome = monitor::watch(monitor, words.first_lock(), &settings);
+            ui::speak();
+            match outcome? {
+                Outcome::Exit(exit) => Ok(exit),
+                Outcome::Become(variables, found) => Ok(under_outer_locks(words, variables, found)),
+            }
+        }
+    }
+}
+
+/// Every lock is held by the zklock around us, whose lease and monitor cover the command.
+fn under_outer_locks(words: &Words, variables: Vec<(String, String)>, found: Found) -> Exit {
+    ui::step(words.first_lock(), "held already by the command that this runs in");
+    ui::drain();
+    let launch = Launch {
+        program: words.program.clone(),
+        arguments: words.arguments.clone(),
+        environment: variables,
+        found,
+    };
+    let error = become_command(launch);
+    ui::error(words.first_lock(), &error);
+    Exit::Code(error.code())
+}
+
+fn plan(options: &Options, words: &Words) -> Plan {
+    let (lock, ensemble) = (&options.lock, &options.ensemble);
+    let nonblock = lock.gives_up_at_once();
+    let began = clock::now();
+    Plan {
+        first: words.first_lock().clone(),
+        locks: words.locks.clone(),
+        mode: lock.mode(),
+        family: lock.family(),
+        hosts: ensemble.zookeeper.to_string(),
+        chroot: ensemble.zookeeper.chroot_text().to_owned(),
+        has_credentials: false,
+        began,
+        give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| began + wait),
+        connect_timeout: ensemble.connect_timeout,
+        nonblock,
+        conflict_exit_code: lock.conflict_exit_code,
+        once_per: lock.once_per,
+        terminates: lock.on_lost_terminates(),
+        kill_after: lock.kill_after,
+        command: printable(&words.shown.to_string_lossy()),
+        shows_line: WaitingLine::is_possible(),
+        outer: held_around_us(env::var_os(environment::HELD).as_deref()),
+    }
+}

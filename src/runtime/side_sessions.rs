@@ -1,0 +1,66 @@
+//! Sessions beside the one that queues: to look at the locks around us, and to delete what another session left.
+//!
+//! Each lives on a thread of its own, so that neither a signal nor the time waits for it.
+
+use std::io;
+use std::thread;
+
+use anyhow::{Context, Result};
+
+use super::event::Emitter;
+use super::pair::clean;
+use super::zk::{Failure, Inquiry, Limit, Node, Reply, Request, Settings, Unanswered};
+use crate::core::run::{Input, LookUp, Remains};
+
+/// What starts them.
+#[derive(Debug)]
+pub struct SideSessions {
+    settings: Settings,
+    events: Emitter,
+}
+
+impl SideSessions {
+    /// For this ensemble. What comes of them is emitted there.
+    pub fn new(settings: Settings, events: Emitter) -> Self {
+        Self { settings, events }
+    }
+
+    /// Looks at these nodes.
+    pub fn look_up(&self, nodes: Vec<String>) -> Result<()> {
+        self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
+    }
+
+    /// Deletes what is left.
+    pub fn clean(&self, remains: Remains) -> Result<()> {
+        self.start(move |settings| Input::Cleaned(clean(&settings, &remains, || false)))
+    }
+
+    fn start(&self, task: impl FnOnce(Settings) -> Input + Send + 'static) -> Result<()> {
+        let (settings, events) = (self.settings.clone(), self.events.clone());
+        let thread = thread::Builder::new().name("inquiry".to_owned());
+        let started: io::Result<_> = thread.spawn(move || events.emit(task(settings)));
+        started.context("can't start a thread to ask the servers")?;
+        Ok(())
+    }
+}
+
+/// Looks in one session.
+fn look_up(nodes: &[String], settings: Settings) -> LookUp {
+    let questions: Vec<_> = nodes.iter().cloned().map(Request::Watch).collect();
+    let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
+    let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };
+    let answers = match inquiry.connect().and_then(|()| inquiry.ask_all(&questions)) {
+        Ok(answers) => answers,
+        Err(Unanswered::Over(Failure::Expired | Failure::GivenUp)) => return LookUp::SessionLost,
+        Err(Unanswered::Unreachable(servers)) => return LookUp::Unreachable(servers),
+        Err(_) => return LookUp::NoAnswer,
+    };
+    inquiry.close();
+    let node = |answer: Reply| -> Option<Node> {
+        match answer {
+            Reply::Read(_, node) => node.ok(),
+            _ => None,
+        }
+    };
+    LookUp::Seen(answers.into_iter().map(node).collect())
+}

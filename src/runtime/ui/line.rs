@@ -1,0 +1,208 @@
+//! The live line: who is ahead while zklock waits, on a terminal only.
+//!
+//! It costs the server nothing beyond the wake-up that it tells of, but for the holder's node, which is read
+//! once at a wake-up where somebody else stands just ahead of us. Time is reckoned here, from when the server
+//! made our own node.
+
+use std::env;
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use nix::unistd::{Pid, tcgetpgrp};
+
+use super::output;
+use crate::core::path::LockPath;
+use crate::core::protocol::ServerTime;
+use crate::core::run::Seen;
+use crate::core::time::BootTime;
+use crate::core::words::time;
+use crate::runtime::clock;
+
+const REDRAW: Duration = Duration::from_secs(1);
+
+/// What was seen of the holder longer ago than this is said to be old: nobody tells us when it changes.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// The line, and what it has to tell.
+#[derive(Debug)]
+pub struct WaitingLine {
+    began: BootTime,
+    deadline: Option<BootTime>,
+    /// The process group that has to be in the foreground: in the background the terminal is somebody else's.
+    group: Pid,
+    on_terminal: bool,
+    is_shown: bool,
+    next_draw: Option<BootTime>,
+    /// Our clock and the server's at one moment.
+    clocks: Option<(BootTime, ServerTime)>,
+    queue: Option<Queue>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    path: LockPath,
+    ahead: usize,
+    nearest: Seen,
+    /// Who holds, if that is another than the nearest: the node asked for, and what it said when.
+    holder: Option<(String, Option<(Seen, BootTime)>)>,
+}
+
+impl WaitingLine {
+    /// A line for whoever began to wait then. Nothing is shown yet.
+    pub fn new(began: BootTime, deadline: Option<BootTime>, group: Pid, on_terminal: bool) -> Self {
+        Self {
+            began,
+            deadline,
+            group,
+            on_terminal,
+            is_shown: false,
+            next_draw: None,
+            clocks: None,
+            queue: None,
+        }
+    }
+
+    /// Whether there is a terminal that can show one, and the user wants to see it.
+    pub fn is_possible() -> bool {
+        // A dumb terminal can't take a line back.
+        let smart = env::var_os("TERM").is_some_and(|term| term != "dumb");
+        smart && stderr().is_terminal() && log::log_enabled!(log::Level::Warn)
+    }
+
+    /// Our node was made at this time of the server's.
+    pub fn queued(&mut self, created: ServerTime) {
+        self.clocks = Some((clock::now(), created));
+    }
+
+    /// There are contenders ahead: the nearest, and the node that holds if that is another.
+    pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<String>) {
+        if self.on_terminal {
+            self.queue = Some(Queue { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
+            self.next_draw = Some(clock::now());
+        }
+    }
+
+    /// Who the holder is, as its node says.
+    pub fn holder(&mut self, node: &str, holder: Seen) {
+        if let Some(queue) = &mut self.queue
+            && let Some((asked, seen)) = &mut queue.holder
+            && asked == node
+        {
+            *seen = Some((holder, clock::now()));
+            self.next_draw = Some(clock::now());
+        }
+    }
+
+    /// Draws the line if it is time, and says when it is time again.
+    pub fn draw(&mut self) -> Option<BootTime> {
+        let now = clock::now();
+        let due = self.next_draw?;
+        let text = self.text(now)?;
+        if due <= now {
+            self.next_draw = Some(now + REDRAW);
+            if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == self.group) {
+                self.is_shown = true;
+                output::line(Some(text));
+            }
+        }
+        self.next_draw
+    }
+
+    /// Takes the line off the screen. It comes back with the next drawing, if there is still something to tell.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            output::line(None);
+        }
+    }
+
+    /// There is nothing to wait for any more.
+    pub fn end(&mut self) {
+        (self.queue, self.next_draw) = (None, None);
+        self.clear();
+    }
+
+    fn text(&self, now: BootTime) -> Option<String> {
+        let queue = self.queue.as_ref()?;
+        let server_now = self.clocks.map(|(ours, server)| {
+            let since = i64::try_from(now.since(ours).as_millis()).unwrap_or(i64::MAX);
+            ServerTime(server.0.saturating_add(since))
+        });
+        let left = self.deadline.map(|deadline| now.until(deadline));
+        Some(queue.text(server_now, now, now.since(self.began), left))
+    }
+}
+
+impl Drop for WaitingLine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Queue {
+    fn text(
+        &self,
+        server_now: Option<ServerTime>,
+        now: BootTime,
+        waited: Duration,
+        left: Option<Duration>,
+    ) -> String {
+        let there = |seen: &Seen| match server_now {
+            Some(server_now) if seen.since != ServerTime(0) => {
+                format!("{}, there for {}", seen.who, whole(seen.since.until(server_now)))
+            }
+            _ => seen.who.clone(),
+        };
+        let holder = match &self.holder {
+            None => format!("held by {}", there(&self.nearest)),
+            Some((_, None)) => format!("behind {}", there(&self.nearest)),
+            Some((_, Some((seen, at)))) => {
+                let age = now.since(*at);
+                let old = if age > FRESH { format!(" (seen {} ago)", whole(age)) } else { String::new() };
+                format!("held by {}{old}; behind {}", there(seen), self.nearest.who)
+            }
+        };
+        let left = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
+        let position = self.ahead + 1;
+        // What matters most first: a narrow terminal cuts the end.
+        format!("zklock: {}: number {position} in line for {}{left}; {holder}", self.path, whole(waited))
+    }
+}
+
+/// A time to the second: anything finer only flickers.
+fn whole(span: Duration) -> String {
+    if span < Duration::from_secs(1) { "0 s".to_owned() } else { time(Duration::from_secs(span.as_secs())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> Queue {
+        let path = LockPath::parse("/locks/job".as_ref()).unwrap();
+        let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000) };
+        Queue { path, ahead: 2, nearest, holder }
+    }
+
+    #[test]
+    fn it_says_position_holder_and_times() {
+        let (now, waited) = (clock::now(), Duration::from_millis(12_700));
+        let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
+        assert_eq!(
+            text,
+            "zklock: /locks/job: number 3 in line for 12 s, 7 s left; held by b:2 (two), there for 4 min 10 s"
+        );
+    }
+
+    #[test]
+    fn what_was_seen_of_the_holder_grows_old() {
+        let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0) };
+        let at = clock::now();
+        let queue = queue(Some(("/locks/job/a".to_owned(), Some((seen, at)))));
+        let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
+        assert_eq!(
+            text(1),
+            "zklock: /locks/job: number 3 in line for 0 s; held by a:1 (one); behind b:2 (two)"
+        );
+        assert!(text(30).contains("held by a:1 (one) (seen 30 s ago); behind"), "{}", text(30));
+    }
+}

@@ -1,0 +1,96 @@
+//! What people read, all of it on stderr: stdout belongs to the command.
+
+mod line;
+mod output;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use env_logger::Target;
+use log::{Level, LevelFilter};
+
+pub use self::line::WaitingLine;
+pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
+use crate::cli::Refused;
+use crate::core::exit::{self, Exit};
+use crate::core::path::LockPath;
+use crate::core::words::without_controls;
+
+/// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
+pub fn init(verbose: u8, quiet: bool) {
+    let (own, library) = match verbose {
+        _ if quiet => (LevelFilter::Error, LevelFilter::Off),
+        0 => (LevelFilter::Warn, LevelFilter::Off),
+        1 => (LevelFilter::Info, LevelFilter::Off),
+        2 => (LevelFilter::Debug, LevelFilter::Debug),
+        _ => (LevelFilter::Trace, LevelFilter::Trace),
+    };
+    env_logger::Builder::new()
+        .filter_level(LevelFilter::Off)
+        .filter_module("zklock", own)
+        .filter_module("zookeeper_client", library)
+        .parse_default_env()
+        .target(Target::Pipe(Box::new(io::sink())))
+        .format(|_, record| {
+            let (level, target, text) = (record.level(), record.target(), record.args());
+            let line = if level <= Level::Info && target.starts_with("zklock") {
+                format!("zklock: {text}\n")
+            } else {
+                // The client library repeats what servers say.
+                let text = without_controls(&text.to_string());
+                format!("zklock: {} {target}: {text}\n", level.as_str().to_lowercase())
+            };
+            output::text(level, line.into_bytes());
+            Ok(())
+        })
+        .init();
+}
+
+/// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything
+/// else is ours, and never the command's code.
+pub fn refused(refused: &Refused) -> Exit {
+    match refused {
+        Refused::Usage(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            let _ = error.print();
+            return Exit::Code(0);
+        }
+        Refused::Usage(error) => usage(error),
+        Refused::Config(error) => drop(writeln!(io::stderr(), "zklock: {error}")),
+    }
+    Exit::Code(exit::FAILURE)
+}
+
+/// A mistake on the command line, in one line, and where to find help.
+fn usage(error: &clap::Error) {
+    let text = error.to_string();
+    // clap's tip for an unknown option is to pass it as a value, which is never what was meant here.
+    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let suggestion = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(option)) => format!("; did you mean '{option}'?"),
+        _ => String::new(),
+    };
+    let _ = writeln!(io::stderr(), "zklock: {first}{suggestion}\nzklock: see 'zklock --help'");
+}
+
+/// A step on the way, shown with `-v`.
+pub fn step(path: &LockPath, text: impl Display) {
+    log::info!("{path}: {text}");
+}
+
+/// Something that the user should know although it goes on.
+pub fn warn(path: &LockPath, text: impl Display) {
+    log::warn!("{path}: {text}");
+}
+
+/// Leaves what is on the screen as it is.
+pub fn new_line() {
+    output::text(Level::Error, b"\n".to_vec());
+}
+
+/// Why it doesn't go on.
+pub fn error(path: &LockPath, text: impl Display) {
+    log::error!("{path}: {text}");
+}

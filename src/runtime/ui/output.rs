@@ -1,0 +1,317 @@
+//! The way out: what zklock writes goes through a queue to a thread of its own, so that a terminal that is stopped, a
+//! pipe that nobody reads or a disk that hangs never holds up a confirmation, a stop or a release.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use log::Level;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::core::planted::{Mistake, planted};
+
+/// How much may wait to be written. More is left out, the least important first.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// How long to wait at most until it is written.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// Something to be written.
+#[derive(Debug)]
+enum Item {
+    /// Whole lines.
+    Text(Level, Vec<u8>),
+    /// The line on the screen: what it says now, or that there is none.
+    Line(Option<String>),
+}
+
+/// What becomes of what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// It is written at once: nothing is at stake.
+    Direct,
+    /// It is left out.
+    Mute,
+    /// It goes through the queue.
+    Queued,
+}
+
+#[derive(Debug)]
+struct State {
+    mode: Mode,
+    queue: VecDeque<Item>,
+    bytes: usize,
+    left_out: usize,
+    has_writer: bool,
+    is_writing: bool,
+}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    mode: Mode::Direct,
+    queue: VecDeque::new(),
+    bytes: 0,
+    left_out: 0,
+    has_writer: false,
+    is_writing: false,
+});
+static OFFERED: Condvar = Condvar::new();
+static WRITTEN: Condvar = Condvar::new();
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From here on nothing is written: this process must never be held up.
+pub fn mute() {
+    state().mode = Mode::Mute;
+}
+
+/// From here on everything is written by a thread of its own, which is started with the first word.
+pub fn speak() {
+    state().mode = if planted(Mistake::HeldUpByStderr) { Mode::Direct } else { Mode::Queued };
+}
+
+/// Waits until everything is written, but no longer than a moment: whoever reads may have stopped.
+pub fn drain() {
+    drain_within(Duration::from_millis(100));
+}
+
+/// The same where what comes next on the screen is somebody else's, and shall stand below ours also where machine or
+/// disk are busy. `limit` is what the lease can spare. Whether there was anything to wait for.
+pub fn drain_before_others(limit: Duration) -> bool {
+    drain_within(LONGEST_WAIT.min(limit))
+}
+
+/// The same, at the end of the process: what isn't written by then is lost.
+pub fn drain_at_the_end() {
+    drain_within(LONGEST_WAIT);
+}
+
+/// Whether there was anything to wait for.
+fn drain_within(limit: Duration) -> bool {
+    let until = Instant::now() + limit;
+    let mut state = state();
+    let mut waited = false;
+    while state.has_writer && (state.is_writing || !state.queue.is_empty()) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        waited = true;
+        state = WRITTEN.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+    waited
+}
+
+/// Writes text of this importance.
+pub(super) fn text(level: Level, bytes: Vec<u8>) {
+    offer(Item::Text(level, bytes));
+}
+
+/// Shows this line on the screen below everything else, or none.
+pub(super) fn line(text: Option<String>) {
+    offer(Item::Line(text));
+}
+
+fn offer(item: Item) {
+    let mut state = state();
+    match state.mode {
+        Mode::Mute => {}
+        Mode::Direct => {
+            drop(state);
+            if let Item::Text(_, bytes) = item {
+                write(&bytes);
+            }
+        }
+        Mode::Queued => {
+            if !state.has_writer {
+                let started = thread::Builder::new().name("output".to_owned()).spawn(write_all);
+                if started.is_err() {
+                    // There is no room for a thread: what can be written without waiting is.
+                    drop(state);
+                    if let Item::Text(_, bytes) = item
+                        && can_write_at_once()
+                    {
+                        write(&bytes);
+                    }
+                    return;
+                }
+                state.has_writer = true;
+            }
+            state.push(item);
+            OFFERED.notify_one();
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, item: Item) {
+        match &item {
+            // Only the newest is of interest.
+            Item::Line(_) => self.queue.retain(|queued| matches!(queued, Item::Text(..))),
+            Item::Text(level, bytes) => {
+                while self.bytes + bytes.len() > MOST_BYTES {
+                    // The greatest level is the least important.
+                    let level_of = |queued: &Item| match queued {
+                        Item::Text(level, _) => Some(*level),
+                        Item::Line(_) => None,
+                    };
+                    let least = self.queue.iter().filter_map(level_of).max().filter(|least| least >= level);
+                    let place = least.and_then(|least| {
+                        self.queue.iter().position(|queued| level_of(queued) == Some(least))
+                    });
+                    self.left_out += 1;
+                    match place.and_then(|place| self.queue.remove(place)) {
+                        Some(Item::Text(_, gone)) => self.bytes -= gone.len(),
+                        _ => return,
+                    }
+                }
+                self.bytes += bytes.len();
+            }
+        }
+        self.queue.push_back(item);
+    }
+
+    /// What is to be written next, and how many were left out before it.
+    fn pop(&mut self) -> Option<(usize, Item)> {
+        let item = self.queue.pop_front()?;
+        if let Item::Text(_, bytes) = &item {
+            self.bytes -= bytes.len();
+        }
+        Some((std::mem::take(&mut self.left_out), item))
+    }
+}
+
+/// The thread's life.
+fn write_all() {
+    let mut bar: Option<ProgressBar> = None;
+    let mut waiting = state();
+    loop {
+        let Some((left_out, item)) = waiting.pop() else {
+            waiting.is_writing = false;
+            WRITTEN.notify_all();
+            waiting = OFFERED.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        waiting.is_writing = true;
+        drop(waiting);
+        if left_out > 0 {
+            let text = format!("zklock: {left_out} messages were left out: nobody read them in time\n");
+            beside(bar.as_ref(), || write(text.as_bytes()));
+        }
+        match item {
+            Item::Text(_, bytes) => beside(bar.as_ref(), || write(&bytes)),
+            Item::Line(Some(text)) => show(&mut bar, text),
+            Item::Line(None) => {
+                if let Some(bar) = bar.take() {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+        waiting = state();
+    }
+}
+
+/// Writes with the line on the screen out of the way.
+fn beside(bar: Option<&ProgressBar>, write: impl FnOnce()) {
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+fn show(bar: &mut Option<ProgressBar>, text: String) {
+    let bar = bar.get_or_insert_with(|| {
+        let style =
+            ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        ProgressBar::new_spinner().with_style(style)
+    });
+    bar.set_message(text);
+    bar.tick();
+}
+
+fn can_write_at_once() -> bool {
+    let stderr = io::stderr();
+    let mut ready = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut ready, PollTimeout::ZERO) == Ok(1)
+}
+
+/// Writes to stderr, also if somebody who shares it has it never wait.
+fn write(bytes: &[u8]) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match io::stderr().write(rest) {
+            Ok(0) => return,
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let stderr = io::stderr();
+                let mut ready = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
+                if poll(&mut ready, PollTimeout::NONE).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Nobody is there to read it.
+            Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty() -> State {
+        State {
+            mode: Mode::Queued,
+            queue: VecDeque::new(),
+            bytes: 0,
+            left_out: 0,
+            has_writer: true,
+            is_writing: false,
+        }
+    }
+
+    fn levels(state: &mut State) -> Vec<Level> {
+        let mut levels = vec![];
+        while let Some((_, item)) = state.pop() {
+            if let Item::Text(level, _) = item {
+                levels.push(level);
+            }
+        }
+        assert_eq!(state.bytes, 0);
+        levels
+    }
+
+    #[test]
+    fn what_matters_least_is_left_out_first_and_counted() {
+        let half = || vec![b'x'; MOST_BYTES / 2];
+        let mut state = empty();
+        for level in [Level::Info, Level::Debug, Level::Error, Level::Debug] {
+            state.push(Item::Text(level, half()));
+        }
+        assert_eq!(state.left_out, 2, "the first of debug for the error, and the second for want of room");
+        assert_eq!(levels(&mut state), [Level::Info, Level::Error]);
+        let mut state = empty();
+        for _ in 0..4 {
+            state.push(Item::Text(Level::Error, half()));
+        }
+        assert_eq!((state.left_out, state.queue.len()), (2, 2), "of errors the newest stay");
+    }
+
+    #[test]
+    fn of_the_line_only_the_newest_waits() {
+        let mut state = empty();
+        for text in ["1", "2"] {
+            state.push(Item::Line(Some(text.to_owned())));
+            state.push(Item::Text(Level::Warn, vec![b'x']));
+        }
+        state.push(Item::Line(None));
+        assert_eq!(state.queue.len(), 3);
+        assert!(matches!(state.queue.back(), Some(Item::Line(None))));
+    }
+}

@@ -1,0 +1,94 @@
+//! The process that works: one loop, in which what happened goes to the core, and what the core wants done is done.
+
+use std::collections::VecDeque;
+use std::process;
+
+use anyhow::{Context, Result};
+
+use super::event::{self, Events};
+use super::hands::{Done, Hands};
+use super::pair::{Worker, clean};
+use super::zk::Settings;
+use super::{clock, sys, ui};
+use crate::cli::{Options, Words};
+use crate::core::exit::{self, Exit};
+use crate::core::pair::Report;
+use crate::core::run::{End, Input, Plan, Run};
+
+/// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
+pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settings: &Settings) -> ! {
+    ui::speak();
+    let line = worker.reporter();
+    let ended = begin(worker, plan, options, words, settings);
+    let end = ended.with_context(|| words.first_lock().to_string()).unwrap_or_else(|error| {
+        log::error!("{error:#}");
+        if error.is::<CannotGoOn>() {
+            // The command may still run, and nothing may be released: without a last word the monitor ends whatever is
+            // left, and then releases.
+            ui::drain_at_the_end();
+            process::exit(exit::FAILURE.into())
+        }
+        End::Exit(Exit::Code(exit::FAILURE))
+    });
+    ui::drain_at_the_end();
+    match end {
+        End::Exit(exit) => line.say_at_last(&Report::Exit(exit)),
+        End::Become(variables) => line.say_at_last(&Report::Become(variables)),
+        End::Leave(exit, remains) => {
+            line.say(&Report::Leave(exit));
+            // The user's shell, terminal, pipes and files have nothing to do with what is left.
+            sys::let_go_of_the_caller();
+            remains.map(|remains| clean(settings, &remains, || false));
+            // For a monitor that was stopped meanwhile.
+            line.say_at_last(&Report::Exit(exit));
+        }
+    }
+    process::exit(0)
+}
+
+fn begin(worker: Worker, plan: Plan, options: &Options, words: &Words, settings: &Settings) -> Result<End> {
+    if !worker.settle().context("can't become a subreaper")? {
+        // The monitor is dead already, and nothing was begun.
+        return Ok(End::Exit(Exit::Code(exit::FAILURE)));
+    }
+    let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
+    events.listen(worker.ear()).context("can't listen for signals")?;
+    let mut hands = Hands::new(worker, options, words, settings, emitter, &plan);
+    turn(Run::new(plan), &mut hands, &events)
+        .map_err(|error| if hands.has_begun() { CannotGoOn(error).into() } else { error })
+}
+
+/// Something is left at the servers or running, and nobody can see to it any more.
+#[derive(Debug, thiserror::Error)]
+#[error("zklock can't see to the command any more: {0:#}")]
+struct CannotGoOn(anyhow::Error);
+
+/// What happened is taken in one by one; the time is looked at once nothing else is left.
+fn turn(mut run: Run, hands: &mut Hands<'_>, events: &Events) -> Result<End> {
+    let mut answers = VecDeque::new();
+    let mut effects = run.begin(clock::now());
+    let mut looked = false;
+    loop {
+        for effect in effects {
+            match hands.carry_out(effect)? {
+                Done::Nothing => {}
+                Done::Answer(input) => answers.push_back(input),
+                Done::Over(end) => return Ok(end),
+            }
+        }
+        let input = match answers.pop_front().or_else(|| events.pending()) {
+            Some(input) => input,
+            None if !looked => Input::Tick,
+            None => {
+                let wake = [run.wake_at(clock::now()), hands.redraw()].into_iter().flatten().min();
+                events.wait(wake).context("can't wait for what happens")?;
+                (looked, effects) = (false, vec![]);
+                continue;
+            }
+        };
+        // What comes of a look at the processes needs no other look at the time.
+        looked = matches!(input, Input::Tick)
+            || looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
+        effects = run.on(clock::now(), input);
+    }
+}

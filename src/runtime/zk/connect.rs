@@ -1,0 +1,187 @@
+//! Getting a session, and getting back to it when the connection was lost: servers that refuse are tried again.
+
+use std::time::Duration;
+
+use async_io::Timer;
+use futures::future::{Either, select};
+use zookeeper_client::{Client, Error, SessionInfo};
+
+use super::addresses::Names;
+use super::hosts::Server;
+use super::security::Rotation;
+use super::tour::{Limit, Tour};
+use super::{Away, Hosts, Settings, write};
+use crate::core::time::BootTime;
+use crate::runtime::clock;
+
+/// Nothing can be stopped in less. A server grants two of its ticks at least, which are seconds as a rule.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Longer than this nobody waits for a name: the client looks it up by itself, for as long as an attempt takes.
+const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
+
+/// A connection, and the session that it serves.
+pub(super) struct Granted {
+    pub(super) client: Client,
+    /// Just before the connect request was sent.
+    pub(super) began: BootTime,
+    /// How the line behaved.
+    pub(super) line: LineSpeed,
+    /// It was a [patient](Limit::Patient) attempt.
+    patient: bool,
+}
+
+/// What connecting took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LineSpeed {
+    took: Duration,
+    /// Only a [patient](Limit::Patient) attempt is long enough.
+    slow: bool,
+}
+
+impl LineSpeed {
+    /// What to expect after this and a later one.
+    pub(super) fn at_best(self, later: Self) -> Self {
+        Self { took: self.took.min(later.took), slow: later.slow }
+    }
+}
+
+/// Connects, again and again if need be.
+pub(super) struct Dialer<'a> {
+    settings: &'a Settings,
+    rotation: Option<&'a Rotation>,
+    names: Names,
+}
+
+impl<'a> Dialer<'a> {
+    pub(super) fn new(settings: &'a Settings, rotation: Option<&'a Rotation>) -> Self {
+        Self { settings, rotation, names: Names::new(&settings.hosts.servers) }
+    }
+
+    /// Tries until there is a session, or until the server says no for good. Never gives up by itself.
+    ///
+    /// Its timeout is one that was asked for: if the server grants another, that one is asked for in a second session.
+    /// The library reckons its patience with a silent server from what it asked. So it does from the time that an attempt
+    /// was given.
+    pub(super) async fn connect(&mut self) -> Result<Granted, Error> {
+        let mut timeout = self.settings.session_timeout;
+        let mut tour = Tour::new(timeout);
+        loop {
+            let Some(granted) = self.pass(&mut tour, timeout, None).await? else {
+                Timer::after(tour.pause()).await;
+                continue;
+            };
+            let given = granted.client.session_timeout();
+            // The library bears a silence as long as an attempt was given: too long on a line that is quick after all.
+            let is_patient_in_vain = granted.patient && !granted.line.slow;
+            if given == timeout && !is_patient_in_vain {
+                return Ok(granted);
+            }
+            log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
+            close(granted.client).await;
+            (timeout, tour) = (given, Tour::new(given));
+        }
+    }
+
+    /// Gets back to a session whose connection is closed. Tries until a server says that it is over.
+    ///
+    /// What is asked next is answered by a server that knows all that was committed before. `away` hears of each pass
+    /// that was in vain.
+    pub(super) async fn reconnect(
+        &mut self,
+        session: &SessionInfo,
+        timeout: Duration,
+        line: LineSpeed,
+        away: impl Fn(Away),
+    ) -> Result<Granted, Error> {
+        let mut tour = Tour::back(timeout, line.took, line.slow);
+        loop {
+            if let Some(granted) = self.pass(&mut tour, timeout, Some(session)).await? {
+                // A server that lags, or a leader that was deposed and doesn't know it, would show what we have seen
+                // change already. A session is served in order, and this write isn't done before the server knows
+                // all before it.
+                drop(write::confirm(&granted.client, &["/".to_owned()]));
+                return Ok(granted);
+            }
+            away(tour.result());
+            Timer::after(tour.pause()).await;
+        }
+    }
+
+    /// Asks each server once, until one gives a session. `None`: none has.
+    async fn pass(
+        &mut self,
+        tour: &mut Tour,
+        timeout: Duration,
+        session: Option<&SessionInfo>,
+    ) -> Result<Option<Granted>, Error> {
+        let servers = if self.settings.security.needs_names() {
+            self.settings.hosts.servers.clone()
+        } else {
+            self.names.spread(LONGEST_LOOK_UP.min(timeout / 24)).await
+        };
+        for server in tour.pass(servers, clock::now()) {
+            let (began, limit) = (clock::now(), tour.limit(&server));
+            match self.open(&server, timeout, limit, session).await {
+                Ok(client) => {
+                    let (took, patient) = (clock::now().since(began), matches!(limit, Limit::Patient(_)));
+                    let line = LineSpeed { took, slow: patient && took > timeout / 8 };
+                    return Ok(Some(Granted { client, began, line, patient }));
+                }
+                Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
+                Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),
+                Err(error) => {
+                    let now = clock::now();
+                    log::debug!("no session with {server} yet: {error}");
+                    tour.failed(&server, limit, now.since(began), now);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn open(
+        &self,
+        server: &Server,
+        timeout: Duration,
+        limit: Limit,
+        session: Option<&SessionInfo>,
+    ) -> Result<Client, Error> {
+        let (patience, all) = match limit {
+            Limit::Quick(all) => (timeout / 8, Some(all)),
+            Limit::Usual(patience) | Limit::Patient(patience) => (patience, None),
+        };
+        let connector = Client::connector()
+            .with_session_timeout(timeout)
+            .with_connection_timeout(patience)
+            // One attempt: the library would otherwise go on for a whole session timeout.
+            .with_fail_eagerly();
+        let connector = match session {
+            Some(session) => connector.with_session(session.clone()),
+            None => connector,
+        };
+        let hosts = Hosts { servers: vec![server.clone()], chroot: self.settings.hosts.chroot.clone() };
+        let connecting = self.settings.security.connect(connector, &hosts, self.rotation);
+        let client = match all {
+            None => connecting.await?,
+            Some(all) => match select(Box::pin(connecting), Timer::after(all)).await {
+                Either::Left((client, _)) => client?,
+                Either::Right(_) => return Err(Error::Timeout),
+            },
+        };
+        let granted = client.session_timeout();
+        if granted < LEAST_TIMEOUT {
+            return Err(Error::UnexpectedError(format!(
+                "a session timeout of {granted:?} is too short to be true"
+            )));
+        }
+        Ok(client)
+    }
+}
+
+/// Closes a session and waits for the answer.
+async fn close(client: Client) {
+    let mut state = client.state_watcher();
+    drop(client);
+    while !state.changed().await.is_terminated() {}
+}

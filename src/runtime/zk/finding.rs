@@ -1,0 +1,205 @@
+//! What a server said, in words that name the remedy.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+
+use super::hosts::Server;
+use crate::core::words::printable;
+
+/// What one server said, or some of its addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Diagnosis {
+    server: Server,
+    /// Empty if the name has only one.
+    addresses: Vec<IpAddr>,
+    finding: Finding,
+}
+
+/// News of one server while it is asked.
+pub(super) enum News {
+    /// It has these addresses.
+    Addresses(Vec<SocketAddr>),
+    /// What one of them said.
+    Found(SocketAddr, Finding),
+    /// There is nothing to ask.
+    Unasked(Finding),
+}
+
+/// What is known so far of one server.
+pub(super) struct Asked {
+    server: Server,
+    found: Vec<(SocketAddr, Finding)>,
+    /// Unless there are addresses.
+    unasked: Finding,
+}
+
+impl Asked {
+    pub(super) fn new(server: Server) -> Self {
+        Self { server, found: vec![], unasked: Finding::TimedOut }
+    }
+
+    pub(super) fn take(&mut self, news: News) {
+        match news {
+            News::Addresses(addresses) => {
+                self.found = addresses.into_iter().map(|address| (address, Finding::TimedOut)).collect();
+            }
+            News::Found(address, finding) => {
+                if let Some((_, found)) = self.found.iter_mut().find(|(of, _)| *of == address) {
+                    *found = finding;
+                }
+            }
+            News::Unasked(finding) => self.unasked = finding,
+        }
+    }
+
+    /// One for each different finding.
+    pub(super) fn diagnoses(self) -> Vec<Diagnosis> {
+        let Self { server, found, unasked } = self;
+        let several = found.len() > 1;
+        let mut all: Vec<Diagnosis> = vec![];
+        for (address, finding) in found {
+            let diagnosis = match all.iter_mut().find(|known| known.finding == finding) {
+                Some(known) => known,
+                None => all.push_mut(Diagnosis { server: server.clone(), addresses: vec![], finding }),
+            };
+            if several {
+                diagnosis.addresses.push(address.ip());
+            }
+        }
+        if all.is_empty() {
+            all.push(Diagnosis { server, addresses: vec![], finding: unasked });
+        }
+        all
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.server)?;
+        for (i, address) in self.addresses.iter().enumerate() {
+            write!(f, "{}{address}", if i == 0 { " (" } else { ", " })?;
+        }
+        write!(f, "{}: {}", if self.addresses.is_empty() { "" } else { ")" }, self.finding)
+    }
+}
+
+/// What was found out about one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Finding {
+    UnknownHost,
+    Refused,
+    TimedOut,
+    Silent,
+    ClosedWithoutAnswer,
+    /// It speaks TLS, and we didn't.
+    SpeaksTls,
+    /// We speak TLS, and it doesn't.
+    SpeaksNoTls,
+    NoName,
+    Tls(String),
+    NotZooKeeper(String),
+    NotServing,
+    Serving,
+    /// The same, and SASL may be why.
+    SaslWithoutEnd,
+    Other(String),
+}
+
+/// How a record with a TLS alert begins.
+const ALERT: [u8; 2] = [21, 3];
+
+impl Finding {
+    /// What an answer to `srvr` tells.
+    pub(super) fn of_answer(said: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(said);
+        // Servers differ in whether they answer with an alert to what is no handshake.
+        if said.is_empty() || said.starts_with(&ALERT) {
+            Self::ClosedWithoutAnswer
+        } else if text.starts_with("Zookeeper version") || text.contains("not in the whitelist") {
+            Self::Serving
+        } else if text.contains("not currently serving requests") {
+            Self::NotServing
+        } else {
+            Self::NotZooKeeper(printable(text.lines().next().unwrap_or_default()))
+        }
+    }
+
+    /// What the end of a connection tells.
+    pub(super) fn of_error(error: &io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::ConnectionRefused => Self::Refused,
+            ErrorKind::TimedOut => Self::TimedOut,
+            ErrorKind::WouldBlock => Self::Silent,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::ClosedWithoutAnswer,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownHost => f.write_str("unknown host"),
+            Self::Refused => f.write_str("connection refused; nothing listens there"),
+            Self::TimedOut => f.write_str("timed out; no answer from that address"),
+            Self::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or overloaded, or the line to it too slow"),
+            Self::ClosedWithoutAnswer => {
+                f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections from this host")
+            }
+            Self::SpeaksTls => {
+                f.write_str("speaks TLS: use --tls, and --tls-ca FILE if its authority is one of your own")
+            }
+            Self::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
+            Self::NoName => f.write_str("no certificate can bear that name: name the server otherwise"),
+            Self::Tls(said) => f.write_str(said),
+            Self::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
+            Self::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
+            Self::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
+            Self::SaslWithoutEnd => f.write_str(
+                "a ZooKeeper that answers, but SASL came to no end; with Kerberos: is there a ticket (klist), \
+                 and does the server's principal bear this host name?",
+            ),
+            Self::Other(error) => f.write_str(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_name_that_say_the_same_share_a_line() {
+        let addresses = ["192.0.2.1:7", "192.0.2.2:7", "192.0.2.3:7"].map(|text| text.parse().ok());
+        let addresses: Vec<SocketAddr> = addresses.into_iter().flatten().collect();
+        let asked = |addresses: &[SocketAddr]| {
+            let mut asked = Asked::new(Server { host: "zk".to_owned(), port: 7 });
+            asked.take(News::Addresses(addresses.to_vec()));
+            asked.take(News::Found(addresses[0], Finding::NotServing));
+            asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let not_serving = "a ZooKeeper that isn't serving; it has no quorum";
+        assert_eq!(asked(&addresses[..1]), [format!("zk:7: {not_serving}")]);
+        let timed_out = "zk:7 (192.0.2.2, 192.0.2.3): timed out; no answer from that address";
+        assert_eq!(asked(&addresses), [format!("zk:7 (192.0.2.1): {not_serving}"), timed_out.to_owned()]);
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        assert_eq!(Finding::of_answer(b""), Finding::ClosedWithoutAnswer);
+        assert_eq!(Finding::of_answer(b"Zookeeper version: 3.8.0"), Finding::Serving);
+        assert_eq!(
+            Finding::of_answer(b"srvr is not executed because it is not in the whitelist.\n"),
+            Finding::Serving
+        );
+        assert_eq!(
+            Finding::of_answer(b"This ZooKeeper instance is not currently serving requests\n"),
+            Finding::NotServing
+        );
+        assert_eq!(
+            Finding::of_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n\x1b[2J"),
+            Finding::NotZooKeeper("HTTP/1.1 400 Bad Request".to_owned())
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! The connect string `host:port,host:port[/chroot]`, checked before any connection.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::net::Ipv6Addr;
+
+use thiserror::Error;
+
+use crate::core::path::{BadPath, LockPath};
+
+const DEFAULT_PORT: u16 = 2181;
+
+/// One server of the ensemble.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// A name or an address; IPv6 without brackets.
+    pub host: String,
+    /// The client port.
+    pub port: u16,
+}
+
+/// The ensemble, and the node that stands for its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts {
+    /// At least one.
+    pub servers: Vec<Server>,
+    /// Everything happens below this node.
+    pub chroot: Option<LockPath>,
+}
+
+/// What is wrong with a connect string.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadHosts {
+    /// A server without a name.
+    #[error("a server's name is empty; write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181")]
+    EmptyHost,
+    /// A port that isn't one.
+    #[error("'{0}' isn't a port: it must be a number from 1 to 65535")]
+    Port(String),
+    /// Colons without brackets.
+    #[error("'{0}' has several colons: write an IPv6 address in brackets, as in [::1]:2181")]
+    Brackets(String),
+    /// Brackets around something else.
+    #[error("'{0}' isn't an IPv6 address in brackets, as in [::1]:2181")]
+    NotIpv6(String),
+    /// A character that no host name has.
+    #[error("'{0}' isn't a host name")]
+    HostName(String),
+    /// The chroot isn't a path.
+    #[error("chroot '{0}': {1}")]
+    Chroot(String, BadPath),
+}
+
+impl Hosts {
+    /// The chroot as it stands before every path: empty if there is none.
+    pub fn chroot_text(&self) -> &str {
+        self.chroot.as_ref().map_or("", LockPath::as_str)
+    }
+
+    /// Understands a connect string.
+    pub fn parse(text: &str) -> Result<Self, BadHosts> {
+        let (servers, chroot) = match text.find('/') {
+            Some(slash) => text.split_at(slash),
+            None => (text, "/"),
+        };
+        let chroot = match chroot {
+            "/" => None,
+            path => {
+                let chroot = LockPath::parse(OsStr::new(path));
+                Some(chroot.map_err(|why| BadHosts::Chroot(path.to_owned(), why))?)
+            }
+        };
+        let servers =
+            servers.split(',').map(|server| Server::parse(server.trim())).collect::<Result<_, _>>()?;
+        Ok(Self { servers, chroot })
+    }
+}
+
+impl Server {
+    fn parse(text: &str) -> Result<Self, BadHosts> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']').ok_or_else(|| BadHosts::NotIpv6(text.to_owned()))?;
+                if host.parse::<Ipv6Addr>().is_err() {
+                    return Err(BadHosts::NotIpv6(text.to_owned()));
+                }
+                match port.strip_prefix(':') {
+                    Some(port) => (host, port),
+                    None if port.is_empty() => (host, ""),
+                    None => return Err(BadHosts::NotIpv6(text.to_owned())),
+                }
+            }
+            None if text.matches(':').count() > 1 => return Err(BadHosts::Brackets(text.to_owned())),
+            None => text.split_once(':').unwrap_or((text, "")),
+        };
+        if host.is_empty() {
+            return Err(BadHosts::EmptyHost);
+        }
+        if !host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%')) {
+            return Err(BadHosts::HostName(host.to_owned()));
+        }
+        let port = match port {
+            "" => DEFAULT_PORT,
+            port => match port.parse() {
+                Ok(number) if number > 0 && port.bytes().all(|b| b.is_ascii_digit()) => number,
+                _ => return Err(BadHosts::Port(port.to_owned())),
+            },
+        };
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl fmt::Display for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, server) in self.servers.iter().enumerate() {
+            write!(f, "{}{server}", if i == 0 { "" } else { "," })?;
+        }
+        self.chroot.as_ref().map_or(Ok(()), |chroot| chroot.fmt(f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn connect_strings_are_completed_and_come_back() {
+        for (text, whole) in [
+            ("zk", "zk:2181"),
+            ("zk1:2181,zk2:2182", "zk1:2181,zk2:2182"),
+            ("zk1, zk2 ,zk3/app/locks", "zk1:2181,zk2:2181,zk3:2181/app/locks"),
+            ("127.0.0.1:2181/", "127.0.0.1:2181"),
+            ("[::1]:2182,[fe80::1]", "[::1]:2182,[fe80::1]:2181"),
+        ] {
+            assert_eq!(Hosts::parse(text).map(|hosts| hosts.to_string()), Ok(whole.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_mistake_has_its_own_reason() {
+        for (text, reason) in [
+            ("", BadHosts::EmptyHost),
+            ("zk1,,zk2", BadHosts::EmptyHost),
+            (":2181", BadHosts::EmptyHost),
+            ("zk:0", BadHosts::Port("0".to_owned())),
+            ("zk:65536", BadHosts::Port("65536".to_owned())),
+            ("zk:+1", BadHosts::Port("+1".to_owned())),
+            ("::1", BadHosts::Brackets("::1".to_owned())),
+            ("[zk]:1", BadHosts::NotIpv6("[zk]:1".to_owned())),
+            ("[::1]2181", BadHosts::NotIpv6("[::1]2181".to_owned())),
+            ("[::1", BadHosts::NotIpv6("[::1".to_owned())),
+            ("z k", BadHosts::HostName("z k".to_owned())),
+            ("zk/app/", BadHosts::Chroot("/app/".to_owned(), BadPath::TrailingSlash)),
+        ] {
+            assert_eq!(Hosts::parse(text), Err(reason), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_understood_or_refused(text in "\\PC{0,40}|[a-z0-9.:,/\\[\\]]{0,20}") {
+            if let Ok(hosts) = Hosts::parse(&text) {
+                prop_assert!(!hosts.servers.is_empty());
+                prop_assert_eq!(Hosts::parse(&hosts.to_string()), Ok(hosts));
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A session for whoever holds nothing and only has questions: it asks, and waits for the answers.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use super::session::Outlet;
+use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::core::time::BootTime;
+use crate::runtime::clock;
+
+/// More than this are never under way at once: an ensemble has others to serve.
+const WINDOW: usize = 500;
+
+/// How often it is asked whether somebody wants an end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Longer than this nobody waits for the end of a session that owns nothing.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long to wait for answers.
+#[derive(Debug, Clone, Copy)]
+pub enum Limit {
+    /// So long for each.
+    Each(Duration),
+    /// Until then for all of them.
+    Until(BootTime),
+}
+
+impl Limit {
+    fn as_of_now(self) -> BootTime {
+        match self {
+            Self::Each(patience) => clock::now() + patience,
+            Self::Until(deadline) => deadline,
+        }
+    }
+}
+
+/// Why there is no answer, and will be none.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// There was no session by the deadline of the settings; what each server said.
+    Unreachable(Vec<String>),
+    /// The session is over.
+    Over(Failure),
+    /// No answer came in time.
+    TooLate,
+    /// Somebody wants an end.
+    GivenUp,
+}
+
+/// The session.
+pub struct Inquiry<'a> {
+    session: Session,
+    heard: Receiver<Heard>,
+    limit: Limit,
+    gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
+    /// Something that is watched may have changed since it was last asked.
+    changed: bool,
+    /// The connection is another, and knows of no watch.
+    unwatched: bool,
+}
+
+enum Heard {
+    Change(SessionChange),
+    Reply(Asker, Reply),
+}
+
+impl Outlet for Sender<Heard> {
+    fn session(&self, _: SessionKey, change: SessionChange) {
+        // Nobody listens any more.
+        let _ = self.send(Heard::Change(change));
+    }
+
+    fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
+        let _ = self.send(Heard::Reply(asker, reply));
+    }
+}
+
+impl<'a> Inquiry<'a> {
+    /// Begins to connect. Questions can be asked at once; they wait for the session, for which the settings have a
+    /// deadline of their own.
+    pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
+        let (sender, heard) = mpsc::channel();
+        let session = Session::open(SessionKey(0), settings, sender)?;
+        Ok(Self { session, heard, limit, gives_up: None, changed: false, unwatched: true })
+    }
+
+    /// Gives up when this says so. It is asked ten times a second.
+    #[must_use]
+    pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
+        self.gives_up = Some(Box::new(gives_up));
+        self
+    }
+
+    /// Waits until there is a session.
+    pub fn connect(&mut self) -> Result<(), Unanswered> {
+        loop {
+            if let Heard::Change(change) = self.hear(None)? {
+                let connected = matches!(change, SessionChange::Connected { .. });
+                self.session_changed(change)?;
+                if connected {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Asks many things, all on their way at once, of a session that is there. The answers are in the order of the
+    /// questions. A question whose answer was lost is asked again, but for a [`Request::Delete`]: what has that name by
+    /// then may be somebody else's.
+    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Unanswered> {
+        let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
+        let mut waiting = requests.iter().cloned().enumerate();
+        let mut left = requests.len();
+        for (number, request) in waiting.by_ref().take(WINDOW) {
+            self.session.ask(Asker::Question(number), request);
+        }
+        let mut until = self.limit.as_of_now();
+        while left > 0 {
+            match self.hear(Some(until))? {
+                Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
+                Heard::Reply(Asker::Question(number), reply) => {
+                    if reply.failure() == Some(&Failure::ConnectionLost)
+                        && let Some(request) = requests.get(number)
+                        && !matches!(request, Request::Delete(_))
+                    {
+                        self.session.ask(Asker::Question(number), request.clone());
+                        continue;
+                    }
+                    // Only an answer shows that somebody answers.
+                    until = self.limit.as_of_now();
+                    if let Some(answer) = answers.get_mut(number)
+                        && answer.replace(reply).is_none()
+                    {
+                        left -= 1;
+                    }
+                    if let Some((number, request)) = waiting.next() {
+                        self.session.ask(Asker::Question(number), request);
+                    }
+                }
+                Heard::Reply(..) => {}
+                Heard::Change(change) => self.session_changed(change)?,
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Whether watches have to be set, for the first time or again. Whoever asks sets them.
+    pub fn must_watch(&mut self) -> bool {
+        std::mem::take(&mut self.unwatched)
+    }
+
+    /// Waits until something that is watched may have changed, however long that takes.
+    pub fn wait_for_change(&mut self) -> Result<(), Unanswered> {
+        while !self.changed {
+            match self.hear(None)? {
+                Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
+                Heard::Reply(..) => {}
+                Heard::Change(change) => self.session_changed(change)?,
+            }
+        }
+        // Whatever has happened up to now is looked at together.
+        while let Ok(heard) = self.heard.try_recv() {
+            if let Heard::Change(change) = heard {
+                self.session_changed(change)?;
+            }
+        }
+        self.changed = false;
+        Ok(())
+    }
+
+    /// Ends the session, and waits for that, but not for long.
+    pub fn close(mut self) {
+        self.session.release(vec![]);
+        let until = clock::now() + FAREWELL;
+        while let Ok(heard) = self.hear(Some(until)) {
+            if matches!(heard, Heard::Change(SessionChange::Closed | SessionChange::Lost(_))) {
+                break;
+            }
+        }
+    }
+
+    /// What is heard next.
+    fn hear(&mut self, until: Option<BootTime>) -> Result<Heard, Unanswered> {
+        // A thread that ends without a word was told to.
+        let over = Unanswered::Over(Failure::GivenUp);
+        loop {
+            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
+                return Err(Unanswered::GivenUp);
+            }
+            let left = until.map(|until| clock::now().until(until));
+            let nap = self.gives_up.as_ref().map(|_| LOOK);
+            let heard = match [left, nap].into_iter().flatten().min() {
+                Some(span) => self.heard.recv_timeout(span),
+                None => self.heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match heard {
+                Ok(heard) => return Ok(heard),
+                Err(RecvTimeoutError::Disconnected) => return Err(over),
+                Err(RecvTimeoutError::Timeout)
+                    if left.is_some_and(|left| nap.is_none_or(|nap| left <= nap)) =>
+                {
+                    return Err(Unanswered::TooLate);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), Unanswered> {
+        match change {
+            SessionChange::Unreachable(servers) => Err(Unanswered::Unreachable(servers)),
+            SessionChange::Lost(failure) => Err(Unanswered::Over(failure)),
+            SessionChange::Closed => Err(Unanswered::Over(Failure::Expired)),
+            SessionChange::Reconnected => {
+                // What happened in between, no watch tells.
+                (self.changed, self.unwatched) = (true, true);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

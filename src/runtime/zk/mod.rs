@@ -1,0 +1,47 @@
+//! ZooKeeper, and the only place that knows the client library or anything async.
+//!
+//! The rest of zklock sends a [`Request`] through a [`Session`] and finds the [`Reply`] among its events, or asks through an
+//! [`Inquiry`] and waits.
+
+mod addresses;
+mod connect;
+mod diagnose;
+mod failure;
+mod finding;
+mod handshake;
+mod hosts;
+mod inquiry;
+mod perform;
+mod read;
+mod security;
+mod session;
+mod task;
+mod tour;
+mod watches;
+mod write;
+
+use std::time::Duration;
+
+pub use self::hosts::{BadHosts, Hosts, Server};
+pub use self::inquiry::{Inquiry, Limit, Unanswered};
+pub use self::security::{
+    Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
+};
+pub use self::session::{Outlet, Session};
+pub use crate::core::protocol::{
+    Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
+};
+use crate::core::time::BootTime;
+
+/// What it takes to connect.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The ensemble.
+    pub hosts: Hosts,
+    /// The session timeout to ask for; the server's answer is what counts.
+    pub session_timeout: Duration,
+    /// When to give up connecting; `None` is never.
+    pub deadline: Option<BootTime>,
+    /// Who we are, and what others may do to our nodes.
+    pub security: Security,
+}

@@ -1,0 +1,210 @@
+//! Who may do what with the nodes that we make.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use zookeeper_client as library;
+use zookeeper_client::{AuthId, Permission};
+
+/// Letters as `ZooKeeper`'s own command line writes them.
+const LETTERS: [(char, Permission); 5] = [
+    ('c', Permission::CREATE),
+    ('d', Permission::DELETE),
+    ('r', Permission::READ),
+    ('w', Permission::WRITE),
+    ('a', Permission::ADMIN),
+];
+
+/// The permissions on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acl(Vec<Entry>);
+
+/// What one id may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    scheme: String,
+    id: String,
+    letters: String,
+}
+
+/// What is wrong with a list.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadAcl {
+    /// Not of that form.
+    #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in world:anyone:r or digest:USER:HASH:cdrw")]
+    Form(String),
+    /// A letter that stands for nothing.
+    #[error("'{0}' are no permissions: write some of c (create), d (delete), r (read), w (write), a (admin)")]
+    Letters(String),
+    /// The world has one id.
+    #[error("'world:{0}': the only id of that scheme is world:anyone")]
+    World(String),
+    /// A password instead of its hash: whoever knows the password could do nothing.
+    #[error(
+        "the id of a digest is USER:HASH, never the password. The hash: \
+         printf %s USER:PASSWORD | openssl dgst -sha1 -binary | openssl base64"
+    )]
+    Digest,
+    /// Nobody could use the lock.
+    #[error("it gives nobody {0} permission; zklock needs it on the nodes that it makes")]
+    LockedOut(&'static str),
+}
+
+impl Acl {
+    /// Everybody may do everything.
+    pub fn open() -> Self {
+        Self(vec![Entry::new("world", "anyone", "cdrwa")])
+    }
+
+    /// Whoever makes a node may do everything with it, and nobody else anything.
+    pub fn creator() -> Self {
+        Self(vec![Entry::new("auth", "", "cdrwa")])
+    }
+
+    /// Understands `scheme:id:permissions,...`.
+    pub fn parse(list: &str) -> Result<Self, BadAcl> {
+        let mut entries: Vec<Entry> = vec![];
+        let mut text = String::new();
+        for piece in list.split(',') {
+            text.push_str(piece);
+            match Entry::parse(text.trim()) {
+                // The name in a certificate has commas of its own.
+                Err(_) if text.trim_start().starts_with("x509:") => text.push(','),
+                entry => {
+                    entries.push(entry?);
+                    text.clear();
+                }
+            }
+        }
+        if !text.is_empty() {
+            return Err(BadAcl::Form(text.trim_end_matches(',').to_owned()));
+        }
+        // To see the queue and to confirm that we hold needs READ; to queue needs CREATE.
+        for (letter, name) in [('r', "READ"), ('c', "CREATE")] {
+            if !entries.iter().any(|entry| entry.letters.contains(letter)) {
+                return Err(BadAcl::LockedOut(name));
+            }
+        }
+        Ok(Self(entries))
+    }
+
+    /// Whether it means anything only for somebody who has shown who he is.
+    pub fn needs_credentials(&self) -> bool {
+        self.0.iter().any(|entry| entry.scheme == "auth")
+    }
+
+    pub(in crate::runtime::zk) fn to_library(&self) -> Vec<library::Acl> {
+        let entry = |entry: &Entry| {
+            let granted = LETTERS.iter().filter(|(letter, _)| entry.letters.contains(*letter));
+            let permission = granted.fold(Permission::NONE, |all, (_, one)| all | *one);
+            library::Acl::new(permission, AuthId::new(&entry.scheme, &entry.id))
+        };
+        self.0.iter().map(entry).collect()
+    }
+}
+
+impl Default for Acl {
+    fn default() -> Self {
+        Self::open()
+    }
+}
+
+impl Entry {
+    fn new(scheme: &str, id: &str, letters: &str) -> Self {
+        Self { scheme: scheme.to_owned(), id: id.to_owned(), letters: letters.to_owned() }
+    }
+
+    fn parse(text: &str) -> Result<Self, BadAcl> {
+        let form = || BadAcl::Form(text.to_owned());
+        let (scheme, rest) = text.split_once(':').ok_or_else(form)?;
+        let (id, letters) = rest.rsplit_once(':').ok_or_else(form)?;
+        if scheme.is_empty() || (id.is_empty() && scheme != "auth") {
+            return Err(form());
+        }
+        if letters.is_empty() || !letters.chars().all(|c| LETTERS.iter().any(|(letter, _)| c == *letter)) {
+            return Err(BadAcl::Letters(letters.to_owned()));
+        }
+        match scheme {
+            "world" if id != "anyone" => Err(BadAcl::World(id.to_owned())),
+            "digest" if !is_digest_id(id) => Err(BadAcl::Digest),
+            _ => Ok(Self::new(scheme, id, letters)),
+        }
+    }
+}
+
+/// `USER:HASH`, where the hash is 20 bytes in base64.
+fn is_digest_id(id: &str) -> bool {
+    let base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
+    id.split_once(':').is_some_and(|(user, hash)| {
+        let digits = hash.strip_suffix('=').unwrap_or_default();
+        !user.is_empty() && digits.len() == 27 && digits.chars().all(base64)
+    })
+}
+
+impl fmt::Display for Acl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Entry { scheme, id, letters }) in self.0.iter().enumerate() {
+            write!(f, "{}{scheme}:{id}:{letters}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HASH: &str = "fE2ZyQd3xyBTrKdXNq9jCmvBvdk=";
+
+    #[test]
+    fn lists_are_read_as_zookeeper_writes_them() {
+        for list in [
+            "world:anyone:cdrwa".to_owned(),
+            format!("world:anyone:r,digest:ci:{HASH}:cdrw,auth::cdrwa"),
+            "ip:192.0.2.0/24:crd,ip:2001:db8::1:r".to_owned(),
+            "x509:CN=ci,OU=builds,O=example:cdrw,world:anyone:r".to_owned(),
+            "sasl:ci:cdrw".to_owned(),
+        ] {
+            assert_eq!(Acl::parse(&list).map(|acl| acl.to_string()), Ok(list));
+        }
+        let acl = Acl::parse("world:anyone:r, auth::cdrw").map(|acl| acl.to_library());
+        let expected = [
+            library::Acl::new(Permission::READ, AuthId::anyone()),
+            library::Acl::new(
+                Permission::CREATE | Permission::DELETE | Permission::READ | Permission::WRITE,
+                AuthId::authed(),
+            ),
+        ];
+        assert_eq!(acl.as_deref(), Ok(&expected[..]));
+    }
+
+    #[test]
+    fn each_mistake_has_its_own_reason() {
+        for (list, reason) in [
+            ("", BadAcl::Form(String::new())),
+            ("everybody", BadAcl::Form("everybody".to_owned())),
+            ("world:cdrwa", BadAcl::Form("world:cdrwa".to_owned())),
+            ("world:anyone:cdrwa,", BadAcl::Form(String::new())),
+            ("digest::cdrwa", BadAcl::Form("digest::cdrwa".to_owned())),
+            ("x509:CN=a,O=b", BadAcl::Form("x509:CN=a,O=b".to_owned())),
+            ("world:anyone:all", BadAcl::Letters("all".to_owned())),
+            ("world:anyone:", BadAcl::Letters(String::new())),
+            ("world:me:cdrwa", BadAcl::World("me".to_owned())),
+            ("digest:ci:password:cdrwa", BadAcl::Digest),
+            ("world:anyone:cdwa", BadAcl::LockedOut("READ")),
+            ("world:anyone:r,auth::dwa", BadAcl::LockedOut("CREATE")),
+        ] {
+            assert_eq!(Acl::parse(list), Err(reason), "{list}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_understood_or_refused(list in "\\PC{0,60}") {
+            let _ = Acl::parse(&list);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Lines of `scheme:credentials`, as they stand in an auth file.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use zookeeper_client::Connector;
+
+use super::sasl::Sasl;
+
+/// One proof of who we are. A server takes several, and each adds to what we may do.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credential {
+    scheme: String,
+    secret: String,
+}
+
+/// Everything that proves who we are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credentials {
+    /// Sent with every connection, before anything else is asked.
+    list: Vec<Credential>,
+    sasl: Option<Sasl>,
+}
+
+/// What is wrong with a line. It never shows the line: there may be a secret in it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadCredential {
+    /// No colon, or nothing before it.
+    #[error("it must be SCHEME:CREDENTIALS, as in digest:USER:PASSWORD")]
+    Scheme,
+    /// A scheme with nothing behind it.
+    #[error("there are no credentials behind '{0}:'")]
+    Empty(String),
+    /// The form that a digest has.
+    #[error("it must be digest:USER:PASSWORD, with a user and a password")]
+    Digest,
+    /// The form that SASL's digest has.
+    #[error("it must be sasl-digest-md5:USER:PASSWORD, without quotes and backslashes in the user")]
+    DigestMd5,
+    /// Kerberos was left out.
+    #[error(
+        "this zklock was built without Kerberos: build it with 'cargo build --release --features gssapi'"
+    )]
+    NoGssapi,
+    /// More than one conversation.
+    #[error("there is another line of SASL before it, and a session has one")]
+    SecondSasl,
+    /// A scheme that authenticates in another way.
+    #[error("'{0}' takes no credentials: {1}")]
+    NotSent(String, &'static str),
+}
+
+impl Credential {
+    /// Understands one line.
+    pub fn parse(line: &str) -> Result<Self, BadCredential> {
+        let (scheme, secret) = line.split_once(':').ok_or(BadCredential::Scheme)?;
+        let well_formed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if scheme.is_empty() || !scheme.chars().all(well_formed) {
+            return Err(BadCredential::Scheme);
+        }
+        match scheme {
+            "world" | "ip" => {
+                let why = "everybody has it without being asked";
+                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+            }
+            "auth" => {
+                let why = "it means, in an ACL, whoever made the node";
+                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+            }
+            "x509" => {
+                let why = "the certificate of --tls-cert speaks for itself";
+                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+            }
+            // The server would take it, and make an id of it that no ACL can name.
+            "digest" if secret.split_once(':').is_none_or(|(user, _)| user.is_empty()) => {
+                return Err(BadCredential::Digest);
+            }
+            _ if secret.is_empty() => return Err(BadCredential::Empty(scheme.to_owned())),
+            _ => {}
+        }
+        Ok(Self { scheme: scheme.to_owned(), secret: secret.to_owned() })
+    }
+}
+
+impl Credentials {
+    /// Takes in the lines of a file or a variable; what stands behind `#` at the start of a line is for people.
+    ///
+    /// The error comes with the number of the line.
+    pub fn add_lines(&mut self, text: &str) -> Result<(), (usize, BadCredential)> {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            self.add(line).map_err(|bad| (number + 1, bad))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), BadCredential> {
+        match line.split_once(':').and_then(|(scheme, rest)| Sasl::parse(scheme, rest)) {
+            Some(_) if self.sasl.is_some() => return Err(BadCredential::SecondSasl),
+            Some(sasl) => self.sasl = Some(sasl?),
+            None => self.list.push(Credential::parse(line)?),
+        }
+        Ok(())
+    }
+
+    /// Whether we are anybody.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.sasl.is_none()
+    }
+
+    /// Whether there is a conversation to be had before anything is asked.
+    pub(in crate::runtime::zk) fn use_sasl(&self) -> bool {
+        self.sasl.is_some()
+    }
+
+    /// Whether they are for a server of a certain name.
+    pub(super) fn need_names(&self) -> bool {
+        self.sasl.as_ref().is_some_and(Sasl::needs_names)
+    }
+
+    /// Whether something in it must not be seen by others.
+    pub(super) fn has_secrets(&self) -> bool {
+        !self.is_empty()
+    }
+
+    pub(super) fn apply(&self, connector: Connector) -> Connector {
+        let connector = match &self.sasl {
+            Some(sasl) => sasl.apply(connector),
+            None => connector,
+        };
+        self.list.iter().fold(connector, |connector, Credential { scheme, secret }| {
+            connector.with_auth(scheme, secret.as_bytes())
+        })
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:(not shown)", self.scheme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_credentials_except_for_comments_and_empty_ones() {
+        let mut credentials = Credentials::default();
+        let text = "# who we are\n\n  digest:ci:s3:cr#t \nother:token\r\n";
+        assert_eq!(credentials.add_lines(text), Ok(()));
+        let expected = [("digest", "ci:s3:cr#t"), ("other", "token")];
+        let found: Vec<_> = credentials.list.iter().map(|one| (&*one.scheme, &*one.secret)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_bad_line_is_known_by_its_number() {
+        for (line, reason) in [
+            ("s3cret", BadCredential::Scheme),
+            (":s3cret", BadCredential::Scheme),
+            ("my s3cret:x", BadCredential::Scheme),
+            ("digest:s3cret", BadCredential::Digest),
+            ("digest::s3cret", BadCredential::Digest),
+            ("digest:", BadCredential::Digest),
+            ("token:", BadCredential::Empty("token".to_owned())),
+            ("sasl-digest-md5:s3cret", BadCredential::DigestMd5),
+            ("sasl-digest-md5:my\"s3cret:x", BadCredential::DigestMd5),
+        ] {
+            let text = format!("# first\n{line}\n");
+            let error = Credentials::default().add_lines(&text);
+            assert_eq!(error, Err((2, reason.clone())), "{line}");
+            assert!(!reason.to_string().contains("s3cret"), "{reason}");
+        }
+        for scheme in ["world", "ip", "auth", "x509"] {
+            let error = Credential::parse(&format!("{scheme}:anyone"));
+            assert!(matches!(error, Err(BadCredential::NotSent(..))), "{scheme}");
+        }
+    }
+
+    #[cfg(not(feature = "gssapi"))]
+    #[test]
+    fn kerberos_is_said_to_be_left_out() {
+        let error = Credentials::default().add_lines("sasl-gssapi:");
+        assert_eq!(error, Err((1, BadCredential::NoGssapi)));
+    }
+
+    #[test]
+    fn nothing_shows_the_secret() {
+        let mut credentials = Credentials::default();
+        assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
+        assert_eq!(credentials.add_lines("sasl-digest-md5:a:b"), Err((1, BadCredential::SecondSasl)));
+        assert!(!format!("{credentials:?} {credentials:#?}").contains("s3cret"));
+    }
+}

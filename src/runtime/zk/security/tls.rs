@@ -1,0 +1,238 @@
+//! Encrypted connections to servers that prove who they are.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
+
+use super::rotation::Sources;
+use crate::runtime::zk::hosts::Server;
+
+/// A bundle that is longer stays in its file until it is needed: two processes would keep it in memory.
+const LONGEST: usize = 32 * 1024;
+
+/// Whom to believe, and how to prove who we are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tls {
+    pub(super) ca: Ca,
+    pub(super) identity: Option<Identity>,
+    pub(super) sources: Sources,
+}
+
+/// The authorities whose word counts for a server's certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ca {
+    /// Those in this text.
+    Pem(String),
+    /// Those in this file, which is too long to be kept in memory.
+    File(PathBuf),
+    /// Those that this system trusts, in this file.
+    System(PathBuf),
+}
+
+/// Our own certificate and its key, in PEM.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The certificate, and those that lead from it to its authority.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// What is wrong with certificates or a key.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadTls {
+    /// No authority to believe.
+    #[error(
+        "there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it that could be an authority's"
+    )]
+    NoAuthority,
+    /// This system has none either.
+    #[error("this system has no list of authorities that it trusts: name a file with --tls-ca")]
+    NoSystem,
+    /// No certificate to show.
+    #[error("there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it")]
+    NoCertificate,
+    /// No key.
+    #[error("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in it")]
+    NoKey,
+    /// A key that asks for a password.
+    #[error(
+        "the key in it is encrypted, and nobody may be there to type its password: openssl pkey writes it plain"
+    )]
+    EncryptedKey,
+    /// Both are there and don't fit together.
+    #[error("the certificate and the key can't be used: {0}")]
+    Identity(String),
+    /// Too late, or too early.
+    #[error("the certificate in it {0}")]
+    Time(&'static str),
+}
+
+impl Ca {
+    /// The authorities in the text of this file.
+    pub fn new(file: &Path, text: String) -> Result<Self, BadTls> {
+        roots(&text)?;
+        Ok(match std::path::absolute(file) {
+            Ok(file) if text.len() > LONGEST => Self::File(file),
+            _ => Self::Pem(text),
+        })
+    }
+
+    /// Those that this system trusts, or the environment with `SSL_CERT_FILE`.
+    pub fn system() -> Result<Self, BadTls> {
+        let file = openssl_probe::probe().cert_file.ok_or(BadTls::NoSystem)?;
+        let ca = Self::System(file);
+        ca.text().ok().and_then(|text| roots(&text).ok()).ok_or(BadTls::NoSystem)?;
+        Ok(ca)
+    }
+
+    fn text(&self) -> io::Result<String> {
+        match self {
+            Self::Pem(text) => Ok(text.clone()),
+            Self::File(file) | Self::System(file) => read_lossy(file),
+        }
+    }
+}
+
+impl Identity {
+    /// A certificate with its key.
+    pub fn new(certificate: String, key: String) -> Result<Self, BadTls> {
+        let identity = Self { certificate, key };
+        let (chain, key) = identity.read()?;
+        let provider = ClientConfig::builder().crypto_provider().clone();
+        let fits = rustls::sign::CertifiedKey::from_der(chain, key, &provider);
+        fits.map_err(|error| BadTls::Identity(error.to_string()))?;
+        Ok(identity)
+    }
+
+    /// Whether the certificate is valid by this host's clock.
+    pub(super) fn in_time(&self) -> Result<(), BadTls> {
+        let (chain, _) = self.read()?;
+        let Some(certificate) = chain.first() else { return Err(BadTls::NoCertificate) };
+        // rustls reads no dates for us, but a verifier looks at them before anything else. Whatever else it finds
+        // fault with is the server's to judge.
+        let mut roots = RootCertStore::empty();
+        let (Ok(()), Ok(name)) = (roots.add(certificate.clone()), ServerName::try_from("client")) else {
+            return Ok(());
+        };
+        let Ok(verifier) = WebPkiServerVerifier::builder(Arc::new(roots)).build() else { return Ok(()) };
+        match verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()) {
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::Expired | CertificateError::ExpiredContext { .. },
+            )) => Err(BadTls::Time("has expired")),
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+            )) => Err(BadTls::Time("isn't valid yet")),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), BadTls> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(BadTls::NoCertificate)?;
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())
+            .map_err(|_| if self.key.contains("ENCRYPTED") { BadTls::EncryptedKey } else { BadTls::NoKey })?;
+        Ok((chain, key))
+    }
+}
+
+impl Tls {
+    /// All of it is checked already.
+    pub fn new(ca: Ca, identity: Option<Identity>, sources: Sources) -> Self {
+        Self { ca, identity, sources }
+    }
+
+    /// Whether we can show a certificate of our own.
+    pub fn has_identity(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    /// Who says whom to believe, as people know it.
+    pub(in crate::runtime::zk) fn authorities(&self) -> &'static str {
+        match self.ca {
+            Ca::Pem(_) | Ca::File(_) => "in the file of --tls-ca",
+            Ca::System(_) => "that this system trusts (--tls-ca FILE names others)",
+        }
+    }
+
+    /// For the client library.
+    pub(super) fn certs(&self) -> Result<TlsCerts, Error> {
+        let text = self.ca.text().map_err(|_| Error::BadArguments(&"the authorities can't be read"))?;
+        let certs = TlsCerts::builder().with_ca(TlsCa::from_pem(&text)?);
+        match &self.identity {
+            Some(Identity { certificate, key }) => {
+                certs.with_identity(TlsIdentity::from_pem(certificate, key)?).build()
+            }
+            None => certs.build(),
+        }
+    }
+
+    /// The same for a handshake of our own, which tells why one fails.
+    pub(in crate::runtime::zk) fn config(&self) -> Option<Arc<ClientConfig>> {
+        let roots = roots(&self.ca.text().ok()?).ok()?;
+        let config = ClientConfig::builder().with_root_certificates(roots);
+        let config = match &self.identity {
+            Some(identity) => {
+                let (chain, key) = identity.read().ok()?;
+                config.with_client_auth_cert(chain, key).ok()?
+            }
+            None => config.with_no_client_auth(),
+        };
+        Some(Arc::new(config))
+    }
+}
+
+/// The name that a server's certificate has to bear, if a certificate can.
+pub(in crate::runtime::zk) fn server_name(server: &Server) -> Option<ServerName<'static>> {
+    ServerName::try_from(server.host.clone()).ok()
+}
+
+fn roots(pem: &str) -> Result<RootCertStore, BadTls> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
+        // A bundle may hold old ones that nobody understands any more.
+        let _ = roots.add(certificate);
+    }
+    if roots.is_empty() { Err(BadTls::NoAuthority) } else { Ok(roots) }
+}
+
+/// Some bundles have comments in old encodings.
+fn read_lossy(file: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let identity = Identity { certificate: "public".to_owned(), key: "s3cret".to_owned() };
+        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), Sources::default());
+        let shown = format!("{tls:?} {tls:#?}");
+        assert!(shown.contains("public") && !shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn what_holds_no_certificate_or_key_is_refused() {
+        assert_eq!(Ca::new(Path::new("x"), "# nothing\n".to_owned()), Err(BadTls::NoAuthority));
+        let none = Identity::new("nothing".to_owned(), "nothing".to_owned());
+        assert_eq!(none, Err(BadTls::NoCertificate));
+    }
+}

@@ -1,0 +1,372 @@
+//! A session, seen from synchronous code: requests go in, replies come out as events.
+//!
+//! One thread carries it: the library's task and our requests are polled there.
+
+use std::io;
+use std::panic;
+use std::pin::pin;
+use std::sync::Once;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use async_io::Timer;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures::future::{Either, select};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt, select_biased};
+use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
+
+use super::connect::{Dialer, Granted, LineSpeed};
+use super::perform::{Answer, Task, perform};
+use super::security::Rotation;
+use super::task::OneTask;
+use super::watches::Watches;
+use super::{Asker, Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
+use crate::core::time::BootTime;
+use crate::runtime::clock;
+
+/// The name of the thread that a session lives on.
+const THREAD: &str = "session";
+
+/// A session with the ensemble, or the attempt to get one.
+#[derive(Debug)]
+pub struct Session {
+    key: SessionKey,
+    commands: UnboundedSender<Command>,
+    _thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+enum Command {
+    Ask(Asker, Request),
+    /// Delete these nodes and close the session, in one flight.
+    Release(Vec<String>),
+}
+
+/// The client library panics at some answers that no ZooKeeper gives. That ends the session, and is told as
+/// such; where in whose code it happened is for the log.
+fn report_panics_once() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() == Some(THREAD) {
+                log::debug!("the client failed: {:?}", panic.to_string());
+            } else {
+                usual(panic);
+            }
+        }));
+    });
+}
+
+/// Where what comes of sessions goes.
+pub trait Outlet: Send + 'static {
+    /// What became of this session.
+    fn session(&self, session: SessionKey, change: SessionChange);
+
+    /// The answer to the request with this asker, or a watch that it set and that fired.
+    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
+}
+
+/// The way out of one session.
+struct Voice {
+    key: SessionKey,
+    outlet: Box<dyn Outlet>,
+}
+
+impl Session {
+    /// Begins to connect. How it went comes as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
+    pub fn open(key: SessionKey, settings: Settings, outlet: impl Outlet) -> io::Result<Self> {
+        report_panics_once();
+        let (commands, inbox) = unbounded();
+        let outlet = Voice { key, outlet: Box::new(outlet) };
+        let thread =
+            thread::Builder::new().name(THREAD.to_owned()).spawn(move || carry(&settings, inbox, &outlet))?;
+        Ok(Self { key, commands, _thread: thread })
+    }
+
+    /// Tells this session's events from another's.
+    pub fn key(&self) -> SessionKey {
+        self.key
+    }
+
+    /// Sends a request. The reply goes to `asker`, unless the session ends first: then that is told.
+    pub fn ask(&self, asker: Asker, request: Request) {
+        log::trace!("request of {asker:?}: {request:?}");
+        // Refused only when the session is over, which has been told.
+        let _ = self.commands.unbounded_send(Command::Ask(asker, request));
+    }
+
+    /// Deletes `nodes` and closes the session, all in one flight. Each delete is answered;
+    /// [`SessionChange::Closed`] says that the server confirmed the end.
+    pub fn release(&self, nodes: Vec<String>) {
+        let _ = self.commands.unbounded_send(Command::Release(nodes));
+    }
+}
+
+impl Voice {
+    fn session(&self, change: SessionChange) {
+        if let SessionChange::Lost(failure) = &change {
+            log::debug!("the session is over: {failure:?}");
+        }
+        self.outlet.session(self.key, change);
+    }
+
+    fn reply(&self, asker: Asker, reply: Reply) {
+        log::trace!("reply to {asker:?}: {reply:?}");
+        self.outlet.reply(self.key, asker, reply);
+    }
+}
+
+impl Drop for Voice {
+    /// Nobody waits for a thread that died of a bug.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let why = "the ZooKeeper client failed at what the server said";
+            self.session(SessionChange::Lost(Failure::Other(why.to_owned())));
+        }
+    }
+}
+
+fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Voice) {
+    let library = OneTask::default();
+    library.block_on(live(settings, inbox, outlet, &library));
+}
+
+/// The life of a session: connect, serve, close; and connect again whenever the connection is lost.
+async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Voice, library: &OneTask) {
+    // All of it was checked before, but a long list of authorities is read again.
+    let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
+        return outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+    };
+    let mut dialer = Dialer::new(settings, rotation.as_ref());
+    let Some(granted) = connect_until_told_otherwise(settings, &mut dialer, &mut inbox, outlet).await else {
+        return;
+    };
+    let Granted { mut client, began, line: speed, .. } = granted;
+    outlet.session(SessionChange::Connected {
+        id: client.session_id().0,
+        timeout: client.session_timeout(),
+        began,
+    });
+    let (session, timeout) = (client.session().clone(), client.session_timeout());
+    let restless = Restless { since: clock::now(), pause: Duration::ZERO };
+    let mut line =
+        Line { session, timeout, speed, restless, dialer, rotation: rotation.as_ref(), library, outlet };
+    line.tell_rotation(true);
+    let acl = settings.security.acl.to_library();
+    loop {
+        library.ends_with_the_connection_of(&client);
+        let mut watches = Watches::default();
+        match serve(&client, &acl, &mut inbox, &mut watches, library, outlet).await {
+            // The watches are kept to the end: dropping one that is set would cost a request.
+            Served::ToTheEnd(nodes) => return line.release(client, &nodes).await,
+            Served::WhileItLasted => match line.get_back().await {
+                Ok(another) => client = another,
+                Err(failure) => return outlet.session(SessionChange::Lost(failure)),
+            },
+            Served::Over(failure) => return outlet.session(SessionChange::Lost(failure)),
+        }
+        outlet.session(SessionChange::Reconnected);
+    }
+}
+
+/// Connections that are accepted and soon lost, one after the other: each costs a server more than one that is refused.
+#[derive(Debug, Clone, Copy)]
+struct Restless {
+    since: BootTime,
+    pause: Duration,
+}
+
+impl Restless {
+    /// How long to wait before the next one. Nothing after one that has lasted.
+    fn pause(&mut self, timeout: Duration) -> Duration {
+        const FIRST: Duration = Duration::from_millis(25);
+        let long_enough = Duration::from_secs(1).min(timeout / 24);
+        let lasted = clock::now().since(self.since) >= long_enough;
+        let next = (self.pause * 2).clamp(FIRST, long_enough.max(FIRST));
+        // The first may be a server that goes, and sends its clients to another.
+        let waited = if lasted { Duration::ZERO } else { self.pause };
+        self.pause = if lasted { Duration::ZERO } else { next };
+        waited
+    }
+}
+
+/// The way from one connection of a session to the next.
+struct Line<'a> {
+    session: SessionInfo,
+    timeout: Duration,
+    speed: LineSpeed,
+    restless: Restless,
+    dialer: Dialer<'a>,
+    rotation: Option<&'a Rotation>,
+    library: &'a OneTask,
+    outlet: &'a Voice,
+}
+
+impl Line<'_> {
+    /// Another connection for the session, in place of one that was lost. No watch and no request outlives that.
+    ///
+    /// After so long without one the session is given up: it is over, or will be soon after the servers are back.
+    async fn get_back(&mut self) -> Result<Client, Failure> {
+        self.tell_rotation(false);
+        self.library.end().await;
+        Timer::after(self.restless.pause(self.timeout)).await;
+        let outlet = self.outlet;
+        let away = |away| outlet.session(SessionChange::StillAway(away));
+        let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
+        let granted = match select(pin!(reconnecting), Timer::after(self.timeout * 7 / 5)).await {
+            Either::Left((Ok(granted), _)) => granted,
+            Either::Left((Err(Error::SessionExpired), _)) => return Err(Failure::Expired),
+            Either::Left((Err(Error::AuthFailed), _)) => return Err(Failure::AuthFailed),
+            _ => return Err(Failure::GivenUp),
+        };
+        self.session = granted.client.session().clone();
+        self.speed = self.speed.at_best(granted.line);
+        self.restless.since = clock::now();
+        self.tell_rotation(true);
+        Ok(granted.client)
+    }
+
+    /// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
+    /// server hears of first.
+    async fn release(mut self, client: Client, nodes: &[String]) {
+        let mut deletes: FuturesUnordered<_> =
+            nodes.iter().map(|node| write::delete(&client, node, None)).collect();
+        // Where no server answers any more, it is we who give the session up: nothing was confirmed.
+        self.outlet.session(match self.close(client, &mut deletes).await {
+            Ok(()) => SessionChange::Closed,
+            Err(failure) => SessionChange::Lost(failure),
+        });
+    }
+
+    /// Closes the session, over as many connections as that takes.
+    async fn close(
+        &mut self,
+        mut client: Client,
+        deletes: &mut FuturesUnordered<Task<'static, Result<(), Failure>>>,
+    ) -> Result<(), Failure> {
+        loop {
+            let mut state = client.state_watcher();
+            drop(client);
+            let end = loop {
+                let changed = async { state.changed().await };
+                select_biased! {
+                    gone = deletes.select_next_some() => self.outlet.reply(Asker::Lease, Reply::Deleted(gone)),
+                    state = Box::pin(changed).fuse() => break state,
+                }
+            };
+            match end {
+                SessionState::Closed => return Ok(()),
+                SessionState::Expired => return Err(Failure::Expired),
+                SessionState::AuthFailed => return Err(Failure::AuthFailed),
+                _ => {
+                    client = self.get_back().await?;
+                    self.library.ends_with_the_connection_of(&client);
+                }
+            }
+        }
+    }
+
+    fn tell_rotation(&self, connected: bool) {
+        self.rotation.iter().for_each(|rotation| rotation.set_connected(connected));
+    }
+}
+
+async fn connect_until_told_otherwise(
+    settings: &Settings,
+    dialer: &mut Dialer<'_>,
+    inbox: &mut UnboundedReceiver<Command>,
+    outlet: &Voice,
+) -> Option<Granted> {
+    let deadline = settings.deadline.map(|deadline| diagnose::leave_time_before(deadline, settings));
+    let attempt = async {
+        let timer = async {
+            match deadline {
+                Some(deadline) => Timer::after(clock::now().until(deadline)).await,
+                None => std::future::pending().await,
+            }
+        };
+        match select(pin!(dialer.connect()), pin!(timer)).await {
+            Either::Left((result, _)) => Some(result),
+            Either::Right(_) => None,
+        }
+    };
+    // The only thing that can be told to a session which isn't there yet is to give up.
+    match select(pin!(attempt), inbox.next()).await {
+        Either::Left((Some(Ok(granted)), _)) => Some(granted),
+        Either::Left((Some(Err(Error::AuthFailed)), _)) => {
+            outlet.session(SessionChange::Lost(Failure::AuthFailed));
+            None
+        }
+        Either::Left((Some(Err(_)) | None, _)) => {
+            outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+            None
+        }
+        Either::Right(_) => {
+            outlet.session(SessionChange::Closed);
+            None
+        }
+    }
+}
+
+/// How far one connection went.
+enum Served {
+    /// We were told to let go: of these nodes, and of the session.
+    ToTheEnd(Vec<String>),
+    /// The connection is lost, and that was told. Every request that was made is answered.
+    WhileItLasted,
+    /// The session is over.
+    Over(Failure),
+}
+
+/// Carries out requests over one connection.
+async fn serve(
+    client: &Client,
+    acl: &[Acl],
+    inbox: &mut UnboundedReceiver<Command>,
+    watches: &mut Watches,
+    library: &OneTask,
+    outlet: &Voice,
+) -> Served {
+    let mut requests: FuturesUnordered<Task<'_, (Asker, Answer)>> = FuturesUnordered::new();
+    let mut state = client.state_watcher();
+    loop {
+        let changed = async { state.changed().await };
+        select_biased! {
+            // The state first: after a reconnection nobody may trust an order of events that spans it.
+            state = Box::pin(changed).fuse() => match state {
+                // Connected anew: then it was lost before, and the library was quicker than we.
+                SessionState::Disconnected | SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                    break;
+                }
+                SessionState::AuthFailed => return Served::Over(Failure::AuthFailed),
+                SessionState::Expired => return Served::Over(Failure::Expired),
+                SessionState::Closed => return Served::Over(Failure::GivenUp),
+            },
+            // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
+            (asker, reply) = Box::pin(watches.next()).fuse() => outlet.reply(asker, reply),
+            (asker, Answer { reply, watch }) = requests.select_next_some() => {
+                if let Some((path, watcher)) = watch {
+                    watches.add(asker, path, watcher);
+                }
+                outlet.reply(asker, reply);
+            }
+            command = inbox.next() => match command {
+                Some(Command::Ask(asker, request)) => {
+                    let answer = perform(client, acl, request);
+                    requests.push(Box::pin(async move { (asker, answer.await) }));
+                }
+                Some(Command::Release(nodes)) => return Served::ToTheEnd(nodes),
+                None => return Served::ToTheEnd(Vec::new()),
+            },
+        }
+    }
+    outlet.session(SessionChange::Disconnected);
+    // What the library has of them is answered now.
+    library.end().await;
+    while let Some((asker, answer)) = requests.next().await {
+        outlet.reply(asker, answer.reply);
+    }
+    Served::WhileItLasted
+}

@@ -1,0 +1,226 @@
+//! Which server to try next, and how long for. Pure but for chance.
+//!
+//! A server that refuses costs nothing. One that says nothing costs time, and that time is the lease's: while the
+//! servers elect a new leader, the old one may be frozen with its port open. So whoever was silent comes last, and
+//! not in every pass.
+
+use std::time::Duration;
+
+use super::Away;
+use super::hosts::Server;
+use crate::core::time::BootTime;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How much time one attempt gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// All of it has to be done in this time: twice what it has taken before, or more.
+    Quick(Duration),
+    /// So much for the connection, and as much for the first answer: as much as a connected server may be silent.
+    Usual(Duration),
+    /// The same for a line on which nothing else has worked. It is too slow for a lease, as a rule; so much can then
+    /// be said of it.
+    Patient(Duration),
+}
+
+/// What is known of servers that gave no session. One tour ends with a session.
+#[derive(Debug)]
+pub(super) struct Tour {
+    timeout: Duration,
+    /// For a session that has begun, and may have a lease to keep: how long to wait for servers that may be frozen.
+    quick: Option<Duration>,
+    /// Whether the line is known to need patience.
+    slow: bool,
+    /// Whether nobody has said anything.
+    all_silent: bool,
+    silent: Vec<Silent>,
+    pause: Duration,
+}
+
+#[derive(Debug)]
+struct Silent {
+    server: Server,
+    /// How often one after the other.
+    times: u32,
+    /// Until then others come first.
+    rests_until: BootTime,
+}
+
+impl Tour {
+    /// A tour for a new session with this timeout.
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self { timeout, quick: None, slow: false, all_silent: false, silent: vec![], pause: FIRST_PAUSE }
+    }
+
+    /// A tour to get back to a session that has begun, on a line where connecting took so long before; `slow` if that was
+    /// a [patient](Limit::Patient) attempt.
+    pub(super) fn back(timeout: Duration, took: Duration, slow: bool) -> Self {
+        let quick = (timeout / 24).max(took * 2).min(timeout / 8);
+        Self { quick: Some(quick), slow, ..Self::new(timeout) }
+    }
+
+    /// The servers of the next pass, in the order in which to try them. All of them, unless some rest.
+    pub(super) fn pass(&mut self, mut servers: Vec<Server>, now: BootTime) -> Vec<Server> {
+        self.all_silent = servers.iter().all(|server| self.times(server) > 0);
+        fastrand::shuffle(&mut servers);
+        servers.sort_by_key(|server| self.times(server));
+        let rests = |server: &Server| self.silence(server).is_some_and(|silent| silent.rests_until > now);
+        if !servers.iter().all(rests) {
+            servers.retain(|server| !rests(server));
+        }
+        servers
+    }
+
+    /// How long to try this one for.
+    pub(super) fn limit(&self, server: &Server) -> Limit {
+        // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to 5.8 s when
+        // a follower freezes, T/8 of 2.4 s.
+        let usual = Limit::Usual(self.timeout / 8);
+        // The library takes no more than this.
+        let patient = Limit::Patient(self.timeout * 3 / 5);
+        match (self.quick, self.times(server)) {
+            _ if self.slow => patient,
+            // A server that is slow for once gets its time now and then.
+            (Some(_), times) if times > 0 && times % 3 == 0 => usual,
+            (Some(quick), _) => Limit::Quick(quick),
+            // Every other time: the system sends a lost packet again after 1, 3 and 7 s, and a new attempt at once.
+            (None, times) if self.all_silent && times % 2 == 1 => patient,
+            (None, _) => usual,
+        }
+    }
+
+    /// The server gave no session, after so much time.
+    pub(super) fn failed(&mut self, server: &Server, limit: Limit, took: Duration, now: BootTime) {
+        let times = self.times(server);
+        self.silent.retain(|silent| silent.server != *server);
+        let (Limit::Quick(limit) | Limit::Usual(limit) | Limit::Patient(limit)) = limit;
+        if took >= limit {
+            let rests_until = now + took * 2;
+            self.silent.push(Silent { server: server.clone(), times: times + 1, rests_until });
+        }
+    }
+
+    /// What the servers have made of it.
+    pub(super) fn result(&self) -> Away {
+        if self.silent.is_empty() { Away::Refused } else { Away::Silent }
+    }
+
+    /// How long to wait before the next pass.
+    pub(super) fn pause(&mut self) -> Duration {
+        let longest = if self.quick.is_some() { LONGEST_PAUSE.min(self.timeout / 24) } else { LONGEST_PAUSE };
+        let pause = self.pause.min(longest);
+        self.pause = pause * 2;
+        // Thousands may have lost the same server at the same moment.
+        pause.mul_f64(0.75 + fastrand::f64() / 2.0)
+    }
+
+    fn silence(&self, server: &Server) -> Option<&Silent> {
+        self.silent.iter().find(|silent| silent.server == *server)
+    }
+
+    fn times(&self, server: &Server) -> u32 {
+        self.silence(server).map_or(0, |silent| silent.times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Duration = Duration::from_secs(24);
+    const QUICKLY: Duration = Duration::from_millis(3);
+
+    fn servers(names: &[&str]) -> Vec<Server> {
+        names.iter().map(|name| Server { host: (*name).to_owned(), port: 1 }).collect()
+    }
+
+    fn names(servers: &[Server]) -> Vec<&str> {
+        servers.iter().map(|server| server.host.as_str()).collect()
+    }
+
+    fn at(seconds: u64) -> BootTime {
+        BootTime::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn every_server_has_its_turn_in_any_order() {
+        let mut tour = Tour::back(T, QUICKLY, false);
+        let mut firsts: Vec<String> = vec![];
+        for _ in 0..200 {
+            let pass = tour.pass(servers(&["a", "b", "c"]), at(0));
+            let mut sorted = names(&pass);
+            firsts.extend(sorted.first().map(|&name| name.to_owned()));
+            sorted.sort_unstable();
+            assert_eq!(sorted, ["a", "b", "c"]);
+        }
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn whoever_was_silent_rests_and_comes_last() {
+        let mut tour = Tour::back(T, QUICKLY, false);
+        let all = servers(&["a", "b"]);
+        let limit = tour.limit(&all[0]);
+        assert_eq!(limit, Limit::Quick(Duration::from_secs(1)));
+        tour.failed(&all[0], limit, Duration::from_secs(1), at(1));
+        tour.failed(&all[1], tour.limit(&all[1]), Duration::ZERO, at(1));
+        for _ in 0..20 {
+            assert_eq!(names(&tour.pass(all.clone(), at(2))), ["b"]);
+            assert_eq!(names(&tour.pass(all.clone(), at(3))), ["b", "a"]);
+        }
+        tour.failed(&all[0], limit, Duration::from_secs(1), at(4));
+        tour.failed(&all[0], limit, Duration::from_secs(1), at(5));
+        let limit = tour.limit(&all[0]);
+        assert_eq!(limit, Limit::Usual(Duration::from_secs(3)), "it may be slow for once");
+        tour.failed(&all[0], limit, Duration::from_millis(1), at(6));
+        assert_eq!(tour.limit(&all[0]), Limit::Quick(Duration::from_secs(1)), "it has answered");
+    }
+
+    #[test]
+    fn a_line_gets_twice_the_time_that_it_took_before() {
+        let limit = |took| Tour::back(T, Duration::from_millis(took), false).limit(&servers(&["a"])[0]);
+        assert_eq!(limit(700), Limit::Quick(Duration::from_millis(1_400)));
+        assert_eq!(limit(5_000), Limit::Quick(T / 8));
+    }
+
+    #[test]
+    fn where_all_are_silent_none_rests() {
+        let mut tour = Tour::back(T, QUICKLY, false);
+        let all = servers(&["a", "b"]);
+        for server in &all {
+            tour.failed(server, tour.limit(server), Duration::from_secs(1), at(1));
+        }
+        assert_eq!(tour.pass(all, at(1)).len(), 2);
+    }
+
+    #[test]
+    fn without_a_lease_to_keep_a_slow_line_gets_more_time_every_other_time() {
+        let mut tour = Tour::new(T);
+        let all = servers(&["a"]);
+        let limits = std::iter::repeat_with(|| {
+            tour.pass(all.clone(), at(0));
+            let limit = tour.limit(&all[0]);
+            tour.failed(&all[0], limit, T, at(1));
+            limit
+        });
+        let usual = Limit::Usual(T / 8);
+        let patient = Limit::Patient(T * 3 / 5);
+        assert_eq!(limits.take(4).collect::<Vec<_>>(), [usual, patient, usual, patient]);
+        tour.pass(servers(&["a", "b"]), at(0));
+        assert_eq!(tour.limit(&all[0]), usual, "the other one may answer");
+        assert_eq!(Tour::back(T, QUICKLY, true).limit(&all[0]), patient);
+    }
+
+    #[test]
+    fn pauses_grow_to_a_second_or_less_where_there_is_haste() {
+        for (mut tour, longest) in [(Tour::new(T), 1.0), (Tour::back(T / 2, QUICKLY, false), 0.5)] {
+            let pauses: Vec<f64> = (0..10).map(|_| tour.pause().as_secs_f64()).collect();
+            assert!(pauses[0] <= 0.0625 && pauses[9] >= 0.75 * longest, "{pauses:?}");
+            assert!(pauses.iter().all(|pause| *pause <= 1.25 * longest), "{pauses:?}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Watches that are set: those that fire once, and those that last.
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
+
+use super::perform::Task;
+use super::{Asker, Reply};
+
+/// A watch that is set.
+pub(super) enum Watcher {
+    /// It fires once.
+    Once(OneshotWatcher),
+    /// It fires for every change, until the connection ends.
+    Lasting(PersistentWatcher),
+}
+
+impl From<OneshotWatcher> for Watcher {
+    fn from(watcher: OneshotWatcher) -> Self {
+        Self::Once(watcher)
+    }
+}
+
+/// All watches of a connection, each with who set it and its path.
+#[derive(Default)]
+pub(super) struct Watches(FuturesUnordered<Task<'static, Fired>>);
+
+struct Fired {
+    asker: Asker,
+    path: String,
+    event: WatchedEvent,
+    lasting: Option<PersistentWatcher>,
+}
+
+impl Watches {
+    pub(super) fn add(&mut self, asker: Asker, path: String, watcher: Watcher) {
+        self.0.push(Box::pin(async move {
+            let (event, lasting) = match watcher {
+                Watcher::Once(watcher) => (watcher.changed().await, None),
+                Watcher::Lasting(mut watcher) => (watcher.changed().await, Some(watcher)),
+            };
+            Fired { asker, path, event, lasting }
+        }));
+    }
+
+    /// The next change. Never ends while there is none; what befalls the session is told elsewhere.
+    pub(super) async fn next(&mut self) -> (Asker, Reply) {
+        loop {
+            let Some(Fired { asker, path, event, lasting }) = self.0.next().await else {
+                std::future::pending().await
+            };
+            if event.session_state.is_terminated() {
+                continue;
+            }
+            if let Some(watcher) = lasting {
+                self.add(asker, path.clone(), Watcher::Lasting(watcher));
+            }
+            if event.event_type != EventType::Session {
+                // A watch from above may see the lock path itself go.
+                let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
+                return (asker, Reply::Changed(path, deleted));
+            }
+        }
+    }
+}

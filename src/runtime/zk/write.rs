@@ -1,0 +1,160 @@
+//! What changes something: creates, deletes, and the transactions that prove or record that we hold.
+
+use futures::FutureExt;
+use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
+
+use super::perform::{Answer, Task, patiently, pause};
+use super::{Created, Failure, Reply, ServerTime, read};
+use crate::core::planted::{Mistake, planted};
+use crate::core::time::BootTime;
+use crate::runtime::clock;
+
+pub(super) fn create<'a>(
+    client: &'a Client,
+    acl: &'a [Acl],
+    parent: &str,
+    prefix: String,
+    data: Vec<u8>,
+) -> Task<'a, Answer> {
+    let path = format!("{parent}/{prefix}");
+    // The path is borrowed by the future of the call, so that both live in one block; it is polled once at
+    // the end of this function, which makes the call.
+    let mut future = async move {
+        loop {
+            let options = CreateMode::EphemeralSequential.with_acls(Acls::new(acl));
+            match client.create(&path, &data, &options).await {
+                Ok((stat, sequence)) => {
+                    let created = Created {
+                        name: format!("{prefix}{sequence}"),
+                        czxid: stat.czxid,
+                        created: ServerTime(stat.ctime),
+                    };
+                    let seen =
+                        if may_hide(acl) { see(client, &format!("{path}{sequence}")).await } else { Ok(()) };
+                    break Reply::Created(seen.map(|()| created)).into();
+                }
+                Err(Error::Throttled) => pause().await,
+                Err(error) => break Reply::Created(Err(error.into())).into(),
+            }
+        }
+    }
+    .boxed_local();
+    match (&mut future).now_or_never() {
+        Some(answer) => Box::pin(std::future::ready(answer)),
+        None => future,
+    }
+}
+
+/// Whether nodes with this ACL may be hidden from ourselves: only the server knows who in a list we are.
+fn may_hide(acl: &[Acl]) -> bool {
+    ![Acls::anyone_all(), Acls::creator_all()].iter().any(|known| **known == *acl)
+}
+
+/// Whether our own node can be read. If not, we could hold it and never confirm that we do.
+async fn see(client: &Client, path: &str) -> Result<(), Failure> {
+    match client.get_data(path).await {
+        Err(Error::NoAuth) => Err(Failure::Hidden),
+        Err(Error::ConnectionLoss | Error::Custom(_)) => Err(Failure::ConnectionLost),
+        _ => Ok(()),
+    }
+}
+
+/// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
+pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
+    loop {
+        let container = CreateMode::Container.with_acls(Acls::new(acl));
+        let made = match client.mkdir(path, &container).await {
+            Err(Error::Unimplemented) => {
+                client.mkdir(path, &CreateMode::Persistent.with_acls(Acls::new(acl))).await
+            }
+            made => made,
+        };
+        match made {
+            Err(Error::Throttled) => pause().await,
+            Err(Error::NoAuth) => return Err(Failure::NoCreate(lowest_existing(client, path).await?)),
+            made => return Ok(made?),
+        }
+    }
+}
+
+/// The lowest node on the way to `path` that is there. To see whether a node is there needs no permission.
+async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
+    let mut above = path;
+    while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
+        if client.check_stat(parent).await?.is_some() {
+            return Ok(parent.to_owned());
+        }
+        above = parent;
+    }
+    Ok("/".to_owned())
+}
+
+/// The future of a delete. It doesn't borrow the client, so that the session can be closed right behind it.
+pub(super) fn delete(
+    client: &Client,
+    path: &str,
+    version: Option<i32>,
+) -> Task<'static, Result<(), Failure>> {
+    let delete = client.delete(path, version);
+    delete.map(|result| result.map_err(Failure::from)).boxed_local()
+}
+
+/// Replaces a node's data, and says when the server did it.
+pub(super) fn replace(
+    client: &Client,
+    path: String,
+    data: Vec<u8>,
+    version: i32,
+) -> Task<'_, Result<ServerTime, Failure>> {
+    let write = patiently(move || client.set_data(&path, &data, Some(version)));
+    Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
+}
+
+/// The record is there as a rule; the first time it has to be made, and somebody else may make it meanwhile.
+pub(super) async fn conclude(
+    client: &Client,
+    acl: &[Acl],
+    record: &str,
+    data: &[u8],
+    node: &str,
+) -> Result<(), Failure> {
+    let mut exists = true;
+    loop {
+        let mut multi = client.new_multi_writer();
+        if exists {
+            multi.add_set_data(record, data, None)?;
+        } else {
+            multi.add_create(record, data, &CreateMode::Persistent.with_acls(Acls::new(acl)))?;
+        }
+        multi.add_delete(node, None)?;
+        match multi.commit().await {
+            Err(MultiWriteError::OperationFailed { index: 0, source: Error::NoNode }) if exists => {
+                exists = false;
+            }
+            Err(MultiWriteError::OperationFailed { index: 0, source: Error::NodeExists }) => exists = true,
+            Err(MultiWriteError::RequestFailed { source: Error::Throttled }) => pause().await,
+            Err(error) => return Err(Error::from(error).into()),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// A `multi` of nothing but checks: committed by the quorum like any write, it wakes nobody. Reads and pings
+/// are answered by a partitioned follower, and `sync` by an isolated leader.
+///
+/// The time is that just before it was sent.
+pub(super) fn confirm<'a>(client: &'a Client, paths: &[String]) -> (BootTime, Task<'a, Result<(), Failure>>) {
+    let sent = clock::now();
+    if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
+        let sync = read::sync(client, path);
+        return (sent, Box::pin(async move { Ok(sync.await?) }));
+    }
+    let mut multi = client.new_multi_writer();
+    for path in paths {
+        if let Err(error) = multi.add_check_version(path, -1) {
+            return (sent, Box::pin(std::future::ready(Err(error.into()))));
+        }
+    }
+    let commit = multi.commit();
+    (sent, Box::pin(async move { Ok(commit.await.map(drop).map_err(Error::from)?) }))
+}

@@ -1,0 +1,131 @@
+//! The architecture, checked against the sources: what decides imports nothing that acts, and arrows go one way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the core may import besides itself: data and texts, no clock, no input or output, no chance.
+const CORE_MAY_USE: [&str; 17] = [
+    "crate::core",
+    "super",
+    "self",
+    "std::collections",
+    "std::ffi",
+    "std::fmt",
+    "std::iter",
+    "std::mem",
+    "std::ops",
+    "std::sync::atomic",
+    "std::time::Duration",
+    "anyhow",
+    "jiff::Timestamp",
+    "serde",
+    "serde_json",
+    "thiserror",
+    "uuid::Uuid",
+];
+
+/// What single files of the core may use besides.
+const EXCEPTIONS: [(&str, &str); 2] = [
+    // Numbers only.
+    ("signal.rs", "nix::libc"),
+    // The names of the mistakes, for a build with `--cfg planted`.
+    ("planted.rs", "clap::ValueEnum"),
+];
+
+/// What would make the core act, or guess.
+const CORE_NEVER_SAYS: [&str; 9] = [
+    "Instant",
+    "SystemTime",
+    "new_v4",
+    "fastrand",
+    "log::",
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::thread",
+];
+
+fn sources(below: &str) -> Vec<(PathBuf, String)> {
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(below)];
+    let mut found = vec![];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, shipped(&text)));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{below}");
+    found
+}
+
+/// The text without tests and comments.
+fn shipped(text: &str) -> String {
+    let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    text[..end].lines().filter(is_code).collect::<Vec<_>>().join("\n")
+}
+
+/// The paths that `use` declarations name; of a list in braces what stands before it.
+fn imports(text: &str) -> Vec<String> {
+    let declarations = text.split("\nuse ").skip(1).chain(text.split("\npub use ").skip(1));
+    declarations
+        .map(|rest| rest.split(';').next().unwrap_or_default())
+        .map(|path| path.split('{').next().unwrap_or_default().trim_end_matches("::").to_owned())
+        .collect()
+}
+
+fn is_below(path: &str, root: &str) -> bool {
+    path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with("::"))
+}
+
+#[test]
+fn the_core_imports_nothing_that_acts() {
+    for (file, text) in sources("core") {
+        if file.ends_with("tests.rs") {
+            continue;
+        }
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap();
+        for path in imports(&format!("\n{text}")) {
+            let may = CORE_MAY_USE.iter().any(|root| is_below(&path, root));
+            let is_exception = EXCEPTIONS.iter().any(|(of, root)| *of == name && is_below(&path, root));
+            // A module of the same file's own.
+            let is_own = text.contains(&format!("mod {};", path.split("::").next().unwrap()));
+            assert!(may || is_exception || is_own, "{} imports {path}", file.display());
+        }
+        for word in CORE_NEVER_SAYS {
+            assert!(!text.contains(word), "{} says {word}", file.display());
+        }
+        for outside in ["crate::runtime", "crate::cli", "crate::config", "crate::admin"] {
+            assert!(!text.contains(outside), "{} knows {outside}", file.display());
+        }
+    }
+}
+
+#[test]
+fn arrows_go_one_way() {
+    for (below, outside) in [
+        ("runtime/zk", "core::lock"),
+        ("runtime/zk", "core::run"),
+        ("config", "crate::admin"),
+        ("runtime", "crate::admin"),
+        ("cli", "crate::admin"),
+    ] {
+        for (file, text) in sources(below) {
+            assert!(!text.contains(outside), "{} knows {outside}", file.display());
+        }
+    }
+}
+
+#[test]
+fn the_loop_of_the_worker_is_short() {
+    let (_, text) =
+        sources("runtime").into_iter().find(|(file, _)| file.ends_with("runtime/worker.rs")).unwrap();
+    let after = text.split("fn turn(").nth(1).unwrap();
+    let lines = after.lines().take_while(|line| *line != "}").count();
+    assert!(lines < 80, "{lines} lines");
+}
