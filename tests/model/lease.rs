@@ -37,9 +37,9 @@ use zklock::core::lock::renewal::Renewal;
 use zklock::core::time::BootTime;
 use zklock::runtime::zk::{Failure, Reply, Request};
 
-use crate::planted::{Mistake, Planted};
 use crate::ensemble::History;
 use crate::link::{refused, unanswered};
+use crate::planted::{Mistake, Planted};
 use crate::{entry, lock_path};
 
 /// A twelfth of the session timeout: from an answer to the next confirmation of whoever is first in line.

@@ -1,0 +1,127 @@
+//! What must hold at every step, and at the end.
+
+use std::collections::BTreeMap;
+
+use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
+use zklock::core::lock::name::Mode;
+
+use super::world::World;
+
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) violation: Option<String>,
+    /// The greatest fencing token of an exclusive holder, by lock.
+    tokens: BTreeMap<&'static str, i64>,
+}
+
+impl Checks {
+    pub(crate) fn violated(&mut self, what: impl FnOnce() -> String) {
+        self.violation.get_or_insert_with(what);
+    }
+}
+
+/// Whether two holders may be there at once.
+fn go_together(one: Mode, other: Mode) -> bool {
+    matches!((one, other), (Mode::Shared, Mode::Shared))
+}
+
+impl World {
+    /// A command is about to run, for the first time or again.
+    pub(crate) fn check_nobody_else(&mut self, index: usize) {
+        if self.zklocks[index].node_deleted {
+            // It will hear of that in a moment.
+            return;
+        }
+        let mode = self.zklocks[index].contender.mode;
+        for lock in self.zklocks[index].contender.locks.clone() {
+            let running: Vec<usize> = (0..self.zklocks.len())
+                .filter(|&other| other != index && self.zklocks[other].contender.locks.contains(&lock))
+                // Whose user said that it goes on when the lock is lost is on his own.
+                .filter(|&other| {
+                    self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
+                })
+                // Both processes at once: the limit that docs/safety.md states.
+                .filter(|&other| !self.zklocks[other].nobody_can_act())
+                .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(|c| c.needs_the_lock()))
+                .collect();
+            let too_many = match mode {
+                Mode::Slots(slots) => running.len() >= slots as usize,
+                _ => running.iter().any(|&other| !go_together(mode, self.zklocks[other].contender.mode)),
+            };
+            if too_many {
+                self.checks.violated(|| {
+                    format!("zklock {index} lets its command run while {running:?} run theirs under {lock}")
+                });
+            }
+        }
+    }
+
+    /// A command is about to begin.
+    pub(crate) fn check_start(&mut self, index: usize, token: i64) {
+        self.check_nobody_else(index);
+        let mode = self.zklocks[index].contender.mode;
+        let one = self.zklocks[index].contender.locks.len() == 1;
+        if mode == Mode::Exclusive && one && !self.zklocks[index].node_deleted {
+            let lock = self.zklocks[index].contender.locks[0];
+            let last = self.checks.tokens.entry(lock).or_insert(i64::MIN);
+            if token <= *last {
+                let last = *last;
+                self.checks.violated(|| format!("zklock {index} has the token {token} after {last}"));
+            } else {
+                *last = token;
+            }
+        }
+    }
+
+    /// zklock has ended.
+    pub(crate) fn check_exit(&mut self, index: usize, exit: Exit) {
+        let zklock = &self.zklocks[index];
+        let conflict = Exit::Code(CONFLICT);
+        let own = [conflict, Exit::Code(FAILURE)];
+        let told = |exit| zklock.signals.iter().any(|&signal| exit == Exit::Signal(signal));
+        let natural = zklock
+            .command
+            .as_ref()
+            .and_then(|command| command.ended_by_itself.then(|| command.leader().exit));
+        let may_be = match (&zklock.command, natural) {
+            // Whoever was killed at the end says what it was told before.
+            (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
+            (Some(_), None) => exit == Exit::Code(LOST),
+            // The worker was hit when the command could have been started already.
+            (None, _) if zklock.was_hit && zklock.was_starting() && exit == Exit::Code(LOST) => true,
+            (None, _) => own.contains(&exit) || told(exit),
+        };
+        if !may_be {
+            self.checks.violated(|| {
+                format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
+            });
+        }
+        let zklock = &self.zklocks[index];
+        if zklock.command.as_ref().is_some_and(|command| command.is_left()) {
+            self.checks.violated(|| format!("zklock {index} is gone, and its command isn't"));
+        }
+    }
+
+    /// Everything has had its time.
+    pub(crate) fn check_the_end(&mut self) -> Result<(), String> {
+        if let Some(violation) = self.checks.violation.take() {
+            return Err(violation);
+        }
+        if let Some(index) = self.zklocks.iter().position(|zklock| !zklock.is_over()) {
+            let phase = self.zklocks[index].worker.run.as_ref().map(zklock::core::run::Run::phase);
+            return Err(format!("zklock {index} never ends: {phase:?}"));
+        }
+        // Sessions of those that were killed may live on for a while.
+        let longest =
+            self.zklocks.iter().map(|zklock| zklock.contender.session_timeout).max().unwrap_or_default();
+        self.now += 2 * longest + 41_000_000_000;
+        self.server.expire(self.now);
+        for lock in ["/locks/a", "/locks/b"] {
+            let left = self.server.children(lock);
+            if !left.is_empty() {
+                return Err(format!("these nodes are left below {lock}: {left:?}"));
+            }
+        }
+        Ok(())
+    }
+}

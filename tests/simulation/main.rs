@@ -1,0 +1,77 @@
+//! Whole runs of the shipped core under simulated hosts, lines and servers: deterministic from a seed, without a thread, a
+//! socket or a clock.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `world` | time, and what happens next |
+//! | `host` | one zklock: its worker and its monitor with the shipped machines, and its host |
+//! | `command` | its command: processes that obey, ignore, linger or leave the group |
+//! | `server` | a ZooKeeper server as its clients see it: sessions, nodes, watches |
+//! | `line` | the client and its line to the server: delays, cuts, lost answers, reconnection |
+//! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
+//! | `checks` | what must hold at every step, and at the end |
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a simulation that meets something unexpected ends there"
+)]
+#![allow(clippy::print_stdout, reason = "its results go to stdout")]
+#![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
+
+mod checks;
+mod command;
+mod host;
+mod line;
+mod options;
+mod scenario;
+mod server;
+mod story;
+mod world;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use self::options::Options;
+use self::scenario::Scenario;
+use self::world::World;
+
+fn main() -> ExitCode {
+    let options = Options::parse(std::env::args().skip(1));
+    if options.lists {
+        // `cargo test -- --list` asks every test program.
+        return ExitCode::SUCCESS;
+    }
+    #[cfg(planted)]
+    ::zklock::core::planted::plant(options.mistake);
+    let began = Instant::now();
+    let (mut commands, mut seeds) = (0, 0);
+    let mut seed = options.seed;
+    while options.goes_on(began.elapsed(), seeds, commands) {
+        let mut world = World::new(Scenario::draw(seed), options.tells);
+        let outcome = world.run();
+        commands += world.commands();
+        seeds += 1;
+        if let Err(violation) = outcome {
+            if !options.tells {
+                // The same again, told step by step.
+                let mut again = World::new(Scenario::draw(seed), true);
+                let _ = again.run();
+            }
+            println!("\nseed {seed}: {violation}");
+            println!(
+                "found after {commands} commands; to see it again: scripts/simulate --seed {seed} --tell"
+            );
+            return ExitCode::FAILURE;
+        }
+        seed += 1;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = commands as f64 / seconds;
+    println!(
+        "{commands} commands in {seeds} scenarios from seed {} on, {rate:.0} a second: no violation",
+        options.seed
+    );
+    ExitCode::SUCCESS
+}

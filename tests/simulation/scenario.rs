@@ -1,0 +1,168 @@
+//! What is drawn from a seed: who contends how, and which faults strike when.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use zklock::core::exit::Exit;
+use zklock::core::lock::name::Mode;
+use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
+
+use super::command::{Nature, Other};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) seed: u64,
+    pub(crate) tick: Duration,
+    pub(crate) contenders: Vec<Contender>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// One zklock, and its host.
+#[derive(Debug, Clone)]
+pub(crate) struct Contender {
+    pub(crate) starts: u64,
+    pub(crate) locks: Vec<&'static str>,
+    pub(crate) mode: Mode,
+    pub(crate) session_timeout: u64,
+    pub(crate) kill_after: Duration,
+    pub(crate) nonblock: bool,
+    pub(crate) wait: Option<Duration>,
+    pub(crate) once_per: Option<Duration>,
+    pub(crate) terminates: bool,
+    pub(crate) command: Nature,
+    /// How long a message takes one way, at most.
+    pub(crate) line: u64,
+    /// Its clock runs this much faster, in parts of a thousand.
+    pub(crate) drift: f64,
+    /// Its clock's start.
+    pub(crate) offset: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub(crate) at: u64,
+    pub(crate) who: usize,
+    pub(crate) blow: Blow,
+    pub(crate) lasts: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blow {
+    /// Its line to the servers is cut.
+    Cut,
+    /// Its connection is closed.
+    Reset,
+    KillWorker,
+    KillMonitor,
+    FreezeWorker,
+    FreezeMonitor,
+    /// Somebody sends it a signal.
+    Signal(i32),
+    /// Somebody deletes its node.
+    DeleteNode,
+    /// Somebody asks it to give up.
+    Revoke,
+}
+
+impl Scenario {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
+        let kind = rng.u8(0..10);
+        let count = rng.usize(2..=6);
+        let contenders: Vec<Contender> = (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        let span = 5 * S * contenders.len() as u64;
+        let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
+        Self { seed, tick, contenders, faults }
+    }
+
+    /// From here on nothing strikes any more.
+    pub(crate) fn settled(&self) -> u64 {
+        self.faults.iter().map(|fault| fault.at + fault.lasts).max().unwrap_or_default()
+    }
+
+    /// By then everything must have ended.
+    pub(crate) fn limit(&self) -> u64 {
+        let commands: u64 = self.contenders.iter().map(|contender| contender.command.lasts + 45 * S).sum();
+        let last = self.contenders.iter().map(|contender| contender.starts).max().unwrap_or_default();
+        self.settled().max(last) + commands + 300 * S
+    }
+}
+
+fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.usize(0..from.len())]
+}
+
+impl Contender {
+    fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
+        let mode = match kind {
+            0..6 => Mode::Exclusive,
+            6..8 => *pick(rng, &[Mode::Exclusive, Mode::Shared, Mode::Shared]),
+            _ => Mode::Slots(2),
+        };
+        let several = kind == 5 && rng.bool();
+        let ticks = rng.u64(2..=15);
+        let timeout = u64::try_from(tick.as_nanos()).unwrap() * ticks;
+        // A line that is quick enough, as a rule.
+        let line = if rng.u8(0..20) == 0 { timeout / 10 } else { rng.u64(MS..=timeout / 60) };
+        let once = kind == 4 && rng.bool();
+        Self {
+            starts: 1_000 * MS + rng.u64(0..8 * S),
+            locks: if several { vec!["/locks/b", "/locks/a"] } else { vec!["/locks/a"] },
+            mode,
+            session_timeout: timeout,
+            kill_after: Duration::from_millis(*pick(rng, &[0, 200, 1_000, 5_000])),
+            nonblock: rng.u8(0..12) == 0,
+            wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
+            once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
+            terminates: rng.u8(0..15) != 0,
+            command: Nature::draw(rng),
+            line,
+            drift: f64::from(rng.i32(-1..=1)) * 1e-3,
+            offset: rng.u64(0..1_000 * S),
+        }
+    }
+}
+
+impl Nature {
+    fn draw(rng: &mut Rng) -> Self {
+        let obeys = |rng: &mut Rng| (rng.u8(0..4) != 0).then(|| rng.u64(0..400 * MS));
+        let exit = match rng.u8(0..10) {
+            0 => Exit::Signal(SIGKILL),
+            1 => Exit::Signal(SIGHUP),
+            2..5 => Exit::Code(rng.u8(1..=255)),
+            _ => Exit::Code(0),
+        };
+        let lasts = if rng.bool() { rng.u64(0..500 * MS) } else { rng.u64(0..12 * S) };
+        let others = if rng.u8(0..3) == 0 { rng.usize(1..4) } else { 0 };
+        let others = (0..others)
+            .map(|_| Other { lasts: rng.u64(0..20 * S), obeys: obeys(rng), in_group: rng.bool() })
+            .collect();
+        Self { lasts, exit, obeys: obeys(rng), others }
+    }
+}
+
+impl Fault {
+    fn draw(rng: &mut Rng, count: usize, span: u64) -> Self {
+        let blow = match rng.u8(0..20) {
+            0..5 => Blow::Cut,
+            5..7 => Blow::Reset,
+            7 => Blow::KillWorker,
+            8 => Blow::KillMonitor,
+            9..11 => Blow::FreezeWorker,
+            11 => Blow::FreezeMonitor,
+            12..17 => Blow::Signal(*pick(rng, &[SIGTERM, SIGINT, SIGUSR1, SIGTSTP, SIGCONT, SIGHUP])),
+            17 => Blow::DeleteNode,
+            _ => Blow::Revoke,
+        };
+        Self {
+            at: 1_000 * MS + rng.u64(0..span),
+            who: rng.usize(0..count),
+            blow,
+            lasts: rng.u64(50 * MS..30 * S),
+        }
+    }
+}
