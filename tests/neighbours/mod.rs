@@ -3,6 +3,7 @@
 
 mod ahead_and_behind;
 mod other_families;
+mod other_recipes;
 mod particular;
 mod queues;
 

@@ -6,6 +6,7 @@ use super::server::shared;
 use super::spawn::spawn;
 use super::wait::SOON;
 use super::zklock::new_marker;
+use std::env;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,6 +16,10 @@ const CURATOR: &str = "/usr/share/java/curator-recipes.jar:/usr/share/java/curat
                        /usr/share/java/curator-client.jar:/usr/share/java/guava.jar:\
                        /usr/share/java/slf4j-api.jar:/usr/share/java/zookeeper.jar:\
                        /usr/share/java/slf4j-simple.jar";
+
+/// The recipes that come with ZooKeeper.
+const RECIPES: &str =
+    "/usr/share/java/zookeeper-recipes-lock.jar:/usr/share/java/zookeeper-recipes-election.jar";
 
 const HELPERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers");
 
@@ -35,18 +40,25 @@ pub(crate) struct Theirs {
 }
 
 /// Curator: `mutex`, `read`, `write`, `stepping`, which is a write lock that can become a read lock, and
-/// `revocable`, a mutex that gives up when it is asked to.
+/// `revocable`, a mutex that gives up when it is asked to. Also what zklock can't share a path with: `semaphore`,
+/// `semaphore-mutex` and `latch`, and the `write-lock` and `election` that come with ZooKeeper.
 pub(crate) fn curator() -> &'static Neighbour {
     static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     CURATOR_PROCESS.get_or_init(|| {
         let mut java = Command::new(java());
         let options = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
-        java.args(options).args(["-cp", CURATOR]).arg(format!("{HELPERS}/Neighbours.java"));
+        java.args(options).args(["-cp", &curator_class_path()]).arg(format!("{HELPERS}/Neighbours.java"));
         Neighbour::start(java)
     })
 }
 
-/// kazoo: `lock`, `read` and `write`.
+/// What `CURATOR_HOME` has below `lib`, else what Debian's package installs.
+fn curator_class_path() -> String {
+    let curator = env::var("CURATOR_HOME").map(|home| format!("{home}/lib/*:{home}/conf"));
+    format!("{}:{RECIPES}", curator.as_deref().unwrap_or(CURATOR))
+}
+
+/// kazoo: `lock`, `named` which says who it is, `read`, `write` and `semaphore`.
 pub(crate) fn kazoo() -> &'static Neighbour {
     static KAZOO_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     KAZOO_PROCESS.get_or_init(|| {

@@ -3,6 +3,7 @@
 pub mod contender;
 pub mod lease;
 pub mod name;
+pub mod neighbour;
 pub mod once;
 pub mod pace;
 pub mod queue;

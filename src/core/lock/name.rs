@@ -109,7 +109,7 @@ pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
 }
 
 /// The number as Java prints an `int` with `%010d`: ten places, and a sign takes one of them.
-fn split_sequence(text: &str) -> Option<(&str, i32)> {
+pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
     let (stem, digits) = text.split_at_checked(text.len().checked_sub(10)?)?;
     let (stem, digits) = match stem.strip_suffix('-') {
         // `lock--000000005`: the sign may stand before the last ten characters when the value has ten digits.
@@ -156,7 +156,7 @@ fn kazoo(stem: &str) -> Option<(Family, Mode)> {
 }
 
 /// Takes off Curator's protection: `_c_` and a uuid, which Go's client writes without its dashes.
-fn unprotected(stem: &str) -> &str {
+pub(super) fn unprotected(stem: &str) -> &str {
     let strip = |rest: &'_ str, length: usize| -> Option<usize> {
         let (id, rest) = rest.split_at_checked(length)?;
         let digits = id.bytes().filter(u8::is_ascii_hexdigit).count();
@@ -168,7 +168,7 @@ fn unprotected(stem: &str) -> &str {
         .map_or(stem, |length| stem.get(length..).unwrap_or(stem))
 }
 
-fn is_hex(text: &str) -> bool {
+pub(super) fn is_hex(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 

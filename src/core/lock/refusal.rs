@@ -3,6 +3,8 @@
 use thiserror::Error;
 
 use super::name::{Family, Mode, Name};
+use super::neighbour::Recipe;
+use super::record::printable;
 
 /// Numbers this close to the end of the counter are refused. At the end a server gives the same number
 /// twice, or negative ones, and order is lost; a queue that is refused while thousands of numbers are left
@@ -15,13 +17,21 @@ pub enum Refusal {
     /// A node of another naming scheme is queued here; its owner would not see ours.
     #[error(
         "{node} is queued here and follows the naming of {family}, whose clients don't see ours: \
-         use another path, or wait until it is gone"
+         --naming {family} queues with it, or use another path"
     )]
     OtherFamily {
         /// The other's node.
         node: String,
         /// Its naming scheme.
         family: Family,
+    },
+    /// A node of a recipe that zklock doesn't speak; its owner would run at the same time.
+    #[error("{} belongs to {recipe}, which would run beside zklock: {}", printable(node), recipe.remedy())]
+    OtherRecipe {
+        /// The other's node, below the lock path.
+        node: String,
+        /// Its recipe.
+        recipe: Recipe,
     },
     /// A contender ahead means another number of holders by this path.
     #[error("{node} is queued ahead for {theirs}, and this is {ours}: all contenders of a path must agree")]

@@ -1,7 +1,9 @@
 // Takes Curator's own locks when it is told to, for tests of zklock beside them.
 //
 // usage: java -cp ... Neighbours.java HOSTS, then lines on stdin:
-//   take ID mutex|read|write|stepping|revocable PATH   prints "held ID" when it has it
+//   take ID KIND PATH                            prints "held ID" when it has it
+//     KIND is mutex, read, write, stepping, revocable, semaphore, semaphore-mutex or latch of Curator's, or
+//     write-lock or election, the recipes that come with ZooKeeper
 //   step ID                                      "stepping" is a write lock: it becomes a read lock; "stepped ID"
 //   give ID                                      prints "released ID"
 //   revoke ID NODE                               asks whoever has that node to give up; "revoked ID"
@@ -13,10 +15,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.recipes.leader.LeaderElectionSupport;
+import org.apache.zookeeper.recipes.lock.WriteLock;
 
 public class Neighbours {
     public static void main(String[] args) throws Exception {
@@ -47,6 +57,9 @@ public class Neighbours {
     private static void hold(CuratorFramework client, String id, String kind, String path, CountDownLatch stepped,
             CountDownLatch given) {
         try {
+            if (holdWithoutQueue(client, id, kind, path, given)) {
+                return;
+            }
             InterProcessReadWriteLock both = new InterProcessReadWriteLock(client, path);
             InterProcessMutex lock = switch (kind) {
                 case "mutex", "revocable" -> new InterProcessMutex(client, path);
@@ -74,5 +87,57 @@ public class Neighbours {
         } catch (Exception failure) {
             System.out.println("failed " + id + " " + failure);
         }
+    }
+
+    // The recipes that zklock can't share a path with. False: it is none of them.
+    private static boolean holdWithoutQueue(CuratorFramework client, String id, String kind, String path,
+            CountDownLatch given) throws Exception {
+        ZooKeeper zookeeper = client.getZookeeperClient().getZooKeeper();
+        switch (kind) {
+            case "semaphore" -> {
+                InterProcessSemaphoreV2 semaphore = new InterProcessSemaphoreV2(client, path, 2);
+                Lease lease = semaphore.acquire();
+                await(id, given);
+                semaphore.returnLease(lease);
+            }
+            case "semaphore-mutex" -> {
+                InterProcessSemaphoreMutex mutex = new InterProcessSemaphoreMutex(client, path);
+                mutex.acquire();
+                await(id, given);
+                mutex.release();
+            }
+            case "latch" -> {
+                LeaderLatch latch = new LeaderLatch(client, path, "latch-owner");
+                latch.start();
+                latch.await();
+                await(id, given);
+                latch.close();
+            }
+            case "write-lock" -> {
+                WriteLock lock = new WriteLock(zookeeper, path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+                lock.lock();
+                await(id, given);
+                lock.unlock();
+            }
+            case "election" -> {
+                LeaderElectionSupport election = new LeaderElectionSupport();
+                election.setZooKeeper(zookeeper);
+                election.setRootNodeName(path);
+                election.setHostName("election-owner");
+                election.start();
+                await(id, given);
+                election.stop();
+            }
+            default -> {
+                return false;
+            }
+        }
+        System.out.println("released " + id);
+        return true;
+    }
+
+    private static void await(String id, CountDownLatch given) throws InterruptedException {
+        System.out.println("held " + id);
+        given.await();
     }
 }

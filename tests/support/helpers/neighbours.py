@@ -1,7 +1,7 @@
 """Takes kazoo's own locks when it is told to, for tests of zklock beside them.
 
 usage: python neighbours.py HOSTS, then lines on stdin:
-  take ID lock|read|write PATH     prints "held ID" when it has it
+  take ID KIND PATH                prints "held ID" when it has it; KINDS has the kinds
   give ID                          prints "released ID"
 Ends with stdin.
 """
@@ -13,6 +13,15 @@ import threading
 from kazoo.client import KazooClient
 
 
+KINDS = {
+    "lock": lambda client, path: client.Lock(path),
+    "named": lambda client, path: client.Lock(path, "kazoo-host:4711"),
+    "read": lambda client, path: client.ReadLock(path),
+    "write": lambda client, path: client.WriteLock(path),
+    "semaphore": lambda client, path: client.Semaphore(path, max_leases=2),
+}
+
+
 def say(*words):
     # One write a line: several threads speak.
     sys.stdout.write(" ".join(words) + "\n")
@@ -21,7 +30,7 @@ def say(*words):
 
 def hold(client, id, kind, path, given):
     try:
-        lock = {"lock": client.Lock, "read": client.ReadLock, "write": client.WriteLock}[kind](path)
+        lock = KINDS[kind](client, path)
         lock.acquire()
         say("held", id)
         given.wait()

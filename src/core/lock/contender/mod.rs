@@ -3,9 +3,11 @@
 //! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
 //! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
 
+mod inspection;
 mod story;
 mod trouble;
 
+use self::inspection::{Finding, Inspection};
 pub use self::story::{Entry, Ids, News, OwnNode, Step};
 pub use self::trouble::Trouble;
 use self::trouble::{cannot_list, trouble};
@@ -37,6 +39,8 @@ enum Phase {
     Adopting(String),
     /// Listed again.
     Listing,
+    /// The list shows names of other recipes: are their owners alive?
+    Inspecting(Inspection),
     /// Setting the watches on whoever is in the way. `unset` are not set yet, and `nearest` is what the nearest
     /// one says.
     Approaching {
@@ -58,6 +62,7 @@ enum Phase {
 
 /// One contender for one lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Contender {
     entry: Entry,
     session: i64,
@@ -70,6 +75,8 @@ pub struct Contender {
     says: Says,
     entries: u32,
     seen_busy: bool,
+    /// The other recipes on the path were looked at just before this list.
+    inspected: bool,
     phase: Phase,
 }
 
@@ -97,6 +104,7 @@ impl Contender {
             says: Says::default(),
             entries: 0,
             seen_busy: false,
+            inspected: false,
             phase,
         }
     }
@@ -238,7 +246,11 @@ impl Contender {
 
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
         match (&mut self.phase, result) {
+            (Phase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
             (Phase::Looking, Ok(children)) => {
+                if let Some(step) = self.must_inspect(&children) {
+                    return step;
+                }
                 match queue::look(&children, self.entry.family, self.entry.mode) {
                     Decision::Wait { holder, .. } => self.busy(holder),
                     Decision::Refuse(refusal) => self.fail(refusal.into()),
@@ -298,7 +310,39 @@ impl Contender {
         Step { requests: vec![], news: vec![News::Queued(own)] }
     }
 
+    /// The step that looks at other recipes on the path, if these children show any. The queue is listed again
+    /// afterwards, because it may have changed meanwhile.
+    fn must_inspect(&mut self, children: &[String]) -> Option<Step> {
+        if std::mem::take(&mut self.inspected) {
+            return None;
+        }
+        let mut inspection = Inspection::of(children)?;
+        let finding = inspection.begin(&self.entry.path);
+        self.phase = Phase::Inspecting(inspection);
+        Some(self.found(finding))
+    }
+
+    fn inspect(&mut self, reply: Reply) -> Step {
+        let Phase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
+        let finding = inspection.take(&self.entry.path, reply);
+        self.found(finding)
+    }
+
+    fn found(&mut self, finding: Finding) -> Step {
+        match finding {
+            Finding::Ask(requests) => Step { requests, news: vec![] },
+            Finding::Fail(trouble) => self.fail(trouble),
+            Finding::Clean => {
+                self.inspected = true;
+                self.go(if self.own.is_none() { Phase::Looking } else { Phase::Listing }, self.list())
+            }
+        }
+    }
+
     fn decide(&mut self, children: &[String]) -> Step {
+        if let Some(step) = self.must_inspect(children) {
+            return step;
+        }
         let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
         match queue::decide(children, own) {
             Decision::Hold => {
@@ -385,6 +429,7 @@ impl Contender {
     /// The answer about the node ahead, or about one that may be ours.
     fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         match &self.phase {
+            Phase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
             Phase::Adopting(name) if self.path().child(name) == path => match result {
                 Ok(node) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);

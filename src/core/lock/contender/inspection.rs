@@ -1,0 +1,222 @@
+//! Whether somebody with another recipe is on the path: which nodes to read, and what they tell. Pure.
+//!
+//! The list of children alone can't tell, because only an ephemeral node shows that its owner is alive.
+
+use std::collections::VecDeque;
+
+use super::trouble::{Trouble, trouble};
+use crate::lock::neighbour::{self, Recipe};
+use crate::lock::path::LockPath;
+use crate::lock::refusal::Refusal;
+use crate::zk::{Failure, Node, Reply, Request};
+
+/// What to read before the queue can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Inspection {
+    /// Nodes below the lock path that may be somebody's, each with its recipe.
+    unread: Vec<(String, Recipe)>,
+    /// Children of the lock path to list next.
+    unlisted: VecDeque<&'static str>,
+    /// The child whose list is under way.
+    listing: Option<&'static str>,
+}
+
+/// What follows from an answer.
+#[derive(Debug)]
+pub(super) enum Finding {
+    /// Nobody else is here.
+    Clean,
+    /// More is asked, or was asked before.
+    Ask(Vec<Request>),
+    /// The path can't be used.
+    Fail(Trouble),
+}
+
+impl Inspection {
+    /// `None`: these children show nothing that would have to be read.
+    pub(super) fn of(children: &[String]) -> Option<Self> {
+        let unread: Vec<_> = children
+            .iter()
+            .filter_map(|child| neighbour::of_child(child).map(|recipe| (child.clone(), recipe)))
+            .collect();
+        let unlisted: VecDeque<_> = neighbour::containers(children).into();
+        let something = !unread.is_empty() || !unlisted.is_empty();
+        something.then_some(Self { unread, unlisted, listing: None })
+    }
+
+    /// Asks what is to be known first.
+    pub(super) fn begin(&mut self, lock: &LockPath) -> Finding {
+        if self.unread.is_empty() {
+            return self.list_next(lock);
+        }
+        Finding::Ask(self.unread.iter().map(|(name, _)| Request::Get(lock.child(name))).collect())
+    }
+
+    /// Takes in an answer.
+    pub(super) fn take(&mut self, lock: &LockPath, reply: Reply) -> Finding {
+        match reply {
+            Reply::Listed(listed) => self.listed(lock, listed),
+            Reply::Read(path, read) => self.read(lock, &path, read),
+            _ => Finding::Ask(vec![]),
+        }
+    }
+
+    fn listed(&mut self, lock: &LockPath, listed: Result<Vec<String>, Failure>) -> Finding {
+        let Some(container) = self.listing.take() else { return Finding::Ask(vec![]) };
+        match listed {
+            Ok(names) => {
+                let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
+                self.unread =
+                    names.map(|name| (format!("{container}/{name}"), Recipe::CuratorSemaphore)).collect();
+                self.begin(lock)
+            }
+            Err(Failure::NoNode) => self.list_next(lock),
+            Err(Failure::ConnectionLost) => {
+                self.unlisted.push_front(container);
+                self.list_next(lock)
+            }
+            Err(Failure::NoAuth) => Finding::Fail(Trouble::of(
+                Failure::NoAuth,
+                "see whether a semaphore of Curator's is held here",
+                "READ",
+                &lock.child(container),
+            )),
+            Err(failure) => Finding::Fail(trouble(failure, "see the queue", "READ", lock)),
+        }
+    }
+
+    fn read(&mut self, lock: &LockPath, path: &str, read: Result<Node, Failure>) -> Finding {
+        let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == path) else {
+            return Finding::Ask(vec![]);
+        };
+        match read {
+            Err(Failure::ConnectionLost) => return Finding::Ask(vec![Request::Get(path.to_owned())]),
+            Ok(node) if node.owner == 0 && node != Node::HIDDEN => {}
+            Err(Failure::NoNode) => {}
+            // A node that can't be read may be alive.
+            Ok(_) | Err(Failure::NoAuth) => {
+                let (node, recipe) = self.unread.swap_remove(index);
+                return Finding::Fail(Refusal::OtherRecipe { node, recipe }.into());
+            }
+            Err(failure) => return Finding::Fail(trouble(failure, "see the queue", "READ", lock)),
+        }
+        self.unread.swap_remove(index);
+        if self.unread.is_empty() { self.list_next(lock) } else { Finding::Ask(vec![]) }
+    }
+
+    fn list_next(&mut self, lock: &LockPath) -> Finding {
+        self.listing = self.unlisted.pop_front();
+        match self.listing {
+            Some(container) => Finding::Ask(vec![Request::List(lock.child(container))]),
+            None => Finding::Clean,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::zk::ServerTime;
+
+    const LEASE: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lease-0000000001";
+    const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000001";
+
+    fn lock() -> LockPath {
+        LockPath::parse(OsStr::new("/app")).unwrap()
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn node(owner: i64) -> Node {
+        let zero = ServerTime(0);
+        Node { data: vec![], owner, czxid: 1, version: 0, created: zero, modified: zero }
+    }
+
+    fn inspection(children: &[&str]) -> (Inspection, Finding) {
+        let mut inspection = Inspection::of(&names(children)).unwrap();
+        let finding = inspection.begin(&lock());
+        (inspection, finding)
+    }
+
+    fn read(inspection: &mut Inspection, path: &str, read: Result<Node, Failure>) -> Finding {
+        inspection.take(&lock(), Reply::Read(path.to_owned(), read))
+    }
+
+    #[track_caller]
+    fn assert_asks(finding: &Finding, expected: &[Request]) {
+        assert!(matches!(finding, Finding::Ask(requests) if requests == expected), "{finding:?}");
+    }
+
+    #[track_caller]
+    fn assert_refused(finding: &Finding, of: Recipe) {
+        let refused = |trouble: &Trouble| matches!(trouble, Trouble::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
+        assert!(matches!(finding, Finding::Fail(trouble) if refused(trouble)), "{finding:?}");
+    }
+
+    #[test]
+    fn a_list_without_names_of_other_recipes_costs_no_round_trip() {
+        assert_eq!(Inspection::of(&names(&["config", "locks", "lock-0000000001"])), None);
+    }
+
+    #[test]
+    fn an_ephemeral_node_is_refused_and_a_persistent_one_ignored() {
+        let path = format!("/app/{LATCH}");
+        let (mut inspection, finding) = inspection(&[LATCH]);
+        assert_asks(&finding, &[Request::Get(path.clone())]);
+        let mut again = inspection.clone();
+        assert_refused(&read(&mut again, &path, Ok(node(7))), Recipe::CuratorLatch);
+        assert!(matches!(read(&mut inspection, &path, Ok(node(0))), Finding::Clean));
+    }
+
+    #[test]
+    fn a_node_that_is_hidden_may_be_alive() {
+        let path = format!("/app/{LATCH}");
+        for hidden in [Ok(Node::HIDDEN), Err(Failure::NoAuth)] {
+            let (mut inspection, _) = inspection(&[LATCH]);
+            assert_refused(&read(&mut inspection, &path, hidden), Recipe::CuratorLatch);
+        }
+    }
+
+    #[test]
+    fn a_semaphore_is_found_by_its_leases_even_without_locks() {
+        let (mut inspection, finding) = inspection(&["leases"]);
+        assert_asks(&finding, &[Request::List("/app/leases".to_owned())]);
+        let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job", LEASE]))));
+        let lease = format!("/app/leases/{LEASE}");
+        assert_asks(&finding, &[Request::Get(lease.clone())]);
+        assert_refused(&read(&mut inspection, &lease, Ok(node(7))), Recipe::CuratorSemaphore);
+    }
+
+    #[test]
+    fn a_lock_below_leases_and_locks_is_no_semaphore() {
+        let (mut inspection, _) = inspection(&["leases", "locks"]);
+        let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job"]))));
+        assert_asks(&finding, &[Request::List("/app/locks".to_owned())]);
+        assert!(matches!(inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))), Finding::Clean));
+    }
+
+    #[test]
+    fn what_a_lost_connection_left_unanswered_is_asked_again() {
+        let (mut inspection, _) = inspection(&[LATCH, "leases"]);
+        let path = format!("/app/{LATCH}");
+        let unanswered = read(&mut inspection, &path, Err(Failure::ConnectionLost));
+        assert_asks(&unanswered, &[Request::Get(path.clone())]);
+        let list = [Request::List("/app/leases".to_owned())];
+        assert_asks(&read(&mut inspection, &path, Err(Failure::NoNode)), &list);
+        assert_asks(&inspection.take(&lock(), Reply::Listed(Err(Failure::ConnectionLost))), &list);
+    }
+
+    #[test]
+    fn leases_that_can_t_be_listed_are_named() {
+        let (mut inspection, _) = inspection(&["leases"]);
+        let finding = inspection.take(&lock(), Reply::Listed(Err(Failure::NoAuth)));
+        let Finding::Fail(Trouble::Permission { permission, node, .. }) = finding else {
+            panic!("{finding:?}");
+        };
+        assert_eq!((permission, node.as_str()), ("READ", "/app/leases"));
+    }
+}
