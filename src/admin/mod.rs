@@ -2,6 +2,7 @@
 
 mod conversation;
 mod manual_text;
+mod neighbours;
 mod owner;
 mod pages;
 mod revoke;

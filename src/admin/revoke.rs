@@ -7,6 +7,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use super::conversation::Conversation;
+use super::neighbours;
 use super::print;
 use super::survey::{Contender, locks};
 use crate::cli::{Options, RevokeOptions};
@@ -29,11 +30,17 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut conversation = Conversation::open(options)?;
     let lock = locks(&mut conversation, std::slice::from_ref(path))?.pop();
-    let contenders = lock.map(|lock| lock.contenders).unwrap_or_default();
+    let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
         let whom = revoke.node.as_deref().map_or_else(
-            || "nobody holds it".to_owned(),
+            || match beside.as_slice() {
+                [] => "nobody holds it".to_owned(),
+                beside => format!(
+                    "no zklock holds it; {} uses the path and can't be asked to stop",
+                    neighbours::told(beside)
+                ),
+            },
             |node| {
                 format!(
                     "no contender has the node {}; 'zklock status {path}' shows who there is",

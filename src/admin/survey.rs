@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 
 use super::conversation::Conversation;
+use super::neighbours::{self, Neighbour, neighbours};
 use super::owner::Owner;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
@@ -20,6 +21,8 @@ const ZOOKEEPERS_OWN: &str = "/zookeeper";
 pub(super) struct Lock {
     pub(super) path: String,
     pub(super) contenders: Vec<Contender>,
+    /// Whoever uses the path with another recipe: zklock refuses to run beside them.
+    pub(super) neighbours: Vec<Neighbour>,
     pub(super) last_success: Option<Success>,
 }
 
@@ -47,8 +50,9 @@ pub(super) struct Success {
 }
 
 impl Lock {
+    /// Whether anybody may be running under it, with whatever recipe.
     pub(super) fn is_held(&self) -> bool {
-        self.contenders.iter().any(|contender| contender.holds)
+        self.contenders.iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
     }
 }
 
@@ -90,7 +94,9 @@ pub(super) fn locks_below(
                     next.push(format!("{base}/{child}"));
                 }
             }
-            if children.iter().any(|child| Name::parse(child).is_some()) {
+            if children.iter().any(|child| Name::parse(child).is_some())
+                || neighbours::may_be_among(&children)
+            {
                 found.insert(path, children);
             }
         }
@@ -100,7 +106,9 @@ pub(super) fn locks_below(
         level = next;
     }
     let mut locks = describe(conversation, found)?;
-    locks.retain(|lock| !lock.contenders.is_empty() || lock.last_success.is_some());
+    locks.retain(|lock| {
+        !lock.contenders.is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
+    });
     Ok(locks)
 }
 
@@ -142,10 +150,20 @@ fn describe(conversation: &mut Conversation, locks: BTreeMap<String, Vec<String>
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    Ok(locks.into_iter().map(|(path, children)| lock(path, &children, &nodes)).collect())
+    let mut neighbours = neighbours(conversation, &locks)?;
+    let lock = |(path, children): (String, Vec<String>)| {
+        let beside = neighbours.remove(&path).unwrap_or_default();
+        lock(path, &children, &nodes, beside)
+    };
+    Ok(locks.into_iter().map(lock).collect())
 }
 
-fn lock(path: String, children: &[String], nodes: &BTreeMap<String, Node>) -> Lock {
+fn lock(
+    path: String,
+    children: &[String],
+    nodes: &BTreeMap<String, Node>,
+    neighbours: Vec<Neighbour>,
+) -> Lock {
     let there: Vec<String> =
         children.iter().filter(|child| nodes.contains_key(&format!("{path}/{child}"))).cloned().collect();
     let contenders = standings(&there)
@@ -157,7 +175,7 @@ fn lock(path: String, children: &[String], nodes: &BTreeMap<String, Node>) -> Lo
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
-    Lock { path, contenders, last_success }
+    Lock { path, contenders, neighbours, last_success }
 }
 
 fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {

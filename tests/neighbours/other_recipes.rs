@@ -23,16 +23,6 @@ fn is_refused(case: &Case, options: &[&str], words: &[&str]) {
     assert_eq!(refused.stdout, "");
 }
 
-/// Removes what a semaphore leaves at the path once nobody holds it.
-fn remove_containers(case: &Case) {
-    for container in ["leases", "locks"] {
-        let path = format!("{}/{container}", case.path());
-        if case.observer().exists(&path) {
-            case.observer().delete(&path);
-        }
-    }
-}
-
 #[test]
 fn zklock_refuses_a_path_that_another_recipe_uses() {
     for (kind, recipe, remedy) in RECIPES {
@@ -48,7 +38,7 @@ fn zklock_refuses_a_path_that_another_recipe_uses() {
         holder.give();
         let output = case.lock(&[], ["echo", "ran"]).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n", "{kind}: its empty nodes are no neighbour");
-        remove_containers(&case);
+        case.remove_semaphore();
     }
 }
 
@@ -64,7 +54,7 @@ fn a_semaphore_is_refused_when_only_its_leases_are_left() {
     }
     is_refused(&case, &[], &["leases/_c_"]);
     holder.give();
-    remove_containers(&case);
+    case.remove_semaphore();
 }
 
 #[test]
@@ -79,7 +69,7 @@ fn a_lock_above_a_path_called_locks_is_an_ordinary_lock() {
         if case.observer().exists(&path) {
             case.observer().delete(&path);
         }
-        remove_containers(&case);
+        case.remove_semaphore();
     }
 }
 
@@ -101,7 +91,7 @@ fn persistent_children_with_the_names_of_other_recipes_count_for_nothing() {
     for node in &nodes {
         case.observer().delete(node);
     }
-    remove_containers(&case);
+    case.remove_semaphore();
 }
 
 #[test]

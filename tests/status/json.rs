@@ -37,7 +37,7 @@ fn record(case: &Case, node: &str) -> Value {
 }
 
 fn lock(case: &Case, contenders: &[Value]) -> Value {
-    json!({"path": case.path(), "contenders": contenders, "last_success": null})
+    json!({"path": case.path(), "contenders": contenders, "neighbours": [], "last_success": null})
 }
 
 #[test]

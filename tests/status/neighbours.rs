@@ -69,3 +69,39 @@ fn kazoo_s_locks_are_shown_though_they_say_nothing_of_their_owner() {
     writer.wait_held();
     writer.give();
 }
+
+#[test]
+fn a_path_that_another_recipe_uses_is_not_called_free() {
+    for (neighbour, kind, recipe, named) in [
+        (curator(), "semaphore", "curator-semaphore", "Curator's InterProcessSemaphoreV2"),
+        (curator(), "latch", "curator-latch", "Curator's LeaderLatch"),
+        (curator(), "write-lock", "zookeeper-write-lock", "ZooKeeper's WriteLock"),
+        (kazoo(), "semaphore", "kazoo-semaphore", "kazoo's Semaphore"),
+    ] {
+        let case = Case::new("status-recipe");
+        case.observer().mkdirs(case.path());
+        let held = neighbour.take(kind, case.path());
+        held.wait_held();
+        for options in [&[][..], &["--recursive"]] {
+            let text = status(&case, &[options, &["--exit-code", case.path()]].concat());
+            let text = text.assert_code(1).stdout.clone();
+            assert!(text.contains(&format!("{}  used by {named}", case.path())), "{text}");
+        }
+        let lock = json(&case, &[case.path()])["locks"][0].clone();
+        let found = &lock["neighbours"][0];
+        assert_eq!(
+            (&lock["contenders"], &found["recipe"]),
+            (&Value::Array(vec![]), &recipe.into()),
+            "{lock}"
+        );
+        let node = found["node"].as_str().unwrap();
+        let owner = case.observer().stat(node).unwrap().ephemeral_owner;
+        assert_eq!(found["session"], format!("{owner:#x}"));
+        let revoked = case.zklock().args(["revoke", case.path()]).run();
+        revoked.assert_code(1).assert_stderr(named).assert_stderr("can't be asked to stop");
+        held.give();
+        let text = status(&case, &["--exit-code", case.path()]).assert_code(0).stdout.clone();
+        assert!(text.contains("free"), "{text}");
+        case.remove_semaphore();
+    }
+}

@@ -132,6 +132,16 @@ impl Case {
         self.observer.children(&self.path)
     }
 
+    /// Removes what a semaphore of Curator's leaves at the path once nobody holds it.
+    pub(crate) fn remove_semaphore(&self) {
+        for container in ["leases", "locks"] {
+            let path = format!("{}/{container}", self.path);
+            if self.observer.exists(&path) {
+                self.observer.delete(&path);
+            }
+        }
+    }
+
     /// Waits until there are exactly `count` contenders.
     #[track_caller]
     pub(crate) fn wait_for_contenders(&self, count: usize) -> Vec<String> {

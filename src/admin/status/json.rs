@@ -4,6 +4,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use super::super::neighbours::Neighbour;
 use super::super::survey::{Contender, Lock, Success};
 
 const VERSION: u32 = 1;
@@ -18,6 +19,7 @@ struct Document<'a> {
 struct LockEntry<'a> {
     path: &'a str,
     contenders: Vec<ContenderEntry<'a>>,
+    neighbours: Vec<NeighbourEntry<'a>>,
     last_success: Option<SuccessEntry<'a>>,
 }
 
@@ -42,6 +44,16 @@ struct ContenderEntry<'a> {
 }
 
 #[derive(Serialize)]
+struct NeighbourEntry<'a> {
+    recipe: &'static str,
+    host: Option<&'a str>,
+    label: Option<&'a str>,
+    since: String,
+    session: String,
+    node: &'a str,
+}
+
+#[derive(Serialize)]
 struct SuccessEntry<'a> {
     at: String,
     host: Option<&'a str>,
@@ -59,6 +71,7 @@ fn entry(lock: &Lock) -> LockEntry<'_> {
     LockEntry {
         path: &lock.path,
         contenders: lock.contenders.iter().map(contender).collect(),
+        neighbours: lock.neighbours.iter().map(neighbour).collect(),
         last_success: lock.last_success.as_ref().map(success),
     }
 }
@@ -78,12 +91,27 @@ fn contender(contender: &Contender) -> ContenderEntry<'_> {
         label: owner.label.as_deref(),
         since: contender.since.to_string(),
         fencing_token: contender.fencing_token,
-        // As ZooKeeper's own tools write it; a number of this size would lose digits in JavaScript.
-        session: format!("{:#x}", contender.session),
+        session: session(contender.session),
         node: &contender.node,
         naming: contender.family.to_string(),
         revoked_by: owner.revoked_by.as_deref(),
     }
+}
+
+fn neighbour(neighbour: &Neighbour) -> NeighbourEntry<'_> {
+    NeighbourEntry {
+        recipe: neighbour.recipe.word(),
+        host: neighbour.owner.host.as_deref(),
+        label: neighbour.owner.label.as_deref(),
+        since: neighbour.since.to_string(),
+        session: session(neighbour.session),
+        node: &neighbour.node,
+    }
+}
+
+/// As ZooKeeper's own tools write it; a number of this size would lose digits in JavaScript.
+fn session(id: i64) -> String {
+    format!("{id:#x}")
 }
 
 fn success(success: &Success) -> SuccessEntry<'_> {

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
+use super::super::neighbours;
 use super::super::survey::{Contender, Lock, Success};
 use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;
@@ -114,13 +115,20 @@ fn heading(lock: &Lock, how: &Style) -> String {
     let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
     let holders = lock.contenders.iter().filter(|contender| contender.holds).count();
     let waiting = lock.contenders.len() - holders;
+    let beside = neighbours::told(&lock.neighbours);
     let state = match (holders, waiting) {
-        (0, 0) => "free".to_owned(),
+        (0, 0) if beside.is_empty() => "free".to_owned(),
+        (0, 0) => format!("used by {beside}"),
         (holders, 0) => format!("held by {holders}"),
         (holders, waiting) => format!("held by {holders}, {waiting} waiting"),
     };
+    let beside = if beside.is_empty() || state.starts_with("used") {
+        String::new()
+    } else {
+        format!("; also used by {beside}")
+    };
     let last = lock.last_success.as_ref().map(last_success).unwrap_or_default();
-    format!("{path}  {state}{last}")
+    format!("{path}  {state}{beside}{last}")
 }
 
 fn last_success(last: &Success) -> String {

@@ -1,0 +1,89 @@
+//! Who uses a lock's path with a recipe that zklock can't share it with.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use super::conversation::Conversation;
+use super::owner::Owner;
+use crate::lock::neighbour::{self, Recipe};
+use crate::zk::{Failure, Node, Reply, Request, ServerTime};
+
+/// A living node of another recipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Neighbour {
+    pub(super) recipe: Recipe,
+    /// The full path of its node.
+    pub(super) node: String,
+    pub(super) owner: Owner,
+    pub(super) since: ServerTime,
+    pub(super) session: i64,
+}
+
+/// Whether these children may belong to another recipe. Only their nodes tell.
+pub(super) fn may_be_among(children: &[String]) -> bool {
+    !neighbour::containers(children).is_empty()
+        || children.iter().any(|child| neighbour::of_child(child).is_some())
+}
+
+/// The neighbours at each of these paths, whose children were listed just now.
+pub(super) fn neighbours(
+    conversation: &mut Conversation,
+    locks: &BTreeMap<String, Vec<String>>,
+) -> Result<BTreeMap<String, Vec<Neighbour>>> {
+    let mut candidates: Vec<(&String, String, Recipe)> = vec![];
+    let mut containers = vec![];
+    for (path, children) in locks {
+        let base = path.trim_end_matches('/');
+        let recipes = children.iter().filter_map(|child| Some((child, neighbour::of_child(child)?)));
+        candidates.extend(recipes.map(|(child, recipe)| (path, format!("{base}/{child}"), recipe)));
+        let inside = neighbour::containers(children).into_iter();
+        containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
+    }
+    let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone())).collect();
+    for ((path, at, container), reply) in containers.into_iter().zip(conversation.ask_all(&lists)?) {
+        let names = match reply {
+            Reply::Listed(Ok(names)) => names,
+            Reply::Listed(Err(Failure::NoNode)) => continue,
+            Reply::Listed(Err(Failure::NoAuth)) => {
+                log::warn!(
+                    "{at}: no permission to look there (READ); a semaphore of Curator's would not be shown"
+                );
+                continue;
+            }
+            Reply::Listed(Err(failure)) => bail!("{at}: {failure}"),
+            other => bail!("{at}: an answer to another question: {other:?}"),
+        };
+        let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
+        candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
+    }
+    let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone())).collect();
+    let mut found: BTreeMap<String, Vec<Neighbour>> = BTreeMap::new();
+    for ((path, node, recipe), reply) in candidates.into_iter().zip(conversation.ask_all(&reads)?) {
+        match reply {
+            Reply::Read(_, Ok(read)) if read.owner == 0 && read != Node::HIDDEN => {}
+            Reply::Read(_, Ok(read)) => {
+                let (owner, since, session) = (Owner::of(&read.data), read.created, read.owner);
+                let neighbour = Neighbour { recipe, node, owner, since, session };
+                found.entry(path.clone()).or_default().push(neighbour);
+            }
+            Reply::Read(_, Err(Failure::NoNode)) => {}
+            Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
+            other => bail!("an answer to another question: {other:?}"),
+        }
+    }
+    Ok(found)
+}
+
+/// The recipes in words, each with the number of its nodes.
+pub(super) fn told(neighbours: &[Neighbour]) -> String {
+    let mut counts: BTreeMap<Recipe, usize> = BTreeMap::new();
+    for neighbour in neighbours {
+        *counts.entry(neighbour.recipe).or_default() += 1;
+    }
+    let told = counts.into_iter().map(|(recipe, count)| match count {
+        1 => recipe.to_string(),
+        count => format!("{recipe} ({count} nodes)"),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
