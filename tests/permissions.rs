@@ -21,6 +21,17 @@ fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
     assert!(output.elapsed < Duration::from_secs(5), "{:?}", output.elapsed);
 }
 
+/// Since ZooKeeper 3.9 it takes READ to see whether a node is there.
+#[test]
+fn without_create_the_message_names_the_node_that_refuses_it_also_if_that_is_hidden() {
+    let case = Case::new("hidden-mkdir");
+    let above = guarded(&case, Permission::WRITE);
+    for options in [&[][..], &["-n"]] {
+        let output = case.zklock().args(options).args([&format!("{above}/a/b"), "--", "echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(&format!("needs CREATE on {above};"));
+    }
+}
+
 #[test]
 fn without_create_nobody_can_queue() {
     let case = Case::new("no-create");
@@ -41,8 +52,12 @@ fn without_create_above_no_lock_path_can_be_made() {
 
 #[test]
 fn without_read_the_queue_cannot_be_seen() {
-    let case = Case::new("no-read");
-    let path = guarded(&case, Permission::CREATE | Permission::DELETE);
+    // The observer may see what zklock may not.
+    let case = Case::new("no-read").known_as("observer:secret");
+    let path = format!("{}-guarded", case.path());
+    let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
+    let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
+    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
     for options in [&[][..], &["-n"]] {
         is_refused(&case, options, &path, "READ");
         let children = case.observer().stat(&path).unwrap().num_children;

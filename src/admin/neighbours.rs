@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 
 use super::conversation::Conversation;
 use super::owner::Owner;
-use crate::lock::neighbour::{self, Recipe};
-use crate::zk::{Failure, Node, Reply, Request, ServerTime};
+use crate::core::lock::neighbour::{self, Recipe};
+use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
 
 /// A living node of another recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,9 @@ pub(super) struct Neighbour {
     /// The full path of its node.
     pub(super) node: String,
     pub(super) owner: Owner,
-    pub(super) since: ServerTime,
-    pub(super) session: i64,
+    /// This and the session are unknown of a node that can't be read, since ZooKeeper 3.9.
+    pub(super) since: Option<ServerTime>,
+    pub(super) session: Option<i64>,
 }
 
 /// Whether these children may belong to another recipe. Only their nodes tell.
@@ -61,10 +62,11 @@ pub(super) fn neighbours(
     let mut found: BTreeMap<String, Vec<Neighbour>> = BTreeMap::new();
     for ((path, node, recipe), reply) in candidates.into_iter().zip(conversation.ask_all(&reads)?) {
         match reply {
-            Reply::Read(_, Ok(read)) if read.owner == 0 && read != Node::HIDDEN => {}
+            Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
             Reply::Read(_, Ok(read)) => {
-                let (owner, since, session) = (Owner::of(&read.data), read.created, read.owner);
-                let neighbour = Neighbour { recipe, node, owner, since, session };
+                let known = Some(&read).filter(|read| !read.is_hidden());
+                let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
+                let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
                 found.entry(path.clone()).or_default().push(neighbour);
             }
             Reply::Read(_, Err(Failure::NoNode)) => {}

@@ -29,8 +29,11 @@ const MOST_TRIES: usize = 10;
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut conversation = Conversation::open(options)?;
-    let lock = locks(&mut conversation, std::slice::from_ref(path))?.pop();
+    let lock = locks(&mut conversation, std::slice::from_ref(path))?.locks.pop();
     let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
+    let Some(contenders) = contenders else {
+        bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
+    };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
         let whom = revoke.node.as_deref().map_or_else(
@@ -96,6 +99,9 @@ fn can_be_asked(contender: &Contender) -> Result<()> {
 /// Marks the node, which its owner watches.
 fn ask(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
+        if contender.is_hidden() {
+            return refused(contender, Failure::NoAuth, "READ and WRITE on its node");
+        }
         let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
         if revocation(&node.data).is_some() {
             return Ok("was asked to stop before");
@@ -114,6 +120,9 @@ fn ask(conversation: &mut Conversation, contender: &Contender) -> Result<&'stati
 
 /// Deletes the node, if it is still the one that was chosen.
 fn delete(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+    if contender.is_hidden() {
+        return delete_unread(conversation, contender);
+    }
     for _ in 0..MOST_TRIES {
         let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
         match conversation.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
@@ -127,10 +136,23 @@ fn delete(conversation: &mut Conversation, contender: &Contender) -> Result<&'st
     bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
 }
 
+/// Deletes a node that can't be read. No other contender ever gets its name, which has the number of the queue.
+fn delete_unread(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+    match conversation.ask(Request::Delete(contender.node.clone()))? {
+        Reply::Deleted(Ok(())) => Ok("its node is deleted"),
+        Reply::Deleted(Err(Failure::NoNode)) => Ok("gone already"),
+        Reply::Deleted(Err(failure)) => refused(contender, failure, "DELETE on the lock path"),
+        other => bail!("an answer to another question: {other:?}"),
+    }
+}
+
 /// The node as it is now. `None`: it is gone, or another has its name.
 fn read(conversation: &mut Conversation, contender: &Contender) -> Result<Option<Node>> {
     match conversation.ask(Request::Get(contender.node.clone()))? {
-        Reply::Read(_, Ok(node)) => Ok((node.czxid == contender.fencing_token).then_some(node)),
+        Reply::Read(_, Ok(node)) if node.is_hidden() => {
+            refused(contender, Failure::NoAuth, "READ on its node")
+        }
+        Reply::Read(_, Ok(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
         Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
         Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(&contender.node)),
         other => bail!("an answer to another question: {other:?}"),
@@ -158,6 +180,9 @@ fn refused<T>(contender: &Contender, failure: Failure, permission: &str) -> Resu
 }
 
 fn who(contender: &Contender) -> String {
+    if contender.is_hidden() {
+        return format!("{} (hidden)", without_controls(&contender.node));
+    }
     format!("{} ({})", contender.owner.place(), contender.owner.work())
 }
 

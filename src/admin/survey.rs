@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use super::conversation::Conversation;
 use super::neighbours::{self, Neighbour, neighbours};
@@ -20,7 +20,8 @@ const ZOOKEEPERS_OWN: &str = "/zookeeper";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) path: String,
-    pub(super) contenders: Vec<Contender>,
+    /// In the order of the queue; `None` if the queue can't be seen.
+    pub(super) contenders: Option<Vec<Contender>>,
     /// Whoever uses the path with another recipe: zklock refuses to run beside them.
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) last_success: Option<Success>,
@@ -36,15 +37,24 @@ pub(super) struct Contender {
     /// The full path of its node.
     pub(super) node: String,
     pub(super) owner: Owner,
-    pub(super) since: ServerTime,
-    pub(super) fencing_token: i64,
-    pub(super) session: i64,
+    /// This and what follows is unknown of a node that can't be read, since ZooKeeper 3.9.
+    pub(super) since: Option<ServerTime>,
+    pub(super) fencing_token: Option<i64>,
+    pub(super) session: Option<i64>,
+}
+
+impl Contender {
+    /// Whether its node tells nothing.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.fencing_token.is_none()
+    }
 }
 
 /// The last success of a command that runs once per period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Success {
-    pub(super) at: ServerTime,
+    /// Unknown if the record can't be read.
+    pub(super) at: Option<ServerTime>,
     pub(super) owner: Owner,
     pub(super) fencing_token: Option<i64>,
 }
@@ -52,40 +62,59 @@ pub(super) struct Success {
 impl Lock {
     /// Whether anybody may be running under it, with whatever recipe.
     pub(super) fn is_held(&self) -> bool {
-        self.contenders.iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
+        self.contenders().iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
+    }
+
+    /// Whoever can be seen in the queue.
+    pub(super) fn contenders(&self) -> &[Contender] {
+        self.contenders.as_deref().unwrap_or_default()
     }
 }
 
-/// The locks with these paths, also those that nobody holds.
-pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Vec<Lock>> {
-    let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    let listed = list(conversation, &paths, Closed::Refused)?;
-    describe(conversation, paths.into_iter().zip(listed).collect())
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Survey {
+    pub(super) locks: Vec<Lock>,
+    /// Paths whose children can't be listed. Such a path is never called free.
+    pub(super) closed: Vec<String>,
 }
 
-/// What becomes of a path whose children we may not see. It is never called free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closed {
-    /// Without it there is no answer.
-    Refused,
-    /// It is said, and the rest is shown.
-    LeftOut,
+/// The locks with these paths, also those that nobody holds.
+pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Survey> {
+    let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let listed = list(conversation, &paths)?;
+    let mut closed = vec![];
+    let mut found = BTreeMap::new();
+    for (path, children) in paths.into_iter().zip(listed) {
+        if children.is_none() {
+            closed.push(path.clone());
+        }
+        found.insert(path, children.unwrap_or_default());
+    }
+    let mut locks = describe(conversation, found)?;
+    for lock in &mut locks {
+        if closed.contains(&lock.path) {
+            lock.contenders = None;
+        }
+    }
+    Ok(Survey { locks, closed })
 }
 
 /// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
-pub(super) fn locks_below(
-    conversation: &mut Conversation,
-    roots: &[String],
-    closed: Closed,
-) -> Result<Vec<Lock>> {
+pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Survey> {
+    let mut closed = vec![];
     // A root may be a lock of which nothing is left but the record of a success.
     let named = roots.iter().filter(|root| root.len() > 1);
     let mut found: BTreeMap<String, Vec<String>> = named.map(|root| (root.clone(), vec![])).collect();
     let mut level: Vec<String> = roots.to_vec();
     while !level.is_empty() {
-        let listed = list(conversation, &level, closed)?;
+        let listed = list(conversation, &level)?;
         let mut next = vec![];
         for (path, children) in level.into_iter().zip(listed) {
+            let Some(children) = children else {
+                closed.push(path);
+                continue;
+            };
             let base = path.trim_end_matches('/');
             for child in &children {
                 if let Some(lock) = recorded_lock(child) {
@@ -107,24 +136,24 @@ pub(super) fn locks_below(
     }
     let mut locks = describe(conversation, found)?;
     locks.retain(|lock| {
-        !lock.contenders.is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
+        !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
-    Ok(locks)
+    for lock in &mut locks {
+        if closed.contains(&lock.path) {
+            lock.contenders = None;
+        }
+    }
+    Ok(Survey { locks, closed })
 }
 
-/// The children of each path; of one that isn't there, none.
-fn list(conversation: &mut Conversation, paths: &[String], closed: Closed) -> Result<Vec<Vec<String>>> {
+/// The children of each path; of one that isn't there, none. `None`: they can't be seen.
+fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
     let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
     let replies = conversation.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
-        Reply::Listed(Ok(children)) => Ok(children),
-        Reply::Listed(Err(Failure::NoNode)) => Ok(vec![]),
-        Reply::Listed(Err(Failure::NoAuth)) => {
-            let why = "no permission to look there (READ): ask for it, or use other credentials";
-            ensure!(closed == Closed::LeftOut, "{path}: {why}");
-            log::warn!("{path}: {why}");
-            Ok(vec![])
-        }
+        Reply::Listed(Ok(children)) => Ok(Some(children)),
+        Reply::Listed(Err(Failure::NoNode)) => Ok(Some(vec![])),
+        Reply::Listed(Err(Failure::NoAuth)) => Ok(None),
         Reply::Listed(Err(failure)) => bail!("{path}: {failure}"),
         other => bail!("{path}: an answer to another question: {other:?}"),
     };
@@ -175,10 +204,11 @@ fn lock(
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
-    Lock { path, contenders, neighbours, last_success }
+    Lock { path, contenders: Some(contenders), neighbours, last_success }
 }
 
 fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
+    let known = Some(read).filter(|read| !read.is_hidden());
     Contender {
         position: standing.position,
         holds: standing.holds,
@@ -186,16 +216,16 @@ fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
         mode: standing.name.mode,
         node,
         owner: Owner::of(&read.data),
-        since: read.created,
-        fencing_token: read.czxid,
-        session: read.owner,
+        since: known.map(|read| read.created),
+        fencing_token: known.map(|read| read.czxid),
+        session: known.map(|read| read.owner),
     }
 }
 
 fn success(record: &Node) -> Success {
     let last = LastSuccess::from_bytes(&record.data);
     Success {
-        at: record.modified,
+        at: Some(record.modified).filter(|_| !record.is_hidden()),
         owner: Owner::of(&record.data),
         fencing_token: last.map(|last| last.fencing_token),
     }

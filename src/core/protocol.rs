@@ -146,7 +146,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node that is there, and that its ACL keeps from us.
+    /// A node that is there, and that its ACL keeps from us. None has the transaction 0.
     pub const HIDDEN: Self = Self {
         data: Vec::new(),
         owner: 0,
@@ -155,6 +155,11 @@ impl Node {
         created: ServerTime(0),
         modified: ServerTime(0),
     };
+
+    /// Whether nothing but its existence is known.
+    pub fn is_hidden(&self) -> bool {
+        *self == Self::HIDDEN
+    }
 }
 
 /// Why a request failed.

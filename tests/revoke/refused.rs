@@ -29,6 +29,27 @@ fn without_permission_it_says_which_is_missing() {
     assert_eq!(owner.data(&node).as_deref(), Some("10.0.0.7"));
 }
 
+/// Since ZooKeeper 3.9 nothing is known of a node that can't be read. It takes no more than DELETE above to delete it.
+#[test]
+fn a_hidden_node_can_be_deleted_by_force() {
+    let case = Case::new("revoke-hidden");
+    let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
+    owner.mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = owner
+        .create_with_acl(&name, "10.0.0.7", CreateMode::EphemeralSequential, anyone(Permission::ADMIN))
+        .unwrap();
+    let asked = case.zklock().args(["revoke", case.path()]).run();
+    asked
+        .assert_code(125)
+        .assert_stderr("no permission")
+        .assert_stderr("WRITE on its node")
+        .assert_stderr(&node);
+    let forced = revoke(&case, &["--force"]);
+    assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
+    assert_eq!(case.contenders(), Vec::<String>::new());
+}
+
 #[test]
 fn a_wrong_call_touches_nothing() {
     let case = Case::new("revoke-usage");

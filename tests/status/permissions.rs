@@ -1,7 +1,8 @@
 //! It reads, and needs no more than the permission to read.
 
-use super::{json, status};
+use super::{json as seen_in, status};
 use crate::support::{Case, Observer, shared};
+use serde_json::json;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -37,23 +38,88 @@ fn read_is_enough() {
     let output = status(&case, &[&path]);
     assert!(output.assert_code(0).stdout.contains("10.0.0.7"), "{output}");
     assert_eq!(output.stderr, "");
-    assert_eq!(json(&case, &["--recursive", &path])["locks"][0]["contenders"][0]["node"], node.as_str());
+    assert_eq!(seen_in(&case, &["--recursive", &path])["locks"][0]["contenders"][0]["node"], node.as_str());
     status(&case, &["--exit-code", &path]).assert_code(1);
 }
 
+/// Since ZooKeeper 3.9 that is nothing but its name.
 #[test]
 fn of_a_node_that_may_not_be_read_what_everybody_may_know_is_shown() {
     let (case, owner) = (Case::new("unreadable"), owner());
     let path = format!("{}-guarded", case.path());
     let node = contender(&owner, &path, Permission::DELETE);
-    let stat = owner.stat(&node).unwrap();
-    let contender = json(&case, &[&path])["locks"][0]["contenders"][0].clone();
-    let since = super::rfc3339(stat.ctime);
-    assert_eq!(contender["since"], since);
-    assert_eq!(contender["fencing_token"], stat.czxid);
-    assert_eq!(contender["session"], format!("{:#x}", stat.ephemeral_owner));
+    let contender = seen_in(&case, &[&path])["locks"][0]["contenders"][0].clone();
+    let stat = owner.stat_if_shown(&node);
+    assert_eq!(contender["since"], json!(stat.as_ref().map(|stat| super::rfc3339(stat.ctime))));
+    assert_eq!(contender["fencing_token"], json!(stat.as_ref().map(|stat| stat.czxid)));
+    assert_eq!(contender["session"], json!(stat.as_ref().map(|stat| format!("{:#x}", stat.ephemeral_owner))));
     assert_eq!((&contender["state"], &contender["mode"]), (&"held".into(), &"exclusive".into()));
     assert!(contender["host"].is_null() && contender["label"].is_null(), "{contender}");
+    let table = status(&case, &["--exit-code", &path]).assert_code(1).stdout.clone();
+    assert!(table.contains("held by 1"), "{table}");
+    assert_eq!(table.contains("(hidden)"), stat.is_none(), "{table}");
+}
+
+/// A node that can't be read hides no other contender and no other lock.
+#[test]
+fn a_hidden_contender_is_shown_among_the_others() {
+    let (case, owner) = (Case::new("hidden-among"), owner());
+    let (path, other) = (format!("{}-guarded", case.path()), format!("{}-open", case.path()));
+    let hidden = contender(&owner, &path, Permission::DELETE);
+    let shown = contender(&owner, &path, Permission::READ);
+    contender(&owner, &other, Permission::READ);
+    let seen = seen_in(&case, &[&path, &other]);
+    let nodes: Vec<_> = seen["locks"][0]["contenders"].as_array().unwrap().iter().collect();
+    assert_eq!((&nodes[0]["node"], &nodes[0]["state"]), (&hidden.into(), &"held".into()));
+    assert_eq!((&nodes[1]["node"], &nodes[1]["host"]), (&shown.into(), &"10.0.0.7".into()));
+    assert_eq!(seen["locks"][1]["contenders"][0]["host"], "10.0.0.7");
+}
+
+/// Patched servers before 3.9 tell of it only together with the next change.
+#[test]
+fn a_watch_shows_a_hidden_contender_come_and_go() {
+    let (case, owner) = (Case::new("hidden-watch"), owner());
+    owner.mkdirs(case.path());
+    let watch = case.zklock().args(["status", "--watch", "--json", case.path()]).spawn();
+    let count = |count: usize| {
+        super::wait_for_documents(&watch, |documents| {
+            documents.last().unwrap()["locks"][0]["contenders"].as_array().unwrap().len() == count
+        });
+    };
+    count(0);
+    let hidden = contender(&owner, case.path(), Permission::DELETE);
+    let tells = owner.stat_if_shown(&hidden).is_none();
+    if tells {
+        count(1);
+    }
+    let shown = contender(&owner, case.path(), Permission::READ);
+    count(2);
+    owner.delete(&hidden);
+    if tells {
+        count(1);
+    }
+    owner.delete(&shown);
+    count(0);
+    crate::support::end(watch);
+}
+
+/// The rest is shown; a script learns from the code that something is missing.
+#[test]
+fn a_lock_that_may_not_be_listed_hides_no_other() {
+    let (case, owner) = (Case::new("no-list-beside"), owner());
+    let (open, closed) = (format!("{}-open", case.path()), format!("{}-closed", case.path()));
+    contender(&owner, &open, Permission::READ);
+    contender(&owner, &closed, Permission::READ);
+    restrict(&owner, &closed, Permission::CREATE);
+    let output = status(&case, &[&open, &closed]);
+    output.assert_code(125).assert_stderr(&closed).assert_stderr("READ");
+    assert!(output.stdout.contains("10.0.0.7"), "{output}");
+    assert!(output.stdout.contains(&format!("{closed}  hidden: no permission")), "{output}");
+    let output = status(&case, &["--json", &open, &closed]);
+    let locks = super::parsed(&output.assert_code(125).stdout)["locks"].clone();
+    // Sorted by path.
+    assert!(locks[0]["contenders"].is_null(), "{locks}");
+    assert_eq!(locks[1]["contenders"][0]["host"], "10.0.0.7");
 }
 
 /// "Nobody" and "can't see" are not the same.

@@ -80,6 +80,15 @@ impl Observer {
         or_absent(self.call("stat", move |client| client.exists(&path, false))).flatten()
     }
 
+    /// The same of a node that the observer may not read: since ZooKeeper 3.9 that tells it nothing.
+    pub(crate) fn stat_if_shown(&self, path: &str) -> Option<Stat> {
+        let path = path.to_owned();
+        match self.call("stat", move |client| client.exists(&path, false)) {
+            Err(ZkError::NoAuth) => None,
+            found => or_absent(found).flatten(),
+        }
+    }
+
     /// Whether there is such a node.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.stat(path).is_some()

@@ -18,7 +18,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct LockEntry<'a> {
     path: &'a str,
-    contenders: Vec<ContenderEntry<'a>>,
+    contenders: Option<Vec<ContenderEntry<'a>>>,
     neighbours: Vec<NeighbourEntry<'a>>,
     last_success: Option<SuccessEntry<'a>>,
 }
@@ -35,9 +35,9 @@ struct ContenderEntry<'a> {
     user: Option<&'a str>,
     program: Option<&'a str>,
     label: Option<&'a str>,
-    since: String,
-    fencing_token: i64,
-    session: String,
+    since: Option<String>,
+    fencing_token: Option<i64>,
+    session: Option<String>,
     node: &'a str,
     naming: String,
     revoked_by: Option<&'a str>,
@@ -48,14 +48,14 @@ struct NeighbourEntry<'a> {
     recipe: &'static str,
     host: Option<&'a str>,
     label: Option<&'a str>,
-    since: String,
-    session: String,
+    since: Option<String>,
+    session: Option<String>,
     node: &'a str,
 }
 
 #[derive(Serialize)]
 struct SuccessEntry<'a> {
-    at: String,
+    at: Option<String>,
     host: Option<&'a str>,
     pid: Option<u32>,
     fencing_token: Option<i64>,
@@ -70,7 +70,7 @@ pub(super) fn text(locks: &[Lock], pretty: bool) -> Result<String> {
 fn entry(lock: &Lock) -> LockEntry<'_> {
     LockEntry {
         path: &lock.path,
-        contenders: lock.contenders.iter().map(contender).collect(),
+        contenders: lock.contenders.as_ref().map(|contenders| contenders.iter().map(contender).collect()),
         neighbours: lock.neighbours.iter().map(neighbour).collect(),
         last_success: lock.last_success.as_ref().map(success),
     }
@@ -89,9 +89,9 @@ fn contender(contender: &Contender) -> ContenderEntry<'_> {
         user: owner.user.as_deref(),
         program: owner.program.as_deref(),
         label: owner.label.as_deref(),
-        since: contender.since.to_string(),
+        since: contender.since.map(|since| since.to_string()),
         fencing_token: contender.fencing_token,
-        session: session(contender.session),
+        session: contender.session.map(session),
         node: &contender.node,
         naming: contender.family.to_string(),
         revoked_by: owner.revoked_by.as_deref(),
@@ -103,8 +103,8 @@ fn neighbour(neighbour: &Neighbour) -> NeighbourEntry<'_> {
         recipe: neighbour.recipe.word(),
         host: neighbour.owner.host.as_deref(),
         label: neighbour.owner.label.as_deref(),
-        since: neighbour.since.to_string(),
-        session: session(neighbour.session),
+        since: neighbour.since.map(|since| since.to_string()),
+        session: neighbour.session.map(session),
         node: &neighbour.node,
     }
 }
@@ -116,7 +116,7 @@ fn session(id: i64) -> String {
 
 fn success(success: &Success) -> SuccessEntry<'_> {
     SuccessEntry {
-        at: success.at.to_string(),
+        at: success.at.map(|at| at.to_string()),
         host: success.owner.host.as_deref(),
         pid: success.owner.pid,
         fencing_token: success.fencing_token,

@@ -6,15 +6,17 @@ mod table;
 use std::io::{IsTerminal, stdout};
 
 use anyhow::{Result, bail};
+use log::Level;
 use nix::sys::signal::Signal;
 
 use super::conversation::Conversation;
 use super::print;
-use super::survey::{Closed, Lock, locks, locks_below};
+use super::survey::{Lock, Survey, locks, locks_below};
 use crate::cli::{Options, StatusOptions};
-use crate::core::exit::Exit;
+use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
+use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Reply, Request};
 
 /// Some lock is held, with `--exit-code`.
@@ -28,19 +30,39 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     if status.watch {
         watch(status, options, conversation)
     } else {
-        let locks = look(status, &mut conversation)?;
+        let survey = look(status, &mut conversation)?;
         conversation.close();
-        let exit = show(status, &locks)?;
-        let held = status.exit_code && locks.iter().any(Lock::is_held);
-        Ok(if held && exit == Exit::Code(0) { Exit::Code(HELD) } else { exit })
+        let exit = show(status, &survey.locks)?;
+        tell_what_is_closed(&survey, is_incomplete(status, &survey));
+        Ok(match exit {
+            Exit::Code(0) if is_incomplete(status, &survey) => Exit::Code(exit::FAILURE),
+            Exit::Code(0) if status.exit_code && survey.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
+            exit => exit,
+        })
     }
 }
 
-fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Vec<Lock>> {
-    if status.recursive || status.paths.is_empty() {
-        // Where a script asks, an answer that leaves something out is none.
-        let closed = if status.exit_code { Closed::Refused } else { Closed::LeftOut };
-        locks_below(conversation, &roots(status), closed)
+/// Whether there is no answer to what was asked: a path that was named can't be looked at, or a script asked whether
+/// there is a holder anywhere.
+fn is_incomplete(status: &StatusOptions, survey: &Survey) -> bool {
+    !survey.closed.is_empty() && (!is_recursive(status) || status.exit_code)
+}
+
+fn tell_what_is_closed(survey: &Survey, fails: bool) {
+    let level = if fails { Level::Error } else { Level::Warn };
+    for path in &survey.closed {
+        let path = without_controls(path);
+        log::log!(level, "{path}: no permission to look there (READ): ask for it, or use other credentials");
+    }
+}
+
+fn is_recursive(status: &StatusOptions) -> bool {
+    status.recursive || status.paths.is_empty()
+}
+
+fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Survey> {
+    if is_recursive(status) {
+        locks_below(conversation, &roots(status))
     } else {
         locks(conversation, &status.paths)
     }
@@ -74,21 +96,24 @@ fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversati
 fn look_and_wait(
     status: &StatusOptions,
     conversation: &mut Conversation,
-    shown: &mut Option<Vec<Lock>>,
+    shown: &mut Option<Survey>,
 ) -> Result<Option<Exit>> {
     if conversation.must_watch() {
         set_watches(status, conversation)?;
     }
-    let locks = look(status, conversation)?;
-    if shown.as_ref() != Some(&locks) {
+    let survey = look(status, conversation)?;
+    if shown.as_ref() != Some(&survey) {
         if stdout().is_terminal() && !status.json {
             print(CLEAR_SCREEN.as_bytes())?;
         }
-        let exit = show(status, &locks)?;
+        let exit = show(status, &survey.locks)?;
+        if shown.as_ref().is_none_or(|shown| shown.closed != survey.closed) {
+            tell_what_is_closed(&survey, false);
+        }
         if exit == Exit::Signal(Signal::SIGPIPE as i32) {
             return Ok(Some(exit));
         }
-        *shown = Some(locks);
+        *shown = Some(survey);
     }
     conversation.wait_for_change()?;
     Ok(None)

@@ -9,6 +9,7 @@ use super::super::neighbours;
 use super::super::survey::{Contender, Lock, Success};
 use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;
+use crate::runtime::zk::ServerTime;
 
 /// What the reader's terminal can show.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +47,14 @@ const COLUMNS: [Column; 10] = [
         goes: 5,
         cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
     },
-    Column { title: "RUNS", goes: 0, cell: |contender| contender.owner.work().to_owned() },
-    Column { title: "SINCE", goes: 2, cell: |contender| seconds(&contender.since.to_string()) },
-    Column { title: "TOKEN", goes: 4, cell: |contender| contender.fencing_token.to_string() },
-    Column { title: "SESSION", goes: 6, cell: |contender| format!("{:#x}", contender.session) },
+    Column { title: "RUNS", goes: 0, cell: |contender| work(contender).to_owned() },
+    Column { title: "SINCE", goes: 2, cell: |contender| time(contender.since) },
+    Column { title: "TOKEN", goes: 4, cell: |contender| known(contender.fencing_token) },
+    Column {
+        title: "SESSION",
+        goes: 6,
+        cell: |contender| known(contender.session.map(|id| format!("{id:#x}"))),
+    },
     Column { title: "NODE", goes: 7, cell: |contender| node_name(contender) },
 ];
 
@@ -61,7 +66,7 @@ pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     if locks.is_empty() {
         return "no locks\n".to_owned();
     }
-    let rows: Vec<&Contender> = locks.iter().flat_map(|lock| &lock.contenders).collect();
+    let rows: Vec<&Contender> = locks.iter().flat_map(Lock::contenders).collect();
     let columns = fitting(&rows, style.width);
     let mut lines = vec![];
     if !rows.is_empty() {
@@ -69,7 +74,7 @@ pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     }
     for lock in locks {
         lines.push(heading(lock, style));
-        lines.extend(lock.contenders.iter().map(|contender| row(&columns, contender, style)));
+        lines.extend(lock.contenders().iter().map(|contender| row(&columns, contender, style)));
     }
     let cut = |line: &String| match style.width {
         Some(width) => truncate_str(line, width, "…").into_owned(),
@@ -113,10 +118,11 @@ fn row(columns: &[(&Column, usize)], contender: &Contender, style: &Style) -> St
 fn heading(lock: &Lock, how: &Style) -> String {
     let path = without_controls(&lock.path);
     let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
-    let holders = lock.contenders.iter().filter(|contender| contender.holds).count();
-    let waiting = lock.contenders.len() - holders;
+    let holders = lock.contenders().iter().filter(|contender| contender.holds).count();
+    let waiting = lock.contenders().len() - holders;
     let beside = neighbours::told(&lock.neighbours);
     let state = match (holders, waiting) {
+        (0, 0) if lock.contenders.is_none() => "hidden: no permission to list the queue (READ)".to_owned(),
         (0, 0) if beside.is_empty() => "free".to_owned(),
         (0, 0) => format!("used by {beside}"),
         (holders, 0) => format!("held by {holders}"),
@@ -132,7 +138,7 @@ fn heading(lock: &Lock, how: &Style) -> String {
 }
 
 fn last_success(last: &Success) -> String {
-    format!("; last success {} on {}", seconds(&last.at.to_string()), last.owner.place())
+    format!("; last success {} on {}", time(last.at), last.owner.place())
 }
 
 fn state(contender: &Contender) -> &'static str {
@@ -144,6 +150,19 @@ fn state(contender: &Contender) -> &'static str {
         (false, _, true) => "waiting, stopped",
         (false, _, false) => "waiting",
     }
+}
+
+/// What runs. A node that can't be read says nothing.
+fn work(contender: &Contender) -> &str {
+    if contender.is_hidden() { "(hidden)" } else { contender.owner.work() }
+}
+
+fn known(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+fn time(time: Option<ServerTime>) -> String {
+    known(time.map(|time| seconds(&time.to_string())))
 }
 
 fn mode(mode: Mode) -> String {

@@ -133,6 +133,10 @@ impl Once {
             // What became of our own node is told by the watch on it.
             Reply::Read(path, Err(_)) if path == own => {}
             Reply::Written(Err(Failure::NoNode)) => {}
+            // It is there, and its time can't be seen.
+            Reply::Read(path, Ok(node)) if node == Node::HIDDEN => {
+                return self.take(Reply::Read(path, Err(Failure::NoAuth)));
+            }
             Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),
             Reply::Read(_, Err(Failure::NoNode)) => self.last = Some(Last::Never),
             Reply::Written(Ok(now)) => self.now = Some(now),
@@ -176,6 +180,14 @@ mod tests {
         for other in ["job.zklock-last", ".job", "..zklock-last", "", ".zklock-last"] {
             assert!(recorded_lock(other).is_none_or(|lock| lock == "."), "{other}");
         }
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_refused() {
+        let lock = LockPath::parse(std::ffi::OsStr::new("/locks/job")).unwrap();
+        let mut once = Once::new(&lock, Duration::from_hours(1));
+        let refused = once.take(Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN))).unwrap_err();
+        assert!(refused.to_string().contains("needs READ on /locks/.job.zklock-last"), "{refused}");
     }
 
     #[test]

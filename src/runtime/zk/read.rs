@@ -61,16 +61,19 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
     }
 }
 
-/// What a node says; of one that we may not read, at least what everybody may know.
+/// What a node says; of one that we may not read, at least what everybody may know. That is nothing but its existence
+/// since ZooKeeper 3.9, where `exists` needs READ as well.
 pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failure>> {
     let wanted = path.clone();
     let read = patiently(move || client.get_data(&wanted));
     Box::pin(async move {
         match read.await {
             Ok((data, stat)) => Ok(node(data, &stat)),
-            Err(Error::NoAuth) => match client.check_stat(&path).await? {
-                Some(stat) => Ok(node(vec![], &stat)),
-                None => Err(Failure::NoNode),
+            Err(Error::NoAuth) => match client.check_stat(&path).await {
+                Ok(Some(stat)) => Ok(node(vec![], &stat)),
+                Ok(None) => Err(Failure::NoNode),
+                Err(Error::NoAuth) => Ok(Node::HIDDEN),
+                Err(error) => Err(error.into()),
             },
             Err(error) => Err(error.into()),
         }
@@ -78,12 +81,22 @@ pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failur
 }
 
 /// One watch for a whole subtree, which the server keeps after it has fired.
+///
+/// A second one, for the list of children, hears of children that can't be read, of which servers tell the first nothing
+/// (CVE-2024-23944). It is set before: up to ZooKeeper 3.8 a path has one such watch, and the later one takes its place.
 pub(super) fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
     Box::pin(async move {
-        match client.watch(&path, AddWatchMode::PersistentRecursive).await {
-            Ok(watcher) => {
-                Answer { reply: Reply::Watching(Ok(())), watch: Some((path, Watcher::Lasting(watcher))) }
+        let set = match client.watch(&path, AddWatchMode::Persistent).await {
+            Ok(children) => {
+                client.watch(&path, AddWatchMode::PersistentRecursive).await.map(|below| [children, below])
             }
+            Err(error) => Err(error),
+        };
+        match set {
+            Ok(watchers) => Answer {
+                reply: Reply::Watching(Ok(())),
+                watch: Some((path, Watcher::Lasting(Box::new(watchers)))),
+            },
             Err(error) => Reply::Watching(Err(error.into())).into(),
         }
     })

@@ -1,6 +1,9 @@
 //! Watches that are set: those that fire once, and those that last.
 
+use std::pin::pin;
+
 use futures::StreamExt;
+use futures::future::select;
 use futures::stream::FuturesUnordered;
 use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
 
@@ -11,8 +14,8 @@ use super::{Asker, Reply};
 pub(super) enum Watcher {
     /// It fires once.
     Once(OneshotWatcher),
-    /// It fires for every change, until the connection ends.
-    Lasting(PersistentWatcher),
+    /// Either fires for every change, until the connection ends.
+    Lasting(Box<[PersistentWatcher; 2]>),
 }
 
 impl From<OneshotWatcher> for Watcher {
@@ -29,7 +32,7 @@ struct Fired {
     asker: Asker,
     path: String,
     event: WatchedEvent,
-    lasting: Option<PersistentWatcher>,
+    lasting: Option<Box<[PersistentWatcher; 2]>>,
 }
 
 impl Watches {
@@ -37,7 +40,11 @@ impl Watches {
         self.0.push(Box::pin(async move {
             let (event, lasting) = match watcher {
                 Watcher::Once(watcher) => (watcher.changed().await, None),
-                Watcher::Lasting(mut watcher) => (watcher.changed().await, Some(watcher)),
+                Watcher::Lasting(mut watchers) => {
+                    let [one, other] = &mut *watchers;
+                    let (event, ..) = select(pin!(one.changed()), pin!(other.changed())).await.factor_first();
+                    (event, Some(watchers))
+                }
             };
             Fired { asker, path, event, lasting }
         }));
@@ -52,8 +59,8 @@ impl Watches {
             if event.session_state.is_terminated() {
                 continue;
             }
-            if let Some(watcher) = lasting {
-                self.add(asker, path.clone(), Watcher::Lasting(watcher));
+            if let Some(watchers) = lasting {
+                self.add(asker, path.clone(), Watcher::Lasting(watchers));
             }
             if event.event_type != EventType::Session {
                 // A watch from above may see the lock path itself go.

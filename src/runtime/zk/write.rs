@@ -77,12 +77,14 @@ pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Re
     }
 }
 
-/// The lowest node on the way to `path` that is there. To see whether a node is there needs no permission.
+/// The lowest node on the way to `path` that is there. Since ZooKeeper 3.9 it takes READ to see more of a node than that.
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-        if client.check_stat(parent).await?.is_some() {
-            return Ok(parent.to_owned());
+        match client.check_stat(parent).await {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(Error::NoAuth) => return Ok(parent.to_owned()),
+            Err(error) => return Err(error.into()),
         }
         above = parent;
     }

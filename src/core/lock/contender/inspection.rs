@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 
 use super::trouble::{Trouble, trouble};
-use crate::lock::neighbour::{self, Recipe};
-use crate::lock::path::LockPath;
-use crate::lock::refusal::Refusal;
-use crate::zk::{Failure, Node, Reply, Request};
+use crate::core::lock::neighbour::{self, Recipe};
+use crate::core::path::LockPath;
+use crate::core::lock::refusal::Refusal;
+use crate::core::protocol::{Failure, Node, Reply, Request};
 
 /// What to read before the queue can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,7 +118,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::zk::ServerTime;
+    use crate::core::protocol::ServerTime;
 
     const LEASE: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lease-0000000001";
     const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000001";
