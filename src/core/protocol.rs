@@ -195,6 +195,9 @@ pub enum Failure {
     /// The server is too old to know the request.
     #[error("the server is too old for this: it takes ZooKeeper 3.6 or newer")]
     Unsupported,
+    /// The server is too old for any lock.
+    #[error("ZooKeeper 3.4 is too old: 3.5 or newer is needed")]
+    TooOld,
     /// A quota of the server is used up.
     #[error("a quota set on the server is used up")]
     Quota,

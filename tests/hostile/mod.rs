@@ -14,5 +14,6 @@ mod flood;
 mod handshake;
 mod memory;
 mod neighbours;
+mod old_server;
 mod throttled;
 mod wire;

@@ -45,7 +45,7 @@ pub(crate) struct Jvm {
 
 impl Jvm {
     /// Starts a server with the configuration `zoo.cfg` in `dir`; it is not ready yet.
-    pub(crate) fn start(dir: &Path, options: &[String]) -> Self {
+    pub(crate) fn start(dir: &Path, class_path: &str, options: &[String]) -> Self {
         let mut command = Command::new("sh");
         command
             .args(["-c", KEEPER, "keeper"])
@@ -53,7 +53,7 @@ impl Jvm {
             .arg(java())
             .args(OPTIONS)
             .args(options)
-            .args(["-cp", &class_path()])
+            .args(["-cp", class_path])
             .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
             .arg(dir.join("zoo.cfg"))
             .stdin(Stdio::piped())
@@ -123,10 +123,25 @@ pub(super) fn java() -> PathBuf {
 /// An unpacked release named by `ZOOKEEPER_HOME`, else what Debian's package `zookeeper` installs.
 pub(super) fn class_path() -> String {
     match env::var("ZOOKEEPER_HOME") {
-        Ok(home) => format!("{home}/lib/*:{home}/conf"),
+        Ok(home) => class_path_of(Path::new(&home)),
         // What Netty needs beside what the jar itself names.
         Err(_) => ["zookeeper", "slf4j-simple", "netty-codec", "netty-resolver"]
             .map(|jar| format!("/usr/share/java/{jar}.jar"))
             .join(":"),
     }
+}
+
+/// An unpacked release.
+pub(super) fn class_path_of(home: &Path) -> String {
+    let home = home.display();
+    format!("{home}/lib/*:{home}/conf")
+}
+
+/// A release that `scripts/versions` keeps, if it was fetched.
+pub(crate) fn release(version: &str) -> Option<PathBuf> {
+    let from = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache =
+        || Some(from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?.join("zklock"));
+    let home = from("ZKLOCK_VERSIONS").or_else(cache)?.join(format!("zookeeper-{version}"));
+    home.join("lib").is_dir().then_some(home)
 }

@@ -44,6 +44,7 @@ pub(crate) use {
     helper::signal_printer,
     history::{History, Section},
     inspect::{Held, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of},
+    jvm::release,
     keys::{Authority, Identity, Keys},
     lines::Lines,
     neighbour::{Theirs, curator, kazoo},

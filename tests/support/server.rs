@@ -27,6 +27,7 @@ pub(crate) struct Server {
     data: PathBuf,
     port: u16,
     secure_port: Option<u16>,
+    class_path: String,
     java_options: Vec<String>,
 }
 
@@ -41,11 +42,12 @@ impl Server {
         dir: TempDir,
         port: u16,
         secure_port: Option<u16>,
+        class_path: String,
         java_options: Vec<String>,
     ) -> Self {
-        let jvm = Jvm::start(dir.path(), &java_options);
+        let jvm = Jvm::start(dir.path(), &class_path, &java_options);
         let data = dir.path().join(DATA);
-        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure_port, java_options }
+        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure_port, class_path, java_options }
     }
 
     /// A server with other settings.
@@ -128,7 +130,7 @@ impl Server {
     pub(crate) fn relaunch(&self) {
         let mut jvm = self.jvm();
         jvm.take();
-        *jvm = Some(Jvm::start(self.dir.path(), &self.java_options));
+        *jvm = Some(Jvm::start(self.dir.path(), &self.class_path, &self.java_options));
     }
 
     /// Starts the server again as one that has forgotten everything, and waits until it answers.

@@ -1,9 +1,11 @@
 //! The settings of a server.
 
+use super::jvm::{class_path, class_path_of};
 use super::keys::Keys;
 use super::ports;
 use super::server::{DATA, Server};
 use std::fs;
+use std::path::Path;
 
 /// How a server is to be started.
 #[derive(Clone)]
@@ -14,6 +16,7 @@ pub(crate) struct ServerBuilder {
     java_options: Vec<String>,
     id: Option<usize>,
     secure: bool,
+    class_path: String,
 }
 
 impl ServerBuilder {
@@ -25,6 +28,7 @@ impl ServerBuilder {
             java_options: Vec::new(),
             id: None,
             secure: false,
+            class_path: class_path(),
         }
     }
 
@@ -57,6 +61,12 @@ impl ServerBuilder {
         self.secure = true;
         let netty = "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory";
         keys.server_config().into_iter().chain([netty.to_owned()]).fold(self, |this, line| this.config(&line))
+    }
+
+    /// An unpacked release of another version.
+    pub(crate) fn release(mut self, home: &Path) -> Self {
+        self.class_path = class_path_of(home);
+        self
     }
 
     /// The member's number in an ensemble.
@@ -103,6 +113,6 @@ impl ServerBuilder {
         let secure = secure_port
             .map(|port| format!("secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n{config}"));
         fs::write(dir.path().join("zoo.cfg"), secure.unwrap_or(config)).expect("zoo.cfg");
-        Server::launched(dir, port, secure_port, self.java_options)
+        Server::launched(dir, port, secure_port, self.class_path, self.java_options)
     }
 }

@@ -34,6 +34,8 @@ pub(super) fn create<'a>(
                     break Reply::Created(seen.map(|()| created)).into();
                 }
                 Err(Error::Throttled) => pause().await,
+                // The create that answers with the node's stat came with 3.5.
+                Err(Error::Unimplemented) => break Reply::Created(Err(Failure::TooOld)).into(),
                 Err(error) => break Reply::Created(Err(error.into())).into(),
             }
         }
