@@ -1,6 +1,6 @@
 //! Servers that can't be had, and that the user is told why, in time.
 
-use crate::support::{Output, Proxy, SOON, Server, Zklock, new_marker, shared, wait_until};
+use crate::support::{Ensemble, Output, Proxy, SOON, Server, Zklock, new_marker, shared, wait_until};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -106,6 +106,36 @@ fn a_member_without_a_quorum_is_told() {
     wait_until("the member", SOON, || server.try_four_letter("ruok").is_ok());
     let hosts = server.connect_string();
     is_told(&hosts, &[(&hosts, "no quorum")]);
+}
+
+/// A member that may serve readers while it has no quorum answers, and opens no session to anybody who wants to write.
+#[test]
+fn a_member_that_is_read_only_is_told() {
+    let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
+    let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
+    let server = server.config(others).java_option("-Dreadonlymode.enabled=true").launch();
+    wait_until("the member", SOON, || {
+        server.try_four_letter("srvr").is_ok_and(|said| said.contains("Mode: read-only"))
+    });
+    let hosts = server.connect_string();
+    is_told(&hosts, &[(&hosts, "read-only, because it has lost its quorum: start the other servers")]);
+}
+
+#[test]
+fn servers_with_local_sessions_alone_are_told_what_to_set() {
+    let ensemble = Ensemble::builder().config("localSessionsEnabled=true").start();
+    let options = ["--connect-timeout", "20"];
+    let output = fails(&ensemble.connect_string(), &options, Duration::from_secs(20));
+    output.assert_stderr("local sessions").assert_stderr("localSessionsUpgradingEnabled=true");
+}
+
+#[test]
+fn servers_that_upgrade_local_sessions_are_as_good_as_any() {
+    let config = "localSessionsEnabled=true\nlocalSessionsUpgradingEnabled=true";
+    let ensemble = Ensemble::builder().config(config).start();
+    let zklock = Zklock::at(&ensemble.connect_string(), &new_marker());
+    let output = zklock.args(["/t/upgraded", "--", "echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::core::lock::record::Record;
+use crate::core::lock::record::{CURATOR_REVOKES, Record, foreign};
 use crate::core::words::printable;
 
 /// What a node says of its owner. All of it is printable.
@@ -15,7 +15,9 @@ pub(super) struct Owner {
     pub(super) label: Option<String>,
     /// Whether it is stopped, as by Ctrl-Z.
     pub(super) stopped: bool,
-    /// Who has asked it to give up.
+    /// Whether somebody has asked it to give up.
+    pub(super) asked_to_stop: bool,
+    /// Who has, as far as that is told.
     pub(super) revoked_by: Option<String>,
 }
 
@@ -26,11 +28,14 @@ impl Owner {
         if let Some(record) = Record::from_bytes(data) {
             return Self::of_record(&record);
         }
-        let text = str::from_utf8(data).map(str::trim).unwrap_or_default();
-        if let Ok(address) = text.parse::<IpAddr>() {
+        if data == CURATOR_REVOKES {
+            return Self { asked_to_stop: true, ..Self::default() };
+        }
+        let said = foreign(data);
+        if let Some(address) = said.as_deref().and_then(|said| said.parse::<IpAddr>().ok()) {
             return Self { host: Some(address.to_string()), ..Self::default() };
         }
-        Self { label: (!text.is_empty()).then(|| printable(text)), ..Self::default() }
+        Self { label: said, ..Self::default() }
     }
 
     fn of_record(record: &Record) -> Self {
@@ -41,6 +46,7 @@ impl Owner {
             program: Some(printable(&record.program)),
             label: record.label.as_deref().map(printable),
             stopped: record.stopped,
+            asked_to_stop: record.revoked_by.is_some(),
             revoked_by: record.revoked_by.as_deref().map(printable),
         }
     }
@@ -68,6 +74,7 @@ mod tests {
     fn others_tell_what_they_tell() {
         assert_eq!(Owner::of(b"10.0.0.7").place(), "10.0.0.7");
         assert_eq!(Owner::of(b"worker-1"), Owner { label: Some("worker-1".to_owned()), ..Owner::default() });
+        assert_eq!(Owner::of(b"__REVOKE__"), Owner { asked_to_stop: true, ..Owner::default() });
         assert_eq!(Owner::of(b""), Owner::default());
         assert_eq!(Owner::of(b"\xff\xfe"), Owner::default());
         assert_eq!(Owner::of(b"\x1b[2J").label.as_deref(), Some("?[2J"));

@@ -192,6 +192,12 @@ pub enum Failure {
     /// The node was changed since it was read.
     #[error("the node has changed meanwhile")]
     Changed,
+    /// The session is known to one server alone, and such a session can't own a node.
+    #[error(
+        "the servers give local sessions, which can't own a lock node: set localSessionsUpgradingEnabled=true in \
+         their zoo.cfg, or localSessionsEnabled=false"
+    )]
+    LocalSession,
     /// The server is too old to know the request.
     #[error("the server is too old for this: it takes ZooKeeper 3.6 or newer")]
     Unsupported,
@@ -202,7 +208,9 @@ pub enum Failure {
     #[error("a quota set on the server is used up")]
     Quota,
     /// The server takes no writes.
-    #[error("the server is read-only: it has lost its quorum")]
+    #[error(
+        "the server is read-only, because it has lost its quorum: start the other servers of its ensemble"
+    )]
     ReadOnly,
     /// The session expired.
     #[error("the session expired")]

@@ -71,7 +71,7 @@ fn what_others_call_themselves_never_steers_our_terminal() {
 }
 
 #[test]
-fn data_that_no_zklock_wrote_is_not_shown_at_all() {
+fn data_that_no_zklock_wrote_is_shown_harmlessly() {
     for data in [HOSTILE.as_bytes(), b"\xff\xfe\x1b[2J", &[b'['; 1000]] {
         for output in is_shown_harmlessly(data) {
             output.assert_stderr("node _c_");

@@ -105,3 +105,36 @@ fn a_path_that_another_recipe_uses_is_not_called_free() {
         case.remove_semaphore();
     }
 }
+
+#[test]
+fn a_neighbour_that_was_asked_to_stop_has_no_label() {
+    let case = Case::new("status-asked");
+    let held = curator().take("mutex", case.path());
+    held.wait_held();
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    let text = status(&case, &[case.path()]).stdout.clone();
+    assert!(text.contains("held, asked to stop") && !text.contains("__REVOKE__"), "{text}");
+    assert!(contenders(&case)[0]["label"].is_null());
+    case.lock(&["-n"], ["true"]).run().assert_code(124).assert_stderr(", asked to stop");
+    held.give();
+}
+
+#[test]
+fn a_busy_lock_names_its_holder_as_far_as_its_node_tells() {
+    let case = Case::new("busy-curator");
+    let held = curator().take("mutex", case.path());
+    held.wait_held();
+    let node = case.contenders()[0].clone();
+    let address = case.observer().data(&format!("{}/{node}", case.path())).unwrap();
+    let busy = case.lock(&["-n"], ["true"]).run();
+    busy.assert_code(124).assert_stderr(&format!("busy: held by {address} (node {node})"));
+    held.give();
+
+    let case = Case::new("busy-kazoo");
+    let held = kazoo().take("named", case.path());
+    held.wait_held();
+    let busy = case.lock(&["-n", "--naming", "kazoo"], ["true"]).run();
+    busy.assert_code(124).assert_stderr("busy: held by kazoo-host:4711 (node ");
+    assert_eq!(contenders(&case)[0]["label"], "kazoo-host:4711");
+    held.give();
+}

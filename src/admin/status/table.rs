@@ -142,7 +142,7 @@ fn last_success(last: &Success) -> String {
 }
 
 fn state(contender: &Contender) -> &'static str {
-    let asked = contender.owner.revoked_by.is_some();
+    let asked = contender.owner.asked_to_stop;
     match (contender.holds, asked, contender.owner.stopped) {
         (true, true, _) => "held, asked to stop",
         (true, false, true) => "held, stopped",

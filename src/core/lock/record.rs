@@ -88,8 +88,19 @@ pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
             "an earlier session of our own".to_owned()
         }
         Some(record) => record.to_string(),
-        None => format!("node {}", printable(node)),
+        None if data == CURATOR_REVOKES => format!("node {}, asked to stop", printable(node)),
+        None => match foreign(data) {
+            Some(said) => format!("{said} (node {})", printable(node)),
+            None => format!("node {}", printable(node)),
+        },
     }
+}
+
+/// What a program other than zklock says in its node, printable. Curator writes an IP address, kazoo what the program calls
+/// itself, often `host:pid`.
+pub fn foreign(data: &[u8]) -> Option<String> {
+    let said = str::from_utf8(data).ok()?.trim();
+    (!said.is_empty()).then(|| printable(said))
 }
 
 #[cfg(test)]
@@ -144,6 +155,19 @@ mod tests {
         assert!(Record::from_bytes(later).is_some());
         assert_eq!(Record::from_bytes(b"10.0.0.1"), None);
         assert_eq!(Record::from_bytes(b""), None);
+    }
+
+    #[test]
+    fn other_programs_are_known_by_what_their_nodes_say() {
+        let node = "lock-0000000001";
+        assert_eq!(describe(node, b"10.0.0.7", None), "10.0.0.7 (node lock-0000000001)");
+        assert_eq!(describe(node, b" worker-3:4711\n", None), "worker-3:4711 (node lock-0000000001)");
+        assert_eq!(describe(node, b"a\x1b[2Jb", None), "a?[2Jb (node lock-0000000001)");
+        assert_eq!(describe(node, &[b'x'; 200], None).chars().filter(|&c| c == 'x').count(), 80);
+        assert_eq!(describe(node, b"__REVOKE__", None), "node lock-0000000001, asked to stop");
+        for nothing in [&b""[..], b" \n", b"\xff\xfe"] {
+            assert_eq!(describe(node, nothing, None), "node lock-0000000001");
+        }
     }
 
     #[test]

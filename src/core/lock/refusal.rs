@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::name::{Family, Mode, Name};
 use super::neighbour::Recipe;
-use super::record::printable;
+use crate::core::words::printable;
 
 /// Numbers this close to the end of the counter are refused. At the end a server gives the same number
 /// twice, or negative ones, and order is lost; a queue that is refused while thousands of numbers are left

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::finding::{Asked, Diagnosis, Finding, News};
+use super::finding::{Asked, Diagnosis, Finding, News, VERSION};
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
@@ -109,7 +109,7 @@ fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || left(deadline);
     let mut stream = TcpStream::connect_timeout(address, left())?;
     stream.write_all(b"srvr")?;
-    let mut said = [0; 256];
+    let mut said = [0; 1024];
     let length = match listen(&mut stream, &mut said, left() / 2) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
             stream.write_all(b"\r\n\r\n")?;
@@ -138,7 +138,7 @@ fn converse_with_tls(
         Handshake::Failed(why) => Finding::Tls(why),
         Handshake::Io(error) => Finding::of_error(&error),
         Handshake::NoTls => match converse(address, deadline).map(|said| Finding::of_answer(&said)) {
-            Ok(Finding::Serving | Finding::NotServing) => Finding::SpeaksNoTls,
+            Ok(Finding::Serving | Finding::ReadOnly | Finding::NotServing) => Finding::SpeaksNoTls,
             Ok(finding) => finding,
             Err(error) => Finding::of_error(&error),
         },
@@ -153,11 +153,20 @@ fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool 
     server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
 }
 
+/// The answer may come in pieces. Its first line says enough, except of a server that serves: whether it takes writes comes
+/// later.
+fn says_enough(said: &[u8]) -> bool {
+    let mut lines = said.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    match lines.next() {
+        Some(first) if first.starts_with(VERSION.as_bytes()) => lines.any(|line| line.starts_with(b"Mode:")),
+        first => first.is_some(),
+    }
+}
+
 fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {
     stream.set_read_timeout(Some(patience))?;
     let mut length = stream.read(said)?;
-    // The answer may come in pieces; its first line says enough.
-    while length > 0 && !said.get(..length).is_some_and(|said| said.contains(&b'\n')) {
+    while length > 0 && !said.get(..length).is_some_and(says_enough) {
         match stream.read(said.get_mut(length..).unwrap_or_default()) {
             Ok(0) | Err(_) => break,
             Ok(more) => length += more,

@@ -5,6 +5,9 @@ use zookeeper_client::Error as LibraryError;
 use crate::core::protocol::Failure;
 use crate::core::words::printable;
 
+/// A code that the client library has no name for.
+const EPHEMERAL_ON_LOCAL_SESSION: i32 = -120;
+
 impl From<LibraryError> for Failure {
     fn from(error: LibraryError) -> Self {
         use LibraryError as Error;
@@ -26,6 +29,7 @@ impl From<LibraryError> for Failure {
             Error::NotReadOnly => Self::ReadOnly,
             Error::SessionExpired | Error::SessionMoved => Self::Expired,
             Error::AuthFailed => Self::AuthFailed,
+            Error::UnexpectedErrorCode(EPHEMERAL_ON_LOCAL_SESSION) => Self::LocalSession,
             // It may repeat what the server said.
             other => Self::Other(printable(&other.to_string())),
         }

@@ -100,11 +100,16 @@ pub(super) enum Finding {
     Tls(String),
     NotZooKeeper(String),
     NotServing,
+    /// It serves, but takes no writes: its other members are down.
+    ReadOnly,
     Serving,
     /// The same, and SASL may be why.
     SaslWithoutEnd,
     Other(String),
 }
+
+/// How the answer of a server begins that serves.
+pub(super) const VERSION: &str = "Zookeeper version";
 
 /// How a record with a TLS alert begins.
 const ALERT: [u8; 2] = [21, 3];
@@ -116,7 +121,9 @@ impl Finding {
         // Servers differ in whether they answer with an alert to what is no handshake.
         if said.is_empty() || said.starts_with(&ALERT) {
             Self::ClosedWithoutAnswer
-        } else if text.starts_with("Zookeeper version") || text.contains("not in the whitelist") {
+        } else if text.starts_with(VERSION) && text.contains("\nMode: read-only") {
+            Self::ReadOnly
+        } else if text.starts_with(VERSION) || text.contains("not in the whitelist") {
             Self::Serving
         } else if text.contains("not currently serving requests") {
             Self::NotServing
@@ -154,7 +161,12 @@ impl fmt::Display for Finding {
             Self::NoName => f.write_str("no certificate can bear that name: name the server otherwise"),
             Self::Tls(said) => f.write_str(said),
             Self::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
-            Self::NotServing => f.write_str("a ZooKeeper that isn't serving; it has no quorum"),
+            Self::NotServing => f.write_str(
+                "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble",
+            ),
+            Self::ReadOnly => f.write_str(
+                "a ZooKeeper that is read-only, because it has lost its quorum: start the other servers of its ensemble",
+            ),
             Self::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
             Self::SaslWithoutEnd => f.write_str(
                 "a ZooKeeper that answers, but SASL came to no end; with Kerberos: is there a ticket (klist), \
@@ -179,7 +191,8 @@ mod tests {
             asked.take(News::Found(addresses[0], Finding::NotServing));
             asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let not_serving = "a ZooKeeper that isn't serving; it has no quorum";
+        let not_serving =
+            "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble";
         assert_eq!(asked(&addresses[..1]), [format!("zk:7: {not_serving}")]);
         let timed_out = "zk:7 (192.0.2.2, 192.0.2.3): timed out; no answer from that address";
         assert_eq!(asked(&addresses), [format!("zk:7 (192.0.2.1): {not_serving}"), timed_out.to_owned()]);
@@ -189,6 +202,10 @@ mod tests {
     fn answers_are_told_apart() {
         assert_eq!(Finding::of_answer(b""), Finding::ClosedWithoutAnswer);
         assert_eq!(Finding::of_answer(b"Zookeeper version: 3.8.0"), Finding::Serving);
+        assert_eq!(
+            Finding::of_answer(b"Zookeeper version: 3.8.0\nLatency min/avg/max: 0/0.0/0\nMode: read-only\n"),
+            Finding::ReadOnly
+        );
         assert_eq!(
             Finding::of_answer(b"srvr is not executed because it is not in the whitelist.\n"),
             Finding::Serving

@@ -37,7 +37,7 @@ pub(super) fn ask(
         return Handshake::Failed("the certificates can't be used".to_owned());
     };
     let mut stream = Stream::new(&mut connection, stream);
-    let mut said = [0; 256];
+    let mut said = [0; 1024];
     let answered = stream.write_all(question).and_then(|()| stream.read(&mut said));
     match answered {
         Ok(length) => Handshake::Said(said.get(..length).unwrap_or_default().to_vec()),

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use super::trouble::{Trouble, trouble};
 use crate::core::lock::neighbour::{self, Recipe};
-use crate::core::path::LockPath;
 use crate::core::lock::refusal::Refusal;
+use crate::core::path::LockPath;
 use crate::core::protocol::{Failure, Node, Reply, Request};
 
 /// What to read before the queue can be trusted.
