@@ -47,6 +47,34 @@ pub enum Mistake {
     RevokeIgnored,
     /// When the answer to a create is lost, another node is created without a look for the first.
     CreateAgain,
+    /// A lease that has run out is renewed.
+    LeaseRevived,
+    /// A confirmation counts from its answer, and not from before it was sent.
+    LeaseFromAnswer,
+    /// The first in line confirms as seldom as a waiter does.
+    SlowRhythm,
+    /// Confirmations go on only until the connection is lost for the first time.
+    SilentAfterGap,
+    /// A contender whose own node isn't in the list holds the lock.
+    GoneIsFirst,
+    /// Contenders are ordered by their whole names, and so by their uuids.
+    OrderByName,
+    /// Whoever gets one of several slots doesn't tell those behind it.
+    SlotUntold,
+    /// Several locks are taken in the order of the command line.
+    UnsortedLocks,
+    /// A signal doesn't end a waiter.
+    SignalIgnored,
+    /// Whoever gives up leaves its node in the queue.
+    LeavesItsPlace,
+    /// A forced stop sends TERM and never KILL.
+    NoKill,
+    /// The lock is released when the command's first process is dead, whoever of it is left.
+    LeaderIsAll,
+    /// A waiter that is stopped takes the lock when its turn comes.
+    StoppedTakesLock,
+    /// The node of a command whose worker was killed is left to its session.
+    NodeForgotten,
     /// What zklock says is written at once, and so waits for whoever reads it.
     HeldUpByStderr,
 }

@@ -1,10 +1,12 @@
 //! What must hold at every step, and at the end.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock::core::lock::name::Mode;
 
+use super::scenario::Blow;
 use super::world::World;
 
 #[derive(Debug, Default)]
@@ -59,6 +61,13 @@ impl World {
     /// A command is about to begin.
     pub(crate) fn check_start(&mut self, index: usize, token: i64) {
         self.check_nobody_else(index);
+        self.check_once(index);
+        if self.zklocks[index].is_stopped() {
+            self.checks.violated(|| format!("zklock {index} starts its command while it is stopped"));
+        }
+        if self.zklocks[index].gone_by.is_some_and(|by| by < self.now) {
+            self.checks.violated(|| format!("zklock {index} starts its command, and was to end"));
+        }
         let mode = self.zklocks[index].contender.mode;
         let one = self.zklocks[index].contender.locks.len() == 1;
         if mode == Mode::Exclusive && one && !self.zklocks[index].node_deleted {
@@ -70,6 +79,18 @@ impl World {
             } else {
                 *last = token;
             }
+        }
+    }
+
+    /// With `--once-per`, the last success isn't as recent as that.
+    fn check_once(&mut self, index: usize) {
+        let Some(period) = self.zklocks[index].contender.once_per else { return };
+        let Some(last) = self.server.node("/locks/.a.zklock-last").map(|node| node.modified) else { return };
+        let since = last.until(self.server.time(self.now));
+        if since < period && self.zklocks[index].contender.locks.len() == 1 {
+            self.checks.violated(|| {
+                format!("zklock {index} runs its command {since:?} after a success, once per {period:?}")
+            });
         }
     }
 
@@ -96,9 +117,34 @@ impl World {
                 format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
             });
         }
+        self.check_signal(index, exit);
+        self.check_released(index);
         let zklock = &self.zklocks[index];
         if zklock.command.as_ref().is_some_and(|command| command.is_left()) {
             self.checks.violated(|| format!("zklock {index} is gone, and its command isn't"));
+        }
+    }
+
+    /// Whoever is gone has left no node behind, where servers could be asked.
+    fn check_released(&mut self, index: usize) {
+        let contender = &self.zklocks[index].contender;
+        let is_slow = contender.line > contender.session_timeout / 30;
+        let was_cut = self.scenario.faults.iter().any(|fault| fault.who == index && fault.blow == Blow::Cut);
+        let left = self.nodes_of(index);
+        if !left.is_empty() && !is_slow && !was_cut {
+            self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
+        }
+    }
+
+    /// Whoever is told to end while it waits does so.
+    fn check_signal(&mut self, index: usize, exit: Exit) {
+        let zklock = &self.zklocks[index];
+        if let Some(by) = zklock.ends_by.filter(|&by| by < self.now)
+            && zklock.command.is_none()
+            && !zklock.was_hit
+        {
+            let late = Duration::from_nanos(self.now - by);
+            self.checks.violated(|| format!("zklock {index} was told to end while it waited, and exits with {exit:?} {late:?} too late"));
         }
     }
 

@@ -13,7 +13,7 @@ use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
 use zklock::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, Plan, Remains, Run};
-use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
+use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1, ends_waiting};
 use zklock::core::supervisor::{Action, Foreground};
 use zklock::core::time::BootTime;
 
@@ -41,6 +41,10 @@ pub(crate) struct Zklock {
     pub(crate) was_hit: bool,
     /// Somebody has deleted its node: the lock passes on at once.
     pub(crate) node_deleted: bool,
+    /// From then on no process of its command may run.
+    pub(crate) gone_by: Option<u64>,
+    /// It was told to end while it waited, and has to by then.
+    pub(crate) ends_by: Option<u64>,
     exit: Option<Exit>,
     begun: bool,
 }
@@ -123,6 +127,8 @@ impl Zklock {
             signals: vec![],
             was_hit: false,
             node_deleted: false,
+            gone_by: None,
+            ends_by: None,
             exit: None,
             begun: false,
         }
@@ -159,6 +165,11 @@ impl Zklock {
     /// Whether its worker was hit while its monitor is stopped, frozen or dead.
     pub(crate) fn nobody_can_act(&self) -> bool {
         self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
+    }
+
+    /// Whether it stopped, as by Ctrl-Z, and nobody has had it go on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.monitor.stopped
     }
 
     /// Whether the command may have been started, as far as the monitor can know.
@@ -410,10 +421,18 @@ impl World {
     /// Processes of the command whose time has come end.
     pub(crate) fn command_moves(&mut self, index: usize) {
         let now = self.now;
-        let Some(command) = &mut self.zklocks[index].command else { return };
+        if self.zklocks[index].command.is_none() {
+            return;
+        }
         let mut changed = false;
+        let gone_by = self.zklocks[index].gone_by;
+        let command = self.zklocks[index].command.as_mut().unwrap();
         for (number, process) in command.processes.iter_mut().enumerate() {
             if !process.dead && process.stopped.is_none() && process.ends <= now {
+                if gone_by.is_some_and(|by| by < now) && !command.ended_by_itself {
+                    self.checks
+                        .violated(|| format!("the command of zklock {index} runs on, and should be gone"));
+                }
                 process.dead = true;
                 changed = true;
                 if number == 0 {
@@ -834,6 +853,9 @@ impl World {
                 if zklock.monitor.alive {
                     zklock.was_hit = true;
                     zklock.monitor.alive = false;
+                    if !zklock.worker.frozen && zklock.contender.terminates {
+                        zklock.gone_by = Some(self.now + 1_000_000_000);
+                    }
                     self.to_worker(index, Input::MonitorDied);
                 }
             }
@@ -859,7 +881,15 @@ impl World {
                 }
             }
             Blow::Revoke => {
-                for node in self.nodes_of(index) {
+                let nodes = self.nodes_of(index);
+                let zklock = &mut self.zklocks[index];
+                let untroubled = self.scenario.faults.iter().filter(|fault| fault.who == index).count() == 1;
+                if untroubled && zklock.contender.terminates && !nodes.is_empty() {
+                    let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
+                    let by = self.now + grace + 6 * zklock.contender.line + 2_000_000_000;
+                    zklock.gone_by = Some(by);
+                }
+                for node in nodes {
                     let fired = self.server.write_by_hand(&node, b"__REVOKE__", self.now);
                     self.fire(fired);
                 }
@@ -873,6 +903,14 @@ impl World {
             return;
         }
         zklock.signals.push(signal);
+        if ends_waiting(signal)
+            && zklock.command.is_none()
+            && !zklock.monitor.stopped
+            && !zklock.monitor.frozen
+        {
+            // Servers that don't answer get five seconds, and another five where the session was lost meanwhile.
+            zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
+        }
         if signal == SIGCONT {
             zklock.monitor.stopped = false;
             zklock.monitor.signals.retain(|&waiting| waiting != SIGTSTP);
@@ -883,7 +921,7 @@ impl World {
         self.wake_monitor_at(index, self.now + 50_000);
     }
 
-    fn nodes_of(&self, index: usize) -> Vec<String> {
+    pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
         let zklock = &self.zklocks[index];
         let session = zklock.worker.client.map(|client| self.clients[client].session);
         let of = |lock: &&str| -> Vec<String> {

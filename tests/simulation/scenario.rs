@@ -103,7 +103,7 @@ impl Contender {
             6..8 => *pick(rng, &[Mode::Exclusive, Mode::Shared, Mode::Shared]),
             _ => Mode::Slots(2),
         };
-        let several = kind == 5 && rng.bool();
+        let several = kind == 5 && rng.u8(0..4) != 0;
         let ticks = rng.u64(2..=15);
         let timeout = u64::try_from(tick.as_nanos()).unwrap() * ticks;
         // A line that is quick enough, as a rule.
@@ -111,7 +111,11 @@ impl Contender {
         let once = kind == 4 && rng.bool();
         Self {
             starts: 1_000 * MS + rng.u64(0..8 * S),
-            locks: if several { vec!["/locks/b", "/locks/a"] } else { vec!["/locks/a"] },
+            locks: match rng.u8(0..2) {
+                _ if !several => vec!["/locks/a"],
+                0 => vec!["/locks/a", "/locks/b"],
+                _ => vec!["/locks/b", "/locks/a"],
+            },
             mode,
             session_timeout: timeout,
             kill_after: Duration::from_millis(*pick(rng, &[0, 200, 1_000, 5_000])),

@@ -345,7 +345,7 @@ impl Server {
             .collect()
     }
 
-    fn time(&self, now: u64) -> ServerTime {
+    pub(crate) fn time(&self, now: u64) -> ServerTime {
         ServerTime(self.clock + i64::try_from(now / 1_000_000).unwrap())
     }
 }

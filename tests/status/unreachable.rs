@@ -35,8 +35,9 @@ fn a_reader_that_has_seen_enough_of_a_watch_ends_it_with_the_next_change() {
     let words = ["status", "--watch", "--json", case.path()];
     let watch = case.zklock().args(words).prelude("exec > >(exec head -n 1)").spawn();
     watch.wait_for_stdout("\"contenders\":[]", SOON);
-    end(holder(&case, &[]));
+    let holder = holder(&case, &[]);
     let output = watch.wait(SOON);
+    end(holder);
     output.assert_signal(Signal::SIGPIPE);
     assert_eq!(output.stderr, "");
 }

@@ -33,6 +33,7 @@ pub fn decide(children: &[String], own: &str) -> Decision {
     let queue = sorted(children);
     match queue.iter().position(|name| name.text == own) {
         Some(own) => judge(&queue, own),
+        None if planted(Mistake::GoneIsFirst) => Decision::Hold,
         None => Decision::Gone,
     }
 }
@@ -81,6 +82,9 @@ pub fn anybody_behind(children: &[String], own: &str) -> bool {
 fn sorted(children: &[String]) -> Vec<Name<'_>> {
     let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
     queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
+    if planted(Mistake::OrderByName) {
+        queue.sort_by_key(|name| name.text);
+    }
     queue
 }
 

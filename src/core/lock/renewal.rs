@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::lease::Lease;
+use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 
 /// A lease, and the rhythm that keeps it alive.
@@ -65,7 +66,7 @@ impl Renewal {
     /// The contender is first in line, and stays so while the session lasts. At once, since the command may start
     /// now: a date that was set at the waiter's pace is brought forward.
     pub fn becomes_first(&mut self) {
-        self.first_in_line = true;
+        self.first_in_line = !planted(Mistake::SlowRhythm);
     }
 
     /// For one that runs nothing: a lease that has run out, in a long silence, begins anew.
@@ -112,7 +113,7 @@ impl Renewal {
 
     /// Nothing is sent while there is no connection: it would wait in line with a date of long ago.
     pub fn set_connected(&mut self, connected: bool) {
-        self.connected = connected;
+        self.connected = connected && !planted(Mistake::SilentAfterGap);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::contender::{Contender, Entry, News, OwnNode};
 use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Reply, Request};
 
 /// The contenders for all locks that one command needs.
@@ -26,7 +27,9 @@ pub struct SetStep {
 impl Set {
     /// Contenders of the session with this id; `entries` in any order.
     pub fn new(mut entries: Vec<Entry>, session: i64) -> Self {
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        if !planted(Mistake::UnsortedLocks) {
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         entries.dedup_by(|a, b| a.path == b.path);
         Self {
             contenders: entries.into_iter().map(|entry| Contender::new(entry, session)).collect(),

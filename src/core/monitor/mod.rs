@@ -130,6 +130,11 @@ impl Monitor {
                 self.duty.take(report);
                 vec![]
             }
+            (State::Watching, Input::Looked(shown))
+                if planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running =>
+            {
+                vec![]
+            }
             (State::Watching, Input::Looked(shown)) => match self.duty.look(shown, now) {
                 Some(why) => self.share_its_fate(Cause::Needed(why), shown),
                 None => vec![],
@@ -161,7 +166,8 @@ impl Monitor {
 
     /// When to look next, if nothing happens before.
     pub fn wake_at(&self, shown: Shown) -> Option<BootTime> {
-        self.duty.next_look(shown).filter(|_| self.state == State::Watching)
+        let asleep = planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running;
+        self.duty.next_look(shown).filter(|_| self.state == State::Watching && !asleep)
     }
 
     fn exit(&mut self, exit: Exit) -> Vec<Effect> {
@@ -193,7 +199,7 @@ impl Monitor {
         let (session_timeout, nodes) = self.duty.nodes();
         let session_timeout = session_timeout.unwrap_or(self.session_timeout);
         let remains = Remains { session_timeout, nodes: nodes.to_vec(), entering };
-        if remains.is_empty() {
+        if remains.is_empty() || planted(Mistake::NodeForgotten) {
             effects.extend(self.exit(exit));
         } else {
             self.state = State::Cleaning(exit);

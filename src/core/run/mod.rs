@@ -33,6 +33,7 @@ use super::lock::record::Record;
 use super::lock::set::Set;
 use super::message::Message;
 use super::path::LockPath;
+use super::planted::{Mistake, planted};
 use super::protocol::{Asker, Request};
 use super::time::BootTime;
 
@@ -194,6 +195,9 @@ impl Run {
     /// Takes in what happened, which was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
         let mut out = vec![];
+        if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
+            return out;
+        }
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         let mut scene = Scene { now, plan: &self.plan, state: &mut self.state, out: &mut out };
         let next = match &mut self.phase {

@@ -15,6 +15,7 @@ use crate::core::lock::record::{Record, describe};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::core::time::BootTime;
@@ -78,6 +79,7 @@ impl Queueing {
         match input {
             Input::Tick => self.look(scene),
             Input::Introduced(introduction) => introduce(introduction, scene),
+            Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // Nobody is left to answer for us.
             Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
@@ -143,7 +145,10 @@ impl Queueing {
     /// while it waits, so that it is fresh as a rule; else the confirmations that are under way make it so.
     fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
         let claim = &scene.state.claim;
-        if self.node_gone || self.stop != Stop::Not || !claim.set().is_some_and(Set::all_held) {
+        if self.node_gone
+            || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
+            || !claim.set().is_some_and(Set::all_held)
+        {
             return Ok(false);
         }
         // What somebody wrote to our node may be a request to give up, whose answer is on its way.

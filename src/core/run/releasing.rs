@@ -6,6 +6,7 @@ use super::{Effect, End, Input, Line, Next, Scene};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
+use crate::core::planted::{Mistake, planted};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 
@@ -54,7 +55,7 @@ impl Releasing {
         let claim = &scene.state.claim;
         let until = scene.now + patience(claim);
         let mut releasing = Self { giving, verdict, until, step: Step::Closing };
-        if !claim.has_begun() {
+        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && giving == Giving::PlaceInQueue {
             let next = releasing.done(scene);
             return (releasing, Some(next));
         }

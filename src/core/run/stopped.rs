@@ -3,6 +3,7 @@
 use super::{Effect, Line, Scene};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Failure;
 
 /// Whether zklock is stopped while it waits. Its process isn't, and so its session goes on.
@@ -74,7 +75,10 @@ impl Stop {
 
     /// A waiter that is stopped is nobody's turn: it lets the others pass.
     pub(super) fn give_place_up_if_its_turn_came(&mut self, scene: &mut Scene<'_>) {
-        if *self != Self::InQueue || !scene.state.claim.set().is_some_and(Set::any_held) {
+        if planted(Mistake::StoppedTakesLock)
+            || *self != Self::InQueue
+            || !scene.state.claim.set().is_some_and(Set::any_held)
+        {
             return;
         }
         if let Some(path) = scene.current_lock() {

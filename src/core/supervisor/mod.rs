@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::planted::{Mistake, planted};
 use super::signal::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
 use super::time::BootTime;
 
@@ -170,6 +171,10 @@ impl Supervisor {
         now: BootTime,
     ) -> Vec<Action> {
         match happening {
+            Happening::LeaderDied if planted(Mistake::LeaderIsAll) => {
+                self.state = State::Over { forced: true };
+                vec![Action::Reap]
+            }
             Happening::LeaderDied => {
                 self.state = State::Stopping { kill_at, killed, leader_dead: true };
                 vec![]
@@ -180,6 +185,7 @@ impl Supervisor {
             }
             // Whoever asks again has no patience left.
             Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
+            Happening::Tick if planted(Mistake::NoKill) => vec![],
             Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
             Happening::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);

@@ -21,7 +21,6 @@ use crate::core::exit::Exit;
 use crate::core::monitor::{Death, Effect, Input, Monitor, Shown};
 use crate::core::pair::{Order, Report, Stage};
 use crate::core::path::LockPath;
-use crate::core::planted::{Mistake, planted};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 use crate::runtime::alarm::Alarm;
@@ -174,7 +173,7 @@ impl Watch {
 
     fn shown(&self) -> Shown {
         let page = self.monitor.page;
-        let deadline = page.deadline().filter(|_| !planted(Mistake::MonitorAsleep));
+        let deadline = page.deadline();
         Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
     }
 

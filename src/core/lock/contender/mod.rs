@@ -375,7 +375,7 @@ impl Contender {
 
     /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
     fn announce_slot(&mut self) -> Step {
-        if !matches!(self.entry.mode, Mode::Slots(2..)) {
+        if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
             return Step::default();
         }
         self.says.has_slot = true;
