@@ -199,6 +199,13 @@ impl Claim {
         let Some(contending) = &mut self.contending else {
             return vec![];
         };
+        let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
+        if queued {
+            // The monitor has to know whom to delete if this process can't; before the next create is shown to it.
+            self.entering = None;
+            let session_timeout = contending.renewal.lease.timeout();
+            out.push(Effect::Own { session_timeout, nodes: owned(&contending.set) });
+        }
         for (lock, request) in step.requests {
             if let Request::Create { parent, prefix, .. } = &request {
                 let path = format!("{parent}/{prefix}");
@@ -212,29 +219,19 @@ impl Claim {
         }
         let gone = News::Failed(Trouble::Deleted);
         self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
-        let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         let path = |lock| contending.set.path(lock).cloned();
         let news = step.news.into_iter();
-        let notices = news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect();
-        if queued {
-            // The monitor has to know whom to delete if this process can't.
-            self.entering = None;
-            let session_timeout = contending.renewal.lease.timeout();
-            out.push(Effect::Own { session_timeout, nodes: self.owned_nodes() });
-        }
-        notices
-    }
-
-    /// Our nodes.
-    fn owned_nodes(&self) -> Vec<OwnedNode> {
-        let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
-        self.set().into_iter().flat_map(Set::nodes).map(|(_, node)| owned(node)).collect()
+        news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect()
     }
 
     /// What the session leaves at the servers as long as it may live. `None`: there was no session.
     pub fn left_behind(&self) -> Option<Remains> {
         let session_timeout = self.lease()?.timeout();
-        Some(Remains { session_timeout, nodes: self.owned_nodes(), entering: self.entering.clone() })
+        Some(Remains {
+            session_timeout,
+            nodes: self.set().map(owned).unwrap_or_default(),
+            entering: self.entering.clone(),
+        })
     }
 
     /// Shows others that zklock was stopped, or goes on.
@@ -347,6 +344,12 @@ impl Claim {
         let nodes = ours.map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         Effect::Release(nodes.unwrap_or_default())
     }
+}
+
+/// Our nodes.
+fn owned(set: &Set) -> Vec<OwnedNode> {
+    let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
+    set.nodes().map(|(_, node)| owned(node)).collect()
 }
 
 impl Contending {

@@ -172,6 +172,11 @@ impl Zklock {
         self.monitor.stopped
     }
 
+    /// Whether its worker is there.
+    pub(crate) fn works(&self) -> bool {
+        self.worker.alive
+    }
+
     /// Whether the command may have been started, as far as the monitor can know.
     pub(crate) fn was_starting(&self) -> bool {
         self.worker.starting
@@ -868,6 +873,7 @@ impl World {
             }
             Blow::FreezeMonitor => {
                 if self.zklocks[index].monitor.alive {
+                    self.zklocks[index].ends_by = None;
                     self.zklocks[index].monitor.frozen = true;
                     self.after(lasts, Event::Thaw(index, false));
                 }
