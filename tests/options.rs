@@ -39,9 +39,11 @@ fn a_wrong_option_is_our_failure_and_touches_nothing() {
         (&["--nonsense"][..], "--nonsense"),
         (&["-Z"], "-Z"),
         (&["-w", "soon"], "'soon'"),
-        (&["-w", "-1"], "-1"),
+        (&["-w", "-1"], "not a time: write"),
         (&["--session-timeout", "0"], "'0'"),
-        (&["--connect-timeout", "1h"], "'1h'"),
+        (&["--connect-timeout", "30 parsecs"], "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d"),
+        (&["--kill-after", "inf"], "not a time: write"),
+        (&["--once-per", ""], "not a time: write"),
         (&["--signal", "NOPE"], "'NOPE'"),
         (&["--on-lost", "panic"], "'panic'"),
         (&["--label", "two\nlines"], "control characters"),
@@ -62,4 +64,24 @@ fn the_commands_own_options_are_its_own() {
         assert!(output.assert_code(0).stdout.starts_with(&shown), "{output}");
         assert_eq!(output.stderr, "");
     }
+}
+
+#[test]
+fn a_time_may_have_a_unit() {
+    let case = Case::new("units");
+    let holder = case.holder();
+    let begun = std::time::Instant::now();
+    let output = case.lock(&["-w", "300ms", "--kill-after", "1m"], ["true"]).run();
+    output.assert_code(124).assert_stderr("busy");
+    assert!(begun.elapsed() >= std::time::Duration::from_millis(300));
+    let config = case.dir().join("units.toml");
+    std::fs::write(&config, "session-timeout = '1m'\nkill-after = 1.5\n").unwrap();
+    let config = config.to_str().unwrap();
+    let shown = case.zklock().args(["--config", config, "status", "--show-config"]).run();
+    shown.assert_code(0);
+    assert!(shown.stdout.contains("session-timeout = \"1m\""), "{shown}");
+    assert!(shown.stdout.contains("kill-after = 1.5"), "{shown}");
+    case.lock(&["--config", config, "-n"], ["true"]).run().assert_code(124);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
 }

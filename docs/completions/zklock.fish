@@ -32,7 +32,7 @@ complete -c zklock -n "__fish_zklock_needs_command" -l acl -d 'Who may touch the
 complete -c zklock -n "__fish_zklock_needs_command" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
 complete -c zklock -n "__fish_zklock_needs_command" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
 complete -c zklock -n "__fish_zklock_needs_command" -l tls-key -d 'The private key of --tls-cert' -r -F
-complete -c zklock -n "__fish_zklock_needs_command" -s w -l timeout -l wait -d 'Wait at most SECS (fractions allowed) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n' -r
+complete -c zklock -n "__fish_zklock_needs_command" -s w -l timeout -l wait -d 'Wait at most SECS (90, 1.5, 500ms, 30s, 10m, 2h, 1d) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n' -r
 complete -c zklock -n "__fish_zklock_needs_command" -s E -l conflict-exit-code -d 'Exit code when the lock is busy; 0 makes cron skip quietly' -r
 complete -c zklock -n "__fish_zklock_needs_command" -l slots -d 'Let N hold at once; all contenders for a path must say the same N' -r
 complete -c zklock -n "__fish_zklock_needs_command" -l once-per -d 'Skip, as if busy, when the command succeeded less than SECS ago, on whatever host' -r

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Error, Result, anyhow, bail};
 
 use crate::cli::Options;
+use crate::core::duration;
 use crate::core::message::Message;
-use crate::core::words::time;
 use crate::runtime::clock;
 use crate::runtime::zk::{Inquiry, Limit, Reply, Request, Unanswered};
 
@@ -67,7 +67,7 @@ fn explain(why: Unanswered, patience: Duration) -> Error {
         Unanswered::Unreachable(servers) => anyhow!("{}", Message::Unreachable { within: patience, servers }),
         Unanswered::Over(failure) => failure.into(),
         Unanswered::TooLate | Unanswered::GivenUp => {
-            anyhow!("no answer within {}; is the ensemble overloaded?", time(patience))
+            anyhow!("no answer within {}; is the ensemble overloaded?", duration::text(patience))
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Ensemble {
     pub zookeeper: Hosts,
 
     /// Give up if no server can be reached in this time (with -w, that time counts)
-    #[arg(long, global = true, value_name = "SECS", default_value = "10", value_parser = values::positive_seconds)]
+    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, default_value = "10s", value_parser = values::positive_time)]
     pub connect_timeout: Duration,
 
     /// Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml

@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 
 use super::values;
 use super::words::{self, BadWords, Words};
+use crate::core::duration;
 use crate::core::lock::name::{Family, Mode};
 
 /// How the lock is taken, held and lost.
@@ -18,8 +19,8 @@ pub struct LockOptions {
     #[arg(short, long, visible_aliases = ["nb", "nonblocking"])]
     pub nonblock: bool,
 
-    /// Wait at most SECS (fractions allowed) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n
-    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = values::seconds)]
+    /// Wait at most SECS (90, 1.5, 500ms, 30s, 10m, 2h, 1d) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n
+    #[arg(short = 'w', long, value_name = "SECS", allow_negative_numbers = true, visible_alias = "wait", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 
     /// Exit code when the lock is busy; 0 makes cron skip quietly
@@ -39,7 +40,7 @@ pub struct LockOptions {
     pub slots: Option<u32>,
 
     /// Skip, as if busy, when the command succeeded less than SECS ago, on whatever host
-    #[arg(long, value_name = "SECS", conflicts_with_all = ["shared", "slots"], value_parser = values::positive_seconds)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, conflicts_with_all = ["shared", "slots"], value_parser = values::positive_time)]
     pub once_per: Option<Duration>,
 
     /// Whose lock nodes the path is shared with: curator, curator-rw or kazoo
@@ -51,7 +52,7 @@ pub struct LockOptions {
     pub command: Option<OsString>,
 
     /// Session timeout to ask of ZooKeeper: after a crash the next contender runs this much later at most
-    #[arg(long, value_name = "SECS", default_value = "30", value_parser = values::session_timeout)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", value_parser = values::session_timeout)]
     pub session_timeout: Duration,
 
     /// What a forced stop of the command sends first
@@ -59,7 +60,7 @@ pub struct LockOptions {
     pub signal: Signal,
 
     /// Grace between that signal and KILL
-    #[arg(long, value_name = "SECS", default_value = "5", value_parser = values::seconds)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "5s", value_parser = duration::parse)]
     pub kill_after: Duration,
 
     /// What happens to the command when the lock can no longer be trusted: terminate or continue

@@ -54,7 +54,7 @@ pub(super) fn as_option(
     match command.try_get_matches_from(["zklock"]) {
         Ok(_) => Ok(()),
         Err(error) => {
-            Err(BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: reason(&error) })
+            Err(BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: reason(&error, text) })
         }
     }
 }
@@ -77,8 +77,8 @@ fn is_switch(definition: &Command, key: &str) -> bool {
     arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))
 }
 
-/// Why a value was refused, without the option's name: the file calls it by its key.
-fn reason(error: &clap::Error) -> String {
+/// Why a value was refused: the value and the reason, without the option's name. The file calls it by its key.
+fn reason(error: &clap::Error, value: &str) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let line = without_controls(&first.lines().map(str::trim).collect::<Vec<_>>().join(" "));
@@ -86,7 +86,7 @@ fn reason(error: &clap::Error) -> String {
         Some(ContextValue::String(option)) => {
             let after = format!(" for '{option}'");
             match line.split_once(&format!("{after}: ")) {
-                Some((_, why)) => why.to_owned(),
+                Some((_, why)) => format!("{}: {why}", without_controls(value)),
                 None => line.replace(&after, ""),
             }
         }

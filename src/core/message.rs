@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::duration;
 use super::lock::contender::Trouble;
 use super::lock::name::{Family, Mode};
 use super::lock::pace::smallest_timeout;
@@ -292,14 +293,14 @@ impl fmt::Display for Message {
             Self::ConfirmationFailed(failure) => write!(f, "a confirmation failed: {failure}"),
             Self::Skipped { ago, host, period } => {
                 let on = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-                let (ago, period) = (time(*ago), time(*period));
+                let (ago, period) = (time(*ago), duration::text(*period));
                 write!(f, "skipped: the command succeeded {ago} ago{on}, and once per {period} is enough")
             }
             Self::Unreachable { within, servers } => {
                 write!(
                     f,
                     "no ZooKeeper server could be reached within {}; name others with -z or ZKLOCK_ZOOKEEPER",
-                    time(*within)
+                    duration::text(*within)
                 )?;
                 servers.iter().try_for_each(|server| write!(f, "\n  {server}"))
             }

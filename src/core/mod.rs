@@ -4,6 +4,7 @@
 //! what happened, with the moment when it was noticed, and say what is to be done about it.
 
 pub mod claim;
+pub mod duration;
 pub mod environment;
 pub mod exit;
 pub mod lock;

@@ -36,7 +36,7 @@ fn an_unknown_key_is_refused_with_the_nearest_right_one() {
 fn a_bad_value_is_refused_with_its_key() {
     let case = Case::new("config-value");
     for (text, reasons) in [
-        ("kill-after = 'soon'", ["kill-after", "not a time in seconds"]),
+        ("kill-after = 'soon'", ["kill-after", "soon: not a time: write 90"]),
         ("conflict-exit-code = 256", ["conflict-exit-code", "0 to 255"]),
         ("signal = 'NOPE'", ["signal", "not a signal"]),
         ("naming = 'curatr'", ["naming", "'curatr'"]),
