@@ -56,6 +56,37 @@ fn servers_that_come_up_in_time_are_found() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
+/// The connect timeout is for servers that say nothing.
+#[test]
+fn with_n_zklock_does_not_wait_for_servers_that_refuse() {
+    let case = Case::new("refused");
+    let (one, two) = (dead(), dead());
+    let hosts = format!("{},{}", one.connect_string(), two.connect_string());
+    for option in [&["-n"][..], &["-w", "0"]] {
+        let begun = std::time::Instant::now();
+        let words = [option, &["-E", "0", "--connect-timeout", "10m", case.path(), "echo", "ran"]].concat();
+        let output = Zklock::at(&hosts, case.marker()).args(words).run();
+        output.assert_code(125).assert_stderr("could be reached;").assert_stderr("connection refused");
+        assert_eq!(output.stdout, "");
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    }
+}
+
+/// A server that says nothing may still be frozen, or far away.
+#[test]
+fn with_n_a_silent_server_has_the_connect_timeout() {
+    let server = Server::start();
+    let case = Case::on(&server, "silent");
+    let refusing = dead();
+    server.freeze();
+    let hosts = format!("{},{}", refusing.connect_string(), case.hosts());
+    let case = case.through(&hosts);
+    let running = case.lock(&["-n", "-vv", "--connect-timeout", "2m"], ["echo", "ran"]).spawn();
+    running.wait_for_line("no session with", SOON);
+    server.thaw();
+    assert_eq!(running.wait(Duration::from_secs(100)).assert_code(0).stdout, "ran\n");
+}
+
 #[test]
 fn a_signal_ends_the_search_for_servers_at_once() {
     let case = Case::new("no-server");

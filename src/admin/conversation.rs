@@ -64,7 +64,9 @@ impl Conversation {
 
 fn explain(why: Unanswered, patience: Duration) -> Error {
     match why {
-        Unanswered::Unreachable(servers) => anyhow!("{}", Message::Unreachable { within: patience, servers }),
+        Unanswered::Unreachable(servers) => {
+            anyhow!("{}", Message::Unreachable { within: Some(patience), servers })
+        }
         Unanswered::Over(failure) => failure.into(),
         Unanswered::TooLate | Unanswered::GivenUp => {
             anyhow!("no answer within {}; is the ensemble overloaded?", duration::text(patience))

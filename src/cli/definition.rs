@@ -49,6 +49,7 @@ impl Options {
             hosts: self.ensemble.zookeeper.clone(),
             session_timeout: self.lock.session_timeout,
             deadline: Some(deadline),
+            refusals_end: self.verb.is_none() && self.lock.gives_up_at_once(),
             security: self.ensemble.security.resolve(&self.ensemble.auth)?,
         })
     }

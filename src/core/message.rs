@@ -96,8 +96,8 @@ pub enum Message {
     // Why it can't be acquired.
     /// No server gave a session in time.
     Unreachable {
-        /// How long they were tried.
-        within: Duration,
+        /// How long they were tried, unless refusals were enough.
+        within: Option<Duration>,
         /// What each said.
         servers: Vec<String>,
     },
@@ -297,10 +297,11 @@ impl fmt::Display for Message {
                 write!(f, "skipped: the command succeeded {ago} ago{on}, and once per {period} is enough")
             }
             Self::Unreachable { within, servers } => {
+                let within =
+                    within.map(|within| format!(" within {}", duration::text(within))).unwrap_or_default();
                 write!(
                     f,
-                    "no ZooKeeper server could be reached within {}; name others with -z or ZKLOCK_ZOOKEEPER",
-                    duration::text(*within)
+                    "no ZooKeeper server could be reached{within}; name others with -z or ZKLOCK_ZOOKEEPER"
                 )?;
                 servers.iter().try_for_each(|server| write!(f, "\n  {server}"))
             }

@@ -64,6 +64,6 @@ impl Plan {
     /// Why there is no session.
     pub fn unreachable(&self, servers: Vec<String>) -> Message {
         let within = self.give_up_at.map_or(self.connect_timeout, |at| at.since(self.began));
-        Message::Unreachable { within, servers }
+        Message::Unreachable { within: Some(within).filter(|_| !self.nonblock), servers }
     }
 }

@@ -42,7 +42,8 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
     }
     let session_timeout = remains.session_timeout;
     let deadline = clock::now() + session_timeout;
-    let settings = Settings { session_timeout, deadline: Some(deadline), ..settings.clone() };
+    let settings =
+        Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
     // Whatever goes wrong, the nodes go with their session.
     let Ok(inquiry) = Inquiry::open(settings, Limit::Until(deadline)) else {
         return false;

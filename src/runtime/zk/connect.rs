@@ -7,10 +7,11 @@ use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::addresses::Names;
+use super::finding::Diagnosis;
 use super::hosts::Server;
 use super::security::Rotation;
 use super::tour::{Limit, Tour};
-use super::{Away, Hosts, Settings, write};
+use super::{Away, Hosts, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -68,6 +69,9 @@ impl<'a> Dialer<'a> {
         let mut tour = Tour::new(timeout);
         loop {
             let Some(granted) = self.pass(&mut tour, timeout, None).await? else {
+                if self.settings.refusals_end && tour.result() == Away::Refused && self.all_refuse() {
+                    return Err(Error::NoHosts);
+                }
                 Timer::after(tour.pause()).await;
                 continue;
             };
@@ -81,6 +85,11 @@ impl<'a> Dialer<'a> {
             close(granted.client).await;
             (timeout, tour) = (given, Tour::new(given));
         }
+    }
+
+    /// Whether nothing listens on any server. The library says only that there is no connection.
+    fn all_refuse(&self) -> bool {
+        diagnose::all(self.settings).iter().all(Diagnosis::is_refusal)
     }
 
     /// Gets back to a session whose connection is closed. Tries until a server says that it is over.

@@ -39,7 +39,7 @@ pub(super) fn said_by_all(settings: &Settings) -> Vec<String> {
 
 /// Asks all addresses of all servers at once. Takes no longer than there is time before `until`, and never longer
 /// than it must.
-fn all(settings: &Settings) -> Vec<Diagnosis> {
+pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
     let (hosts, longest) = (&settings.hosts, longest(settings));
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
     let patience = left.clamp(LEAST, longest);

@@ -9,7 +9,7 @@ use crate::core::words::printable;
 
 /// What one server said, or some of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Diagnosis {
+pub(in crate::runtime::zk) struct Diagnosis {
     server: Server,
     /// Empty if the name has only one.
     addresses: Vec<IpAddr>,
@@ -71,6 +71,13 @@ impl Asked {
             all.push(Diagnosis { server, addresses: vec![], finding: unasked });
         }
         all
+    }
+}
+
+impl Diagnosis {
+    /// Whether more time for connecting would be no use: nothing listens there.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.finding, Finding::Refused | Finding::UnknownHost)
     }
 }
 

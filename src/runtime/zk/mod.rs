@@ -42,6 +42,8 @@ pub struct Settings {
     pub session_timeout: Duration,
     /// When to give up connecting; `None` is never.
     pub deadline: Option<BootTime>,
+    /// Whether to give up as soon as every server refuses the connection.
+    pub refusals_end: bool,
     /// Who we are, and what others may do to our nodes.
     pub security: Security,
 }
