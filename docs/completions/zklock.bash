@@ -19,6 +19,9 @@ _zklock() {
             zklock,completions)
                 cmd="zklock__subcmd__completions"
                 ;;
+            zklock,forget)
+                cmd="zklock__subcmd__forget"
+                ;;
             zklock,man)
                 cmd="zklock__subcmd__man"
                 ;;
@@ -35,7 +38,7 @@ _zklock() {
 
     case "${cmd}" in
         zklock)
-            opts="-z -v -q -n -w -E -s -x -c -h -V --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --nb --nonblocking --nonblock --wait --timeout --conflict-exit-code --shared --exclusive --slots --once-per --naming --command --session-timeout --signal --kill-after --on-lost --label --help --version status revoke completions man"
+            opts="-z -v -q -n -w -E -s -x -c -h -V --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --nb --nonblocking --nonblock --wait --timeout --conflict-exit-code --shared --exclusive --slots --once-per --naming --command --session-timeout --signal --kill-after --on-lost --label --help --version status revoke forget completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -146,6 +149,56 @@ _zklock() {
             ;;
         zklock__subcmd__completions)
             opts="-z -v -q -h --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help bash zsh fish"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --zookeeper)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -z)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connect-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --auth-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --acl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        zklock__subcmd__forget)
+            opts="-z -v -q -h --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -56,6 +56,7 @@ complete -c zklock -n "__fish_zklock_needs_command" -s h -l help -d 'Print help'
 complete -c zklock -n "__fish_zklock_needs_command" -s V -l version -d 'Print version'
 complete -c zklock -n "__fish_zklock_needs_command" -a "status" -d 'Show who holds the locks and who waits'
 complete -c zklock -n "__fish_zklock_needs_command" -a "revoke" -d 'Ask the holder of a lock to give it up'
+complete -c zklock -n "__fish_zklock_needs_command" -a "forget" -d 'Delete the --once-per record of a lock, so that the next run is due'
 complete -c zklock -n "__fish_zklock_needs_command" -a "completions" -d 'Print the completions for a shell, on stdout'
 complete -c zklock -n "__fish_zklock_needs_command" -a "man" -d 'Print the manual page, on stdout'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
@@ -90,6 +91,18 @@ complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls -d 'Connect
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s v -l verbose -d 'Say each step; twice or more for debugging'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s q -l quiet -d 'Say nothing but errors'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s h -l help -d 'Print help'
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l auth-file -d 'File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l acl -d 'Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...' -r
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-ca -d 'Believe servers whose certificate one of these signed, instead of those that this system trusts' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-cert -d 'Our own certificate, where servers ask for one; needs --tls-key' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-key -d 'The private key of --tls-cert' -r -F
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls -d 'Connect with TLS; the port of a server is 2181 unless you say otherwise'
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -s v -l verbose -d 'Say each step; twice or more for debugging'
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -s q -l quiet -d 'Say nothing but errors'
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -s h -l help -d 'Print help'
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -s z -l zookeeper -d 'ZooKeeper servers: host:port,host:port[/chroot]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l connect-timeout -d 'Give up if no server can be reached in this time (with -w, that time counts)' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l config -d 'Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml' -r -F

@@ -42,6 +42,9 @@ exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 
 .PP
 .B zklock revoke
 exits with 0 when somebody was asked, with 1 when there was nobody to ask, and with 125 if it failed.
+.PP
+.B zklock forget
+exits with 0, whether or not a success was recorded, and with 125 if it failed.
 .SH ENVIRONMENT
 .TP
 .B ZKLOCK_ZOOKEEPER

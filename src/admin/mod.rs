@@ -1,6 +1,7 @@
 //! The verbs: what operators do with locks besides running commands under them.
 
 mod conversation;
+mod forget;
 mod manual_text;
 mod neighbours;
 mod owner;
@@ -25,6 +26,7 @@ pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
         Verb::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
         Verb::Status(status) => status::run(status, options),
         Verb::Revoke(revoke) => revoke::run(revoke, options),
+        Verb::Forget(forget) => forget::run(forget, options),
         Verb::Completions { shell } => print(&completions(*shell)),
         Verb::Man => print(&manual()?),
     }

@@ -25,7 +25,8 @@ use crate::runtime::zk::Settings;
                       zklock [OPTIONS] PATH PATH ... -- COMMAND [ARG ...]\n       \
                       zklock [OPTIONS] PATH -c 'SHELL STRING'\n       \
                       zklock status [--json] [--watch] [--recursive] [--exit-code] [PATH ...]\n       \
-                      zklock revoke PATH [--node NODE | --all] [--force]",
+                      zklock revoke PATH [--node NODE | --all] [--force]\n       \
+                      zklock forget PATH",
     after_help = EXIT_CODES,
 )]
 pub struct Options {

@@ -21,7 +21,7 @@ pub use self::lock::{LockOptions, Naming, OnLost};
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
-pub use self::verbs::{KnownShell, RevokeOptions, StatusOptions, Verb};
+pub use self::verbs::{ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 pub use self::words::{BadWords, Words};
 use crate::config::{self, BadConfig, Config};
 

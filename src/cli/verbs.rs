@@ -16,6 +16,8 @@ pub enum Verb {
     Status(StatusOptions),
     /// Ask the holder of a lock to give it up
     Revoke(RevokeOptions),
+    /// Delete the --once-per record of a lock, so that the next run is due
+    Forget(ForgetOptions),
     /// Print the completions for a shell, on stdout
     Completions {
         /// The shell
@@ -72,6 +74,14 @@ pub struct RevokeOptions {
     /// Don't ask: delete the node. The next contender may start before the command has stopped
     #[arg(long)]
     pub force: bool,
+}
+
+/// Which record `forget` deletes.
+#[derive(Debug, Clone, Args)]
+pub struct ForgetOptions {
+    /// The lock
+    #[arg(value_name = "PATH", value_parser = lock_path)]
+    pub path: LockPath,
 }
 
 /// Shells that we have completions for.

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::core::path::{BadPath, LockPath};
 
 /// What the command line's definition calls its verbs.
-const VERBS: [&str; 4] = ["status", "revoke", "completions", "man"];
+const VERBS: [&str; 5] = ["status", "revoke", "forget", "completions", "man"];
 
 /// The words, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod faults;
+mod forget;
 mod period;
 mod recorded;
 mod usage;
