@@ -85,7 +85,7 @@ For \fBzklock\fR itself, should the command call it.
 Settings of the system.
 .TP
 .I ~/.config/zklock/config.toml
-Settings of the user, which go before the system's.
+Settings of the user, which go before the system's. \fBXDG_CONFIG_HOME\fR names another directory than \fI~/.config\fR.
 .PP
 Both are TOML: a key is the long name of an option, as in \fBzookeeper = "zk1:2181,zk2:2181"\fR. The environment goes
 before them, and the command line before all. \fBzklock status \-\-show\-config\fR tells the settings in effect and

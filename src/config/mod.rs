@@ -7,6 +7,7 @@ mod check;
 mod file;
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -43,7 +44,7 @@ const AUTH_FILE: &str = "auth-file";
 pub const AUTH: &str = "auth";
 
 const SYSTEM: &str = "/etc/zklock.toml";
-const USER: &str = ".config/zklock/config.toml";
+const USER: &str = "zklock/config.toml";
 
 /// What is wrong with a configuration file.
 #[derive(Debug, Error)]
@@ -169,7 +170,7 @@ pub fn read(named: Option<&Path>) -> Result<Config, BadConfig> {
         config.overlay(read_file(path)?);
         return Ok(config);
     }
-    let user = env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(USER));
+    let user = user_file(env::var_os("XDG_CONFIG_HOME"), env::var_os("HOME"));
     for path in [Some(PathBuf::from(SYSTEM)), user].into_iter().flatten() {
         match read_file(&path) {
             Ok(content) => config.overlay(content),
@@ -180,8 +181,36 @@ pub fn read(named: Option<&Path>) -> Result<Config, BadConfig> {
     Ok(config)
 }
 
+/// Where the user's file is, by the XDG base directory specification: it has relative paths ignored.
+fn user_file(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let xdg = xdg.map(PathBuf::from).filter(|directory| directory.is_absolute());
+    let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".config"));
+    xdg.or_else(home).map(|directory| directory.join(USER))
+}
+
 /// No file, or no home directory that it could be in.
 fn is_absent(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(why.kind(), NotFound | NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_s_file_is_where_xdg_says_or_below_home() {
+        for (xdg, home, expected) in [
+            (Some("/x"), Some("/h"), Some("/x/zklock/config.toml")),
+            (None, Some("/h"), Some("/h/.config/zklock/config.toml")),
+            (Some(""), Some("/h"), Some("/h/.config/zklock/config.toml")),
+            (Some("relative"), Some("/h"), Some("/h/.config/zklock/config.toml")),
+            (Some("/x"), None, Some("/x/zklock/config.toml")),
+            (None, Some(""), None),
+            (None, None, None),
+        ] {
+            let found = user_file(xdg.map(OsString::from), home.map(OsString::from));
+            assert_eq!(found, expected.map(PathBuf::from), "{xdg:?} {home:?}");
+        }
+    }
 }

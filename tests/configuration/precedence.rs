@@ -131,3 +131,12 @@ fn without_any_file_or_home_there_are_the_defaults() {
         assert!(text.lines().all(|line| line.starts_with('#') && line.ends_with("# default")), "{text}");
     }
 }
+
+#[test]
+fn xdg_config_home_names_the_user_s_directory() {
+    let case = Case::new("xdg");
+    file(&case, "xdg/zklock/config.toml", "label = 'by xdg'\n");
+    let run = with_user_file(&case, "label = 'by home'\n").env("XDG_CONFIG_HOME", case.dir().join("xdg"));
+    let output = run.args(["status", "--show-config"]).run();
+    assert!(output.assert_code(0).stdout.contains("label = \"by xdg\""), "{output}");
+}
