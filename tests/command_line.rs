@@ -144,3 +144,21 @@ fn nothing_to_run_is_refused_with_the_remedy() {
     let output = case.zklock().run();
     output.assert_code(125).assert_stderr("no lock path");
 }
+
+#[test]
+fn words_and_options_of_other_lock_programs_are_told_what_to_write() {
+    let case = Case::new("elsewhere");
+    for (words, instead) in [
+        (&["help"][..], "zklock --help"),
+        (&["list"], "zklock status"),
+        (&["run", "/locks/a", "true"], "zklock PATH -- COMMAND"),
+        (&["unlock", "/locks/a"], "zklock revoke PATH"),
+        (&["-e", "/locks/a", "true"], "write -x"),
+        (&["-u", "/locks/a"], "zklock revoke PATH"),
+        (&["-o", "/locks/a", "true"], "leave it out"),
+        (&["-F", "/locks/a", "true"], "leave it out"),
+        (&["--no-fork", "/locks/a", "true"], "leave it out"),
+    ] {
+        case.zklock().args(words).run().assert_code(125).assert_stderr(instead);
+    }
+}

@@ -1,6 +1,7 @@
 //! The command line: what the user said, checked before anything is touched.
 
 mod definition;
+mod elsewhere;
 mod ensemble;
 mod lock;
 mod security;
@@ -16,6 +17,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
 pub use self::definition::Options;
+pub use self::elsewhere::option as option_elsewhere;
 pub use self::ensemble::Ensemble;
 pub use self::lock::{LockOptions, Naming, OnLost};
 use self::security::AUTH;

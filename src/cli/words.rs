@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 
+use super::elsewhere;
 use crate::core::path::{BadPath, LockPath};
 
 /// What the command line's definition calls its verbs.
@@ -58,6 +59,9 @@ pub enum BadWords {
     /// A verb that isn't one.
     #[error("'{0}' is neither a lock path, which begins with '/', nor a verb; did you mean '{1}'?")]
     NearlyAVerb(String, &'static str),
+    /// A verb that another lock program may have.
+    #[error("'{0}' is no verb of zklock: {1}")]
+    VerbElsewhere(String, &'static str),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, BadPath),
@@ -128,8 +132,9 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
                 let word = word.to_string_lossy().into_owned();
-                match nearest_verb(&word) {
-                    Some(verb) if why == BadPath::NotAbsolute => BadWords::NearlyAVerb(word, verb),
+                match (elsewhere::verb(&word), nearest_verb(&word)) {
+                    (Some(instead), _) => BadWords::VerbElsewhere(word, instead),
+                    (None, Some(verb)) if why == BadPath::NotAbsolute => BadWords::NearlyAVerb(word, verb),
                     _ => BadWords::Path(word, why),
                 }
             })
@@ -198,6 +203,9 @@ mod tests {
         assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
         assert_eq!(parse(&["job", "ls"], None), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
         assert_eq!(parse(&["stauts"], None), Err(BadWords::NearlyAVerb("stauts".to_owned(), "status")));
+        for word in ["help", "list", "run", "unlock"] {
+            assert!(matches!(parse(&[word, "/a"], None), Err(BadWords::VerbElsewhere(..))), "{word}");
+        }
         assert_eq!(parse(&["job"], Some("x")), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
         assert_eq!(
             parse(&["/a", "/b/", "--", "x"], None),

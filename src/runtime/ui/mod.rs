@@ -12,7 +12,7 @@ use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
-use crate::cli::Refused;
+use crate::cli::{Refused, option_elsewhere};
 use crate::core::exit::{self, Exit};
 use crate::core::path::LockPath;
 use crate::core::words::without_controls;
@@ -71,6 +71,12 @@ fn usage(error: &clap::Error) {
     let suggestion = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(option)) => format!("; did you mean '{option}'?"),
         _ => String::new(),
+    };
+    let suggestion = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => {
+            option_elsewhere(option).map_or(suggestion, |instead| format!("; {instead}"))
+        }
+        _ => suggestion,
     };
     let _ = writeln!(io::stderr(), "zklock: {first}{suggestion}\nzklock: see 'zklock --help'");
 }
