@@ -117,3 +117,15 @@ fn a_command_that_is_not_there_is_127() {
         }
     }
 }
+
+#[test]
+fn a_shell_line_that_is_not_found_is_told_of_c() {
+    let case = Case::new("shell-line");
+    for command in [&["ls -l"][..], &["VAR=1", "env"], &["cd", "/"], &["true;"], &["$HOME/x"]] {
+        case.lock(&[], command.iter().copied()).run().assert_code(127).assert_stderr("goes behind -c");
+    }
+    for command in ["no-such-program", "./no=such", "-x"] {
+        let output = case.lock(&[], [command]).run();
+        assert!(!output.assert_code(127).stderr.contains("behind -c"), "{output}");
+    }
+}

@@ -126,11 +126,30 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
 /// What may have been meant.
 fn how_to_find(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes() {
+        name if is_for_a_shell(name) => {
+            "a line for the shell goes behind -c, as in zklock PATH -c 'cd /tmp; ls -l'"
+        }
         [b'-', ..] => "options go before the lock path",
         [b'/', ..] => "check its name; for several locks put -- before the command",
         name if name.contains(&b'/') => "check its name, and the directory you are in",
         _ => "check its name, and the directories in the variable PATH",
     }
+}
+
+/// Whether only a shell could make sense of it: a whole line, an assignment, or a command of the shell's own.
+fn is_for_a_shell(name: &[u8]) -> bool {
+    const BUILTINS: [&[u8]; 12] = [
+        b"cd", b"source", b".", b"export", b"set", b"unset", b"eval", b"exec", b"ulimit", b"umask", b"if",
+        b"for",
+    ];
+    let is_variable = |name: &[u8]| {
+        name.first().is_some_and(|b| !b.is_ascii_digit())
+            && name.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let assigned = name.split(|&b| b == b'=').next().filter(|variable| variable.len() < name.len());
+    BUILTINS.contains(&name)
+        || name.iter().any(|b| b.is_ascii_whitespace() || b"|&;<>$`".contains(b))
+        || assigned.is_some_and(is_variable)
 }
 
 /// "Permission denied" without "(os error 13)".
