@@ -48,6 +48,8 @@ mod revoke;
 mod revoked;
 mod runners;
 mod security;
+#[path = "support/selftest/mod.rs"]
+mod selftest;
 mod several_locks;
 mod signals;
 mod slow_lines;

@@ -9,7 +9,7 @@ mod case;
 mod contenders;
 mod counter;
 mod ensemble;
-mod four_letter;
+pub(crate) mod four_letter;
 mod helper;
 mod history;
 mod inspect;
@@ -26,16 +26,13 @@ mod ports;
 mod processes;
 mod proxy;
 mod pty;
-mod running;
+pub(crate) mod running;
 mod server;
 mod server_builder;
 mod shell;
-mod spawn;
+pub(crate) mod spawn;
 mod wait;
 mod zklock;
-
-#[cfg(test)]
-mod selftest;
 
 #[allow(unused_imports, reason = "the harness in one list, also what no test uses yet")]
 pub(crate) use {

@@ -4,7 +4,7 @@
 //! holder's zone need not happen to the next one's. Each server reaches the others through a proxy too, for
 //! what followers and leader say to each other; elections go directly.
 
-use crate::support::{Proxy, Server, free_port, op};
+use crate::support::{Proxy, Server, ServerBuilder, free_port, op};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,12 +32,21 @@ pub(crate) struct Ensemble {
 impl Network {
     /// Starts the servers, and links to them from that many zones.
     pub(crate) fn start(ensemble: Ensemble, zones: usize) -> Self {
+        Self::start_with(ensemble, zones, |member| member)
+    }
+
+    /// The same, with further settings for each server.
+    pub(crate) fn start_with(
+        ensemble: Ensemble,
+        zones: usize,
+        configure: impl Fn(ServerBuilder) -> ServerBuilder,
+    ) -> Self {
         let ports: Vec<_> = (0..SERVERS).map(|_| (free_port(), free_port())).collect();
         let link = |from, to: usize| (from != to).then(|| Proxy::between_servers(ports[to].0));
         let peers: Vec<Vec<_>> =
             (0..SERVERS).map(|from| (0..SERVERS).map(|to| link(from, to)).collect()).collect();
         let launch = |id: usize| {
-            let mut member = Server::builder()
+            let mut member = configure(Server::builder())
                 .tick_ms(ensemble.tick_ms)
                 // What is written needn't survive a power failure, and a disk that stalls is nobody's fault here.
                 .java_option("-Dzookeeper.forceSync=no")
@@ -86,6 +95,16 @@ impl Network {
     /// Every link of these zones to this server.
     pub(crate) fn links_to(&self, server: usize, zones: &[usize]) -> impl Iterator<Item = &Proxy> {
         zones.iter().map(move |&zone| &self.clients[zone][server])
+    }
+
+    /// Delays all that the leader says to this follower.
+    pub(crate) fn delay_from(&self, leader: usize, follower: usize, delay: Duration) {
+        self.peers[follower][leader].iter().for_each(|link| link.delay_answers(delay));
+    }
+
+    /// Everything between this server and the others passes again.
+    pub(crate) fn reconnect(&self, server: usize) {
+        self.links_of(server).for_each(Proxy::pass);
     }
 
     pub(crate) fn pass_zone(&self, zone: usize) {

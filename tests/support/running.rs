@@ -21,7 +21,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(mut child: Child, input: Vec<u8>) -> Self {
+    pub(crate) fn new(mut child: Child, input: Vec<u8>) -> Self {
         let mut stdin = child.stdin.take().expect("a pipe");
         // In a thread: a program that does not read must not stop the test.
         thread::spawn(move || stdin.write_all(&input));

@@ -1,0 +1,388 @@
+//! A client that behaves like a session of `zklock::runtime::zk`: the same requests, replies and changes, the same patience.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | [`message`] | zklock's own types |
+//! | [`clock`] | a host's clock |
+//! | [`step`] | requests as operations, answers as replies |
+//! | [`line`] | one connection: what is under way, pings, silence |
+//! | [`tour`] | which server to try, and how long for |
+//! | [`way`] | connecting, and getting back |
+//!
+//! Different: nothing here takes time, and a throttled request is given up at once when the connection is lost.
+
+mod clock;
+mod line;
+pub(crate) mod message;
+mod step;
+mod tour;
+mod way;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+pub(crate) use self::clock::HostClock;
+use self::line::{Flight, Line};
+use self::message::{Failure, Reply, Request, SessionChange};
+use self::step::{Kind, Next, Step};
+use self::way::Way;
+use crate::ensemble::wire::{Answer, Happened, Op, Refusal, ToClient};
+use crate::ensemble::{ConnId, Ensemble, Output, Rng};
+
+/// What a client has to tell.
+#[derive(Debug)]
+pub(crate) enum News {
+    Session(SessionChange),
+    Reply(usize, Reply),
+}
+
+enum Command {
+    Ask(usize, Request),
+    Release(Vec<String>),
+}
+
+/// How far a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// There is no session yet.
+    New,
+    Serving,
+    /// The connection is lost, and the session may live.
+    Away,
+    Over,
+}
+
+/// What a client knows of its session.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ticket {
+    session: i64,
+    password: u64,
+}
+
+struct Watch {
+    number: usize,
+    /// The node that the server watches, and the one that was asked for.
+    on: String,
+    path: String,
+    kind: Kind,
+}
+
+/// What it takes to connect. Times are in nanoseconds of the host's clock.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) zone: usize,
+    pub(crate) servers: Vec<usize>,
+    pub(crate) timeout: u64,
+    pub(crate) deadline: Option<u64>,
+    pub(crate) clock: HostClock,
+    pub(crate) seed: u64,
+}
+
+/// A session, or the attempt to get one.
+pub(crate) struct Client {
+    settings: Settings,
+    /// What its alarms are known by.
+    token: u64,
+    rng: Rng,
+    phase: Phase,
+    is_releasing: bool,
+    ticket: Ticket,
+    timeout: u64,
+    way: Way,
+    line: Option<Line>,
+    inbox: VecDeque<Command>,
+    watches: Vec<Watch>,
+    /// Requests that were turned away, and when to send them again.
+    throttled: VecDeque<(u64, Flight)>,
+    /// When an alarm is set, in virtual time.
+    alarm: Option<u64>,
+    news: VecDeque<News>,
+}
+
+const THROTTLED_PAUSE: u64 = 100_000_000;
+
+impl Client {
+    /// Begins to connect. `token` tells its alarms from those of others: hand it what [`Ensemble::next`] says of them, and
+    /// of its [connection](Self::conn).
+    pub(crate) fn open(ensemble: &mut Ensemble, settings: Settings, token: u64) -> Self {
+        let (timeout, rng) = (settings.timeout, Rng::new(settings.seed));
+        let mut client = Self {
+            settings,
+            token,
+            rng,
+            phase: Phase::New,
+            is_releasing: false,
+            ticket: Ticket::default(),
+            timeout,
+            way: Way::new(timeout),
+            line: None,
+            inbox: VecDeque::new(),
+            watches: vec![],
+            throttled: VecDeque::new(),
+            alarm: None,
+            news: VecDeque::new(),
+        };
+        client.try_next(ensemble);
+        client.set_alarm(ensemble);
+        client
+    }
+
+    /// What there is to tell, in order.
+    pub(crate) fn news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// The connection that it has or tries to get.
+    pub(crate) fn conn(&self) -> Option<ConnId> {
+        self.line.as_ref().map(|line| line.conn)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// Sends a request. The reply comes with the same number, unless the session ends first.
+    pub(crate) fn ask(&mut self, ensemble: &mut Ensemble, number: usize, request: Request) {
+        self.command(ensemble, Command::Ask(number, request));
+    }
+
+    /// Deletes nodes and closes the session, all in one flight.
+    pub(crate) fn release(&mut self, ensemble: &mut Ensemble, nodes: Vec<String>) {
+        self.command(ensemble, Command::Release(nodes));
+    }
+
+    /// Dies, as a process does: its connection is closed, and its session isn't.
+    pub(crate) fn die(&mut self, ensemble: &mut Ensemble) {
+        if let Some(line) = self.line.take() {
+            ensemble.hang_up(line.conn);
+        }
+        self.phase = Phase::Over;
+    }
+
+    /// Takes what comes out of the ensemble, if it is for this client.
+    pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        match output {
+            Output::FromServer(conn, packet) if self.conn() == Some(conn) => self.heard(ensemble, packet),
+            Output::Closed(conn) if self.conn() == Some(conn) => self.lost(ensemble),
+            Output::Woken(token) if token == self.token => self.woken(ensemble),
+            _ => return,
+        }
+        self.set_alarm(ensemble);
+    }
+
+    fn now(&self, ensemble: &Ensemble) -> u64 {
+        self.settings.clock.at(ensemble.now())
+    }
+
+    fn tell(&mut self, change: SessionChange) {
+        self.news.push_back(News::Session(change));
+    }
+
+    fn end(&mut self, ensemble: &mut Ensemble, change: SessionChange) {
+        self.die(ensemble);
+        self.tell(change);
+    }
+
+    fn command(&mut self, ensemble: &mut Ensemble, command: Command) {
+        match self.phase {
+            Phase::Over => {}
+            // All that can be told to a session which isn't there yet is to give up.
+            Phase::New => self.end(ensemble, SessionChange::Closed),
+            Phase::Away => self.inbox.push_back(command),
+            Phase::Serving => {
+                self.carry_out(ensemble, command);
+                self.set_alarm(ensemble);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, ensemble: &mut Ensemble, command: Command) {
+        match command {
+            _ if self.is_releasing => {}
+            Command::Ask(number, request) => {
+                let sent = self.settings.clock.boot_time(ensemble.now());
+                self.send(ensemble, number, Step::first(request, sent));
+            }
+            Command::Release(nodes) => {
+                self.is_releasing = true;
+                self.throttled.clear();
+                self.watches.clear();
+                for flight in self.line.iter_mut().flat_map(|line| &mut line.flights) {
+                    flight.step = Step::Ignored;
+                }
+                for path in nodes {
+                    self.send(ensemble, 0, Step::Delete { path, version: -1 });
+                }
+                self.send(ensemble, 0, Step::Close);
+            }
+        }
+    }
+
+    fn send(&mut self, ensemble: &mut Ensemble, number: usize, step: Step) {
+        let now = self.now(ensemble);
+        let Some(line) = &mut self.line else {
+            return;
+        };
+        let op = step.op();
+        let list = if let Step::CatchUp { path } = &step { Some(path.clone()) } else { None };
+        line.send(ensemble, now, Flight { number, step }, op);
+        if let Some(path) = list {
+            let step = Step::List { path };
+            let op = step.op();
+            line.send(ensemble, now, Flight { number, step }, op);
+        }
+    }
+
+    fn heard(&mut self, ensemble: &mut Ensemble, packet: ToClient) {
+        let now = self.now(ensemble);
+        let Some(line) = &mut self.line else {
+            return;
+        };
+        line.heard(now);
+        match packet {
+            ToClient::Connected { session, password, timeout_ms } => {
+                self.greeted(ensemble, Ticket { session, password }, timeout_ms);
+            }
+            ToClient::Event { path, happened } => self.fired(&path, happened),
+            ToClient::Answer { xid, result, .. } => {
+                if line.takes_ping(xid) {
+                    if self.way.is_trying() {
+                        self.granted(ensemble);
+                    }
+                } else if let Some(flight) = line.flights.pop_front() {
+                    self.answered(ensemble, flight, result);
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, Refusal>) {
+        let Flight { number, step } = flight;
+        let again = self.now(ensemble) + THROTTLED_PAUSE;
+        match step.answered(result) {
+            Next::Reply(reply) => self.news.push_back(News::Reply(number, reply)),
+            Next::Watching { reply, on, path, kind } => {
+                self.watches.push(Watch { number, on, path, kind });
+                self.news.push_back(News::Reply(number, reply));
+            }
+            Next::Send(step) => self.send(ensemble, number, step),
+            Next::Again(step) => self.throttled.push_back((again, Flight { number, step })),
+            Next::Useless(step, reply) => {
+                if let Some(list) = self.line.as_mut().and_then(|line| line.flights.front_mut()) {
+                    list.step = Step::Ignored;
+                }
+                self.throttled.extend(step.map(|step| (again, Flight { number, step })));
+                self.news.extend(reply.map(|reply| News::Reply(number, reply)));
+            }
+            Next::Closed => self.closed(ensemble),
+            Next::Listed | Next::Nothing => {}
+        }
+    }
+
+    fn fired(&mut self, path: &str, happened: Happened) {
+        let news = &mut self.news;
+        self.watches.retain(|watch| {
+            let fires = match watch.kind {
+                Kind::Data => watch.on == path && happened != Happened::ChildrenChanged,
+                Kind::Children => {
+                    watch.on == path && matches!(happened, Happened::ChildrenChanged | Happened::Deleted)
+                }
+                Kind::Below => {
+                    path.strip_prefix(&*watch.on).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                }
+            };
+            if fires {
+                let is_deleted = happened == Happened::Deleted && path == watch.path;
+                let reply = Reply::Changed(watch.path.clone(), is_deleted);
+                news.push_back(News::Reply(watch.number, reply));
+            }
+            !fires || watch.kind == Kind::Below
+        });
+    }
+
+    /// The connection is gone. What was under way may have been carried out or not.
+    fn lost(&mut self, ensemble: &mut Ensemble) {
+        let Some(line) = self.line.take() else {
+            return;
+        };
+        ensemble.hang_up(line.conn);
+        self.watches.clear();
+        if self.way.is_trying() {
+            return self.failed(ensemble);
+        }
+        if !self.is_releasing {
+            self.tell(SessionChange::Disconnected);
+        }
+        let throttled = std::mem::take(&mut self.throttled);
+        let mut flights: Vec<Flight> = line.flights.into();
+        // The list behind a sync has no reply of its own.
+        let is_second = |pair: &[Flight]| matches!(pair[0].step, Step::CatchUp { .. });
+        let seconds: Vec<usize> = flights
+            .windows(2)
+            .enumerate()
+            .filter(|(_, pair)| is_second(pair))
+            .map(|(at, _)| at + 1)
+            .collect();
+        for at in seconds {
+            flights[at].step = Step::Ignored;
+        }
+        flights.extend(throttled.into_iter().map(|(_, flight)| flight));
+        // These replies come in any order.
+        self.rng.shuffle(&mut flights);
+        for Flight { number, step } in flights {
+            let reply = step.failed(Failure::ConnectionLost);
+            self.news.extend(reply.map(|reply| News::Reply(number, reply)));
+        }
+        self.leave(ensemble);
+    }
+
+    fn woken(&mut self, ensemble: &mut Ensemble) {
+        if self.alarm.is_some_and(|alarm| alarm <= ensemble.now()) {
+            self.alarm = None;
+        }
+        let now = self.now(ensemble);
+        if self.is_too_late(ensemble, now) {
+            return;
+        }
+        while let Some((_, Flight { number, step })) = self.throttled.pop_front_if(|(again, _)| *again <= now)
+        {
+            self.send(ensemble, number, step);
+        }
+        let may_ping = !self.way.is_trying();
+        if self.way.is_attempt_over(now) {
+            return self.lost(ensemble);
+        }
+        match &mut self.line {
+            Some(line) => {
+                if line.is_silent(ensemble, now, may_ping) {
+                    self.lost(ensemble);
+                }
+            }
+            None => self.try_next(ensemble),
+        }
+    }
+
+    fn set_alarm(&mut self, ensemble: &mut Ensemble) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        let line = self.line.as_ref().map(Line::due);
+        let again = self.throttled.front().map(|(again, _)| *again);
+        let Some(due) = [line, again, self.way.due(self.settings.deadline)].into_iter().flatten().min()
+        else {
+            return;
+        };
+        let due = self.settings.clock.when(due);
+        if self.alarm.is_none_or(|alarm| due < alarm) {
+            self.alarm = Some(due);
+            ensemble.wake_at(due, self.token);
+        }
+    }
+}
+
+fn duration(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
+}

@@ -1,0 +1,306 @@
+//! Requests, translated into operations, and answers into replies.
+
+use super::message::{BootTime, Created, Failure, Node, Reply, Request, ServerTime};
+use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Refusal, Stat};
+
+/// An operation under way, and what it is for.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Create {
+        parent: String,
+        prefix: String,
+        data: Vec<u8>,
+    },
+    /// The path as far as this is to be made.
+    Parents {
+        path: String,
+        end: usize,
+    },
+    /// Which of the nodes above is there: to say where nothing may be made.
+    Lowest {
+        path: String,
+        end: usize,
+    },
+    List {
+        path: String,
+    },
+    /// A list follows it at once.
+    CatchUp {
+        path: String,
+    },
+    Watch {
+        path: String,
+    },
+    WatchFromAbove {
+        path: String,
+    },
+    WatchBelow {
+        path: String,
+    },
+    Get {
+        path: String,
+    },
+    /// What everybody may know of a node that can't be read.
+    GetStat {
+        path: String,
+    },
+    Write {
+        path: String,
+        data: Vec<u8>,
+        version: i32,
+    },
+    Delete {
+        path: String,
+        version: i32,
+    },
+    Conclude {
+        record: String,
+        data: Vec<u8>,
+        node: String,
+        is_there: bool,
+    },
+    Confirm {
+        paths: Vec<String>,
+        sent: BootTime,
+    },
+    Close,
+    /// Nobody waits for the answer any more.
+    Ignored,
+}
+
+/// What follows from an answer.
+pub(super) enum Next {
+    Reply(Reply),
+    /// A reply, and a watch on a path that stands for another.
+    Watching {
+        reply: Reply,
+        on: String,
+        path: String,
+        kind: Kind,
+    },
+    Send(Step),
+    /// After a pause, since the server turned it away.
+    Again(Step),
+    /// The list that was sent along answers, or has become useless.
+    Listed,
+    Useless(Option<Step>, Option<Reply>),
+    Closed,
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Data,
+    Children,
+    Below,
+}
+
+fn failure(refusal: Refusal) -> Failure {
+    match refusal.code {
+        Code::NoNode => Failure::NoNode,
+        Code::NoAuth => Failure::NoAuth,
+        Code::BadVersion => Failure::Changed,
+        Code::NoChildrenForEphemerals => Failure::EphemeralParent,
+        Code::SessionExpired | Code::SessionMoved => Failure::Expired,
+        other => Failure::Other(format!("{other:?}")),
+    }
+}
+
+fn node(data: &[u8], stat: Stat) -> Node {
+    Node {
+        data: data.to_vec(),
+        owner: stat.owner,
+        czxid: stat.czxid,
+        version: stat.version,
+        created: ServerTime(stat.ctime),
+        modified: ServerTime(stat.mtime),
+    }
+}
+
+fn above(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+impl Step {
+    /// The first step of a request.
+    pub(super) fn first(request: Request, sent: BootTime) -> Self {
+        match request {
+            Request::Create { parent, prefix, data } => Self::Create { parent, prefix, data },
+            Request::MakeParents(path) => Self::Parents { end: path.len(), path },
+            Request::List(path) => Self::List { path },
+            Request::CatchUpAndList(path) => Self::CatchUp { path },
+            Request::Watch(path) => Self::Watch { path },
+            Request::WatchBelow(path) => Self::WatchBelow { path },
+            Request::Get(path) => Self::Get { path },
+            Request::Write(path, data, version) => Self::Write { path, data, version },
+            Request::Delete(path) => Self::Delete { path, version: -1 },
+            Request::DeleteUnchanged(path, version) => Self::Delete { path, version },
+            Request::Conclude { record, data, node } => Self::Conclude { record, data, node, is_there: true },
+            Request::Confirm(paths) => Self::Confirm { paths, sent },
+        }
+    }
+
+    pub(super) fn op(&self) -> Op {
+        let acl = Acl::OPEN;
+        match self {
+            Self::Create { parent, prefix, data } => Op::Create {
+                path: format!("{parent}/{prefix}"),
+                data: data.clone(),
+                acl,
+                mode: Mode::EphemeralSequential,
+            },
+            Self::Parents { path, end } => {
+                Op::Create { path: path[..*end].to_owned(), data: vec![], acl, mode: Mode::Container }
+            }
+            Self::Lowest { path, end } => Op::Exists { path: path[..*end].to_owned(), watch: false },
+            Self::List { path } => Op::GetChildren { path: path.clone(), watch: false },
+            Self::CatchUp { .. } => Op::Sync,
+            Self::Watch { path } => Op::GetData { path: path.clone(), watch: true },
+            Self::WatchFromAbove { path } => Op::GetChildren { path: above(path).to_owned(), watch: true },
+            Self::WatchBelow { path } => Op::WatchBelow { path: path.clone() },
+            Self::Get { path } => Op::GetData { path: path.clone(), watch: false },
+            Self::GetStat { path } => Op::Exists { path: path.clone(), watch: false },
+            Self::Write { path, data, version } => {
+                Op::SetData { path: path.clone(), data: data.clone(), version: *version }
+            }
+            Self::Delete { path, version } => Op::Delete { path: path.clone(), version: *version },
+            Self::Conclude { record, data, node, is_there } => {
+                let (path, data) = (record.clone(), data.clone());
+                let write = if *is_there {
+                    Op::SetData { path, data, version: -1 }
+                } else {
+                    Op::Create { path, data, acl, mode: Mode::Persistent }
+                };
+                Op::Multi(vec![write, Op::Delete { path: node.clone(), version: -1 }])
+            }
+            Self::Confirm { paths, .. } => {
+                Op::Multi(paths.iter().map(|path| Op::Check { path: path.clone(), version: -1 }).collect())
+            }
+            Self::Close | Self::Ignored => Op::Close,
+        }
+    }
+
+    /// The reply that says why it failed.
+    pub(super) fn failed(self, why: Failure) -> Option<Reply> {
+        match self {
+            Self::Create { .. } => Some(Reply::Created(Err(why))),
+            Self::Parents { .. } | Self::Lowest { .. } => Some(Reply::ParentsMade(Err(why))),
+            Self::List { .. } | Self::CatchUp { .. } => Some(Reply::Listed(Err(why))),
+            Self::Watch { path }
+            | Self::WatchFromAbove { path }
+            | Self::Get { path }
+            | Self::GetStat { path } => Some(Reply::Read(path, Err(why))),
+            Self::WatchBelow { .. } => Some(Reply::Watching(Err(why))),
+            Self::Write { .. } => Some(Reply::Written(Err(why))),
+            Self::Delete { .. } => Some(Reply::Deleted(Err(why))),
+            Self::Conclude { .. } => Some(Reply::Concluded(Err(why))),
+            Self::Confirm { sent, .. } => Some(Reply::Confirmed(sent, Err(why))),
+            Self::Close | Self::Ignored => None,
+        }
+    }
+
+    /// Whether a server that throttles is asked again.
+    fn is_patient(&self) -> bool {
+        !matches!(
+            self,
+            Self::WatchFromAbove { .. }
+                | Self::WatchBelow { .. }
+                | Self::GetStat { .. }
+                | Self::Lowest { .. }
+                | Self::Delete { .. }
+                | Self::Confirm { .. }
+        )
+    }
+
+    pub(super) fn answered(self, result: Result<Answer, Refusal>) -> Next {
+        let refusal = match result {
+            Ok(answer) => return self.succeeded(answer),
+            Err(refusal) => refusal,
+        };
+        let code = refusal.code;
+        match self {
+            Self::Close => Next::Closed,
+            Self::Ignored => Next::Nothing,
+            Self::CatchUp { .. } if code == Code::NoNode => Next::Listed,
+            Self::CatchUp { path } if code == Code::Throttled => {
+                Next::Useless(Some(Self::CatchUp { path }), None)
+            }
+            Self::CatchUp { .. } => Next::Useless(None, Some(Reply::Listed(Err(failure(refusal))))),
+            step if code == Code::Throttled && step.is_patient() => Next::Again(step),
+            Self::Parents { path, end } if code == Code::NodeExists => made(path, end),
+            Self::Parents { path, end } if code == Code::NoNode && !above(&path[..end]).is_empty() => {
+                Next::Send(Self::Parents { end: above(&path[..end]).len(), path })
+            }
+            Self::Parents { path, .. } if code == Code::NoAuth => lowest(&path, path.len()),
+            Self::Lowest { path, end } if code == Code::NoNode => lowest(&path, end),
+            Self::Watch { path } if code == Code::NoAuth => Next::Send(Self::WatchFromAbove { path }),
+            Self::Get { path } if code == Code::NoAuth => Next::Send(Self::GetStat { path }),
+            Self::Conclude { record, data, node, is_there }
+                if refusal.index == 0 && code == if is_there { Code::NoNode } else { Code::NodeExists } =>
+            {
+                Next::Send(Self::Conclude { record, data, node, is_there: !is_there })
+            }
+            step => step.failed(failure(refusal)).map_or(Next::Nothing, Next::Reply),
+        }
+    }
+
+    fn succeeded(self, answer: Answer) -> Next {
+        let reply = match (self, answer) {
+            (Self::Create { parent, .. }, Answer::Created(path, stat)) => Reply::Created(Ok(Created {
+                name: path[parent.len() + 1..].to_owned(),
+                czxid: stat.czxid,
+                created: ServerTime(stat.ctime),
+            })),
+            (Self::Parents { path, end }, _) => return made(path, end),
+            (Self::Lowest { path, end }, _) => {
+                Reply::ParentsMade(Err(Failure::NoCreate(path[..end].to_owned())))
+            }
+            (Self::List { .. }, Answer::Children(names, _)) => {
+                Reply::Listed(Ok(names.iter().map(|name| (**name).to_owned()).collect()))
+            }
+            (Self::CatchUp { .. }, _) => return Next::Listed,
+            (Self::Watch { path }, Answer::Data(data, stat)) => {
+                let reply = Reply::Read(path.clone(), Ok(node(&data, stat)));
+                return Next::Watching { reply, on: path.clone(), path, kind: Kind::Data };
+            }
+            (Self::WatchFromAbove { path }, Answer::Children(names, _)) => {
+                let name = path.rsplit('/').next().unwrap_or("");
+                if !names.iter().any(|other| **other == *name) {
+                    return Next::Reply(Reply::Read(path, Err(Failure::NoNode)));
+                }
+                let reply = Reply::Read(path.clone(), Ok(Node::HIDDEN));
+                return Next::Watching { reply, on: above(&path).to_owned(), path, kind: Kind::Children };
+            }
+            (Self::WatchBelow { path }, _) => {
+                let reply = Reply::Watching(Ok(()));
+                return Next::Watching { reply, on: path.clone(), path, kind: Kind::Below };
+            }
+            (Self::Get { path }, Answer::Data(data, stat)) => Reply::Read(path, Ok(node(&data, stat))),
+            (Self::GetStat { path }, Answer::Stat(stat)) => Reply::Read(path, Ok(node(&[], stat))),
+            (Self::Write { .. }, Answer::Stat(stat)) => Reply::Written(Ok(ServerTime(stat.mtime))),
+            (Self::Delete { .. }, _) => Reply::Deleted(Ok(())),
+            (Self::Conclude { .. }, _) => Reply::Concluded(Ok(())),
+            (Self::Confirm { sent, .. }, _) => Reply::Confirmed(sent, Ok(())),
+            (Self::Close, _) => return Next::Closed,
+            (Self::Ignored, _) => return Next::Nothing,
+            (step, answer) => panic!("{step:?} is no question for {answer:?}"),
+        };
+        Next::Reply(reply)
+    }
+}
+
+/// A node on the way is there: on to the next below it.
+fn made(path: String, end: usize) -> Next {
+    if end >= path.len() {
+        return Next::Reply(Reply::ParentsMade(Ok(())));
+    }
+    let end = path[end + 1..].find('/').map_or(path.len(), |slash| end + 1 + slash);
+    Next::Send(Step::Parents { path, end })
+}
+
+fn lowest(path: &str, end: usize) -> Next {
+    match above(&path[..end]).len() {
+        0 => Next::Reply(Reply::ParentsMade(Err(Failure::NoCreate("/".to_owned())))),
+        end => Next::Send(Step::Lowest { path: path.to_owned(), end }),
+    }
+}

@@ -1,0 +1,226 @@
+//! The way to a session, and back to it when the connection was lost: the rules of `src/zk/connect.rs` and
+//! `src/zk/session.rs`.
+
+use std::collections::VecDeque;
+
+use super::line::{Flight, Line};
+use super::message::{Failure, SessionChange};
+use super::step::Step;
+use super::tour::{Limit, Tour};
+use super::{Client, Phase, Ticket, duration};
+use crate::ensemble::Ensemble;
+use crate::ensemble::wire::{Op, ToServer};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+/// One attempt to get a connection.
+struct Attempt {
+    server: usize,
+    limit: Limit,
+    began: u64,
+    granted: u64,
+}
+
+pub(super) struct Way {
+    tour: Tour,
+    /// What is left of a pass over the servers.
+    pass: Option<VecDeque<usize>>,
+    attempt: Option<Attempt>,
+    /// Nothing is tried before.
+    pause_until: Option<u64>,
+    /// A session whose timeout wasn't the one that was asked for is being closed: this is the one to ask for.
+    regrant: Option<u64>,
+    took: u64,
+    is_slow: bool,
+    /// When the connection was made that is lost now, and how long the pause was before it.
+    since: u64,
+    pause: u64,
+    give_up_at: Option<u64>,
+}
+
+impl Way {
+    pub(super) fn new(timeout: u64) -> Self {
+        Self {
+            tour: Tour::new(timeout),
+            pass: None,
+            attempt: None,
+            pause_until: None,
+            regrant: None,
+            took: u64::MAX,
+            is_slow: false,
+            since: 0,
+            pause: 0,
+            give_up_at: None,
+        }
+    }
+
+    /// Whether the connection, if there is one, isn't granted yet.
+    pub(super) fn is_trying(&self) -> bool {
+        self.attempt.is_some()
+    }
+
+    fn attempt_ends(&self) -> Option<u64> {
+        match self.attempt.as_ref()? {
+            Attempt { limit: Limit::Quick(all), began, .. } => Some(began + all),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_attempt_over(&self, now: u64) -> bool {
+        self.attempt_ends().is_some_and(|end| end <= now)
+    }
+
+    pub(super) fn due(&self, deadline: Option<u64>) -> Option<u64> {
+        // Of a session that is there no deadline is left.
+        let deadline = deadline.filter(|_| self.took == u64::MAX);
+        [self.attempt_ends(), self.pause_until, self.give_up_at, deadline].into_iter().flatten().min()
+    }
+}
+
+impl Client {
+    /// Whether nothing more is tried.
+    pub(super) fn is_too_late(&mut self, ensemble: &mut Ensemble, now: u64) -> bool {
+        if self.phase == Phase::New && self.settings.deadline.is_some_and(|deadline| deadline <= now) {
+            self.end(ensemble, SessionChange::Unreachable(vec![]));
+            return true;
+        }
+        if self.way.give_up_at.is_some_and(|end| end <= now) {
+            self.end(ensemble, SessionChange::Lost(Failure::GivenUp));
+            return true;
+        }
+        false
+    }
+
+    /// Tries the next server, once the pause is over.
+    pub(super) fn try_next(&mut self, ensemble: &mut Ensemble) {
+        let now = self.now(ensemble);
+        if self.way.pause_until.is_some_and(|until| until > now) || self.line.is_some() {
+            return;
+        }
+        self.way.pause_until = None;
+        let pass = match self.way.pass.take() {
+            Some(pass) => pass,
+            None => self.way.tour.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
+        };
+        let pass = self.way.pass.insert(pass);
+        let Some(server) = pass.pop_front() else {
+            self.way.pass = None;
+            if self.phase == Phase::Away {
+                let away = self.way.tour.result();
+                self.tell(SessionChange::StillAway(away));
+            }
+            self.way.pause_until = Some(now + self.way.tour.pause(&mut self.rng));
+            return;
+        };
+        let limit = self.way.tour.limit(server);
+        let patience = if let Limit::Quick(_) = limit { self.timeout / 8 } else { limit.span() };
+        let conn = ensemble.dial(self.settings.zone, server);
+        self.line = Some(Line::new(conn, self.timeout, patience, now));
+        self.way.attempt = Some(Attempt { server, limit, began: now, granted: 0 });
+        let Ticket { session, password } = self.ticket;
+        let timeout_ms = i32::try_from(self.timeout / MS).unwrap_or(i32::MAX);
+        ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
+    }
+
+    /// An attempt came to nothing.
+    pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
+        let now = self.now(ensemble);
+        if let Some(Attempt { server, limit, began, .. }) = self.way.attempt.take() {
+            self.way.tour.failed(server, limit, now - began, now);
+        }
+        if self.phase == Phase::New {
+            self.ticket = Ticket::default();
+        }
+        self.try_next(ensemble);
+    }
+
+    /// The server has answered the connect request. A ping follows before anything else.
+    pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, ticket: Ticket, timeout_ms: i32) {
+        let now = self.now(ensemble);
+        if ticket.session == 0 {
+            return self.end(ensemble, SessionChange::Lost(Failure::Expired));
+        }
+        self.ticket = ticket;
+        if let Some(attempt) = &mut self.way.attempt {
+            attempt.granted = u64::try_from(timeout_ms).unwrap_or(0) * MS;
+        }
+        if let Some(line) = &mut self.line {
+            line.ping(ensemble, now);
+        }
+    }
+
+    /// The connection is good.
+    pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
+        let now = self.now(ensemble);
+        let Some(Attempt { limit, began, granted, .. }) = self.way.attempt.take() else {
+            return;
+        };
+        let took = now - began;
+        let is_patient = matches!(limit, Limit::Patient(_));
+        let is_slow = is_patient && took > self.timeout / 8;
+        if self.phase == Phase::New && (granted != self.timeout || (is_patient && !is_slow)) {
+            self.way.regrant = Some(granted);
+            return self.send(ensemble, 0, Step::Close);
+        }
+        self.way.pass = None;
+        self.way.give_up_at = None;
+        (self.way.took, self.way.is_slow, self.way.since) = (self.way.took.min(took), is_slow, now);
+        if self.phase == Phase::New {
+            self.phase = Phase::Serving;
+            return self.tell(SessionChange::Connected {
+                id: self.ticket.session,
+                timeout: duration(self.timeout),
+                began: super::message::BootTime::from_nanos(began),
+            });
+        }
+        self.phase = Phase::Serving;
+        // What is asked next is answered by a server that knows all that was committed before.
+        let op = Op::Multi(vec![Op::Check { path: "/".to_owned(), version: -1 }]);
+        if let Some(line) = &mut self.line {
+            line.send(ensemble, now, Flight { number: 0, step: Step::Ignored }, op);
+        }
+        if self.is_releasing {
+            return self.send(ensemble, 0, Step::Close);
+        }
+        self.tell(SessionChange::Reconnected);
+        while let Some(command) = self.inbox.pop_front() {
+            self.carry_out(ensemble, command);
+        }
+    }
+
+    /// The server has confirmed that the session is closed.
+    pub(super) fn closed(&mut self, ensemble: &mut Ensemble) {
+        match self.way.regrant.take() {
+            Some(timeout) => self.begin_again(ensemble, timeout),
+            None => self.end(ensemble, SessionChange::Closed),
+        }
+    }
+
+    fn begin_again(&mut self, ensemble: &mut Ensemble, timeout: u64) {
+        if let Some(line) = self.line.take() {
+            ensemble.hang_up(line.conn);
+        }
+        (self.timeout, self.ticket, self.way) = (timeout, Ticket::default(), Way::new(timeout));
+        self.try_next(ensemble);
+    }
+
+    /// A connection that was granted is lost: begins to look for another.
+    pub(super) fn leave(&mut self, ensemble: &mut Ensemble) {
+        if let Some(timeout) = self.way.regrant.take() {
+            return self.begin_again(ensemble, timeout);
+        }
+        let now = self.now(ensemble);
+        self.phase = Phase::Away;
+        let long_enough = SECOND.min(self.timeout / 24);
+        let has_lasted = now - self.way.since >= long_enough;
+        let next = (self.way.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));
+        let waited = if has_lasted { 0 } else { self.way.pause };
+        self.way.pause = if has_lasted { 0 } else { next };
+        self.way.tour = Tour::back(self.timeout, self.way.took, self.way.is_slow);
+        self.way.pass = None;
+        self.way.pause_until = (waited > 0).then_some(now + waited);
+        self.way.give_up_at = Some(now + waited + self.timeout * 7 / 5);
+        self.try_next(ensemble);
+    }
+}

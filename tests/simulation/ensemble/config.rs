@@ -1,0 +1,68 @@
+//! Sizes, delays and limits. Times are in nanoseconds.
+
+pub(crate) const MS: u64 = 1_000_000;
+
+/// How an ensemble is set up.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// 1, 3 or 5.
+    pub(crate) servers: usize,
+    /// Groups of clients with links of their own.
+    pub(crate) zones: usize,
+    pub(crate) seed: u64,
+    pub(crate) tick: u64,
+    /// Ticks that leader and follower bear each other's silence.
+    pub(crate) sync_limit: u64,
+    /// Ticks that joining a leader may take.
+    pub(crate) init_limit: u64,
+    pub(crate) max_timeout_ms: i32,
+    /// From client to server and back; the jitter comes on top.
+    pub(crate) client_delay: u64,
+    pub(crate) client_jitter: u64,
+    /// From server to server.
+    pub(crate) peer_delay: u64,
+    pub(crate) peer_jitter: u64,
+    /// What the disk takes.
+    pub(crate) log_delay: u64,
+    /// How long votes are waited for.
+    pub(crate) vote_wait: u64,
+    /// How often the leader looks for containers that are empty.
+    pub(crate) container_check: u64,
+}
+
+impl Config {
+    pub(crate) fn new(servers: usize, seed: u64) -> Self {
+        let tick = 200 * MS;
+        Self {
+            servers,
+            zones: 1,
+            seed,
+            tick,
+            sync_limit: 5,
+            init_limit: 20,
+            max_timeout_ms: 60_000,
+            client_delay: MS / 5,
+            client_jitter: MS / 5,
+            peer_delay: MS / 5,
+            peer_jitter: MS / 5,
+            log_delay: MS / 2,
+            vote_wait: 200 * MS,
+            container_check: 60_000 * MS,
+        }
+    }
+
+    pub(super) fn quorum(&self) -> u32 {
+        u32::try_from(self.servers / 2 + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The timeout that a session gets that asks for this one.
+    pub(super) fn granted(&self, asked_ms: i32) -> i32 {
+        let least = i32::try_from(2 * self.tick / MS).unwrap_or(i32::MAX);
+        asked_ms.max(least).min(self.max_timeout_ms)
+    }
+}
+
+/// A timeout in nanoseconds.
+pub(super) fn nanos(timeout_ms: i32) -> u64 {
+    u64::try_from(timeout_ms).unwrap_or(0) * MS
+}

@@ -1,0 +1,131 @@
+//! What can be done to servers and links, and how to see who leads.
+
+use super::network::Way;
+use super::{Ensemble, Role, mix};
+
+impl Ensemble {
+    /// The leader that serves; the latest, if an older one doesn't know yet that it was deposed.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        let leads = |server: &usize| matches!(self.servers[*server].role, Role::Leading(_));
+        let serving = (0..self.size()).filter(leads).filter(|server| self.is_serving(*server));
+        serving.max_by_key(|server| self.servers[*server].log.epoch)
+    }
+
+    /// The servers that follow and serve.
+    pub(crate) fn followers(&self) -> Vec<usize> {
+        let follows = |server: &usize| matches!(self.servers[*server].role, Role::Following(_));
+        (0..self.size()).filter(follows).filter(|server| self.is_serving(*server)).collect()
+    }
+
+    /// Kills a server. What it has logged stays.
+    pub(crate) fn crash(&mut self, server: usize) {
+        self.servers[server].is_frozen = false;
+        self.servers[server].deferred.clear();
+        self.take_role(server, Role::Down);
+    }
+
+    /// Starts a server that was killed. Its clock counts its ticks from another moment.
+    pub(crate) fn restart(&mut self, server: usize) {
+        if matches!(self.servers[server].role, Role::Down) {
+            let phase = mix(self.rng.next()) % self.config.tick;
+            let now = self.now;
+            let state = &mut self.servers[server];
+            state.phase = phase;
+            // The time is in the ids of new sessions, so that none is made twice.
+            state.sessions_made = state.sessions_made.max((now / super::config::MS) as i64) + 1;
+            self.look_for_a_leader(server);
+        }
+    }
+
+    /// Stops a server. What comes to it waits.
+    pub(crate) fn freeze(&mut self, server: usize) {
+        self.servers[server].is_frozen = true;
+    }
+
+    /// Lets a server go on with all that came meanwhile.
+    pub(crate) fn thaw(&mut self, server: usize) {
+        self.servers[server].is_frozen = false;
+        for event in std::mem::take(&mut self.servers[server].deferred) {
+            self.handle(event);
+        }
+        self.vote_soon();
+    }
+
+    /// What one server says doesn't arrive at another, or does again. What was held back arrives then.
+    pub(crate) fn set_peer_hole(&mut self, from: usize, to: usize, is_hole: bool) {
+        self.peers[from][to].is_mute = is_hole;
+        self.set_data_hole(from, to, is_hole);
+        self.vote_soon();
+    }
+
+    /// The same for everything but votes.
+    pub(crate) fn set_data_hole(&mut self, from: usize, to: usize, is_hole: bool) {
+        let lane = &mut self.peers[from][to].lane;
+        lane.is_hole = is_hole;
+        if !is_hole {
+            for event in std::mem::take(&mut lane.held) {
+                self.deliver(event);
+            }
+        }
+    }
+
+    /// Cuts a server off from all others, or connects it again.
+    pub(crate) fn set_isolated(&mut self, server: usize, is_isolated: bool) {
+        for other in (0..self.size()).filter(|other| *other != server) {
+            self.set_peer_hole(server, other, is_isolated);
+            self.set_peer_hole(other, server, is_isolated);
+        }
+    }
+
+    /// What everything from one server to another takes longer than usual.
+    pub(crate) fn delay_peer(&mut self, from: usize, to: usize, delay: u64) {
+        self.peers[from][to].lane.delay = delay;
+    }
+
+    /// By how much a follower is late with applying what is committed.
+    pub(crate) fn set_lag(&mut self, server: usize, lag: u64) {
+        self.servers[server].apply_lag = lag;
+    }
+
+    /// By how much a server's wall clock is wrong.
+    pub(crate) fn set_wall_clock(&mut self, server: usize, ahead_ms: i64) {
+        self.servers[server].wall_ms = ahead_ms;
+    }
+
+    /// The next requests that a server gets are turned away.
+    pub(crate) fn throttle(&mut self, server: usize, requests: u32) {
+        self.servers[server].throttles = requests;
+    }
+
+    /// Nothing arrives on this way between a zone and a server, or does again.
+    pub(crate) fn set_hole(&mut self, zone: usize, server: usize, way: Way, is_hole: bool) {
+        let lane = &mut self.links[zone][server].lanes[way.index()];
+        lane.is_hole = is_hole;
+        if !is_hole {
+            for event in std::mem::take(&mut lane.held) {
+                self.deliver(event);
+            }
+        }
+    }
+
+    pub(crate) fn delay_link(&mut self, zone: usize, server: usize, way: Way, delay: u64) {
+        self.links[zone][server].lanes[way.index()].delay = delay;
+    }
+
+    /// New connections from a zone to a server are refused, or accepted again.
+    pub(crate) fn refuse(&mut self, zone: usize, server: usize, is_refusing: bool) {
+        self.links[zone][server].is_refusing = is_refusing;
+    }
+
+    /// Ends the connections from a zone to a server, with whatever is under way.
+    pub(crate) fn cut(&mut self, zone: usize, server: usize) {
+        for id in self.conns.open(Some(zone), server) {
+            self.close(id);
+            if let Some(conn) = self.conns.get(id).filter(|conn| conn.is_open_at_client) {
+                conn.is_open_at_client = false;
+                self.outputs.push_back(super::Output::Closed(id));
+                self.conns.free_if_unused(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! An ensemble of servers, simulated: ZooKeeper's rules, on a virtual clock, in one thread, the same for the same seed.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | [`wire`] | what clients and servers say to each other |
+//! | [`config`] | sizes, delays and limits |
+//! | [`queue`], [`rng`], [`hash`] | events in order; chance; maps |
+//! | [`network`] | connections, links and holes |
+//! | [`peers`] | what servers say to each other |
+//! | [`tree`], [`prepare`], [`log`] | nodes and sessions; the leader's check; transactions |
+//! | [`serve`], [`watches`] | a server and its clients |
+//! | [`leader`], [`tracker`] | proposals, commits and pings; when sessions expire |
+//! | [`follower`] | commits applied, pings answered, a silent leader left |
+//! | [`election`] | who leads, and how followers get the history |
+//! | [`faults`] | crashes, freezes, cuts |
+//!
+//! Simplified: one transaction carries its answer; the handshake of a new leader is one exchange shorter; a vote is no
+//! message, but seen at once over every link that is whole; a log is durable as soon as it is written, and acknowledged after
+//! a delay.
+
+mod config;
+mod election;
+mod faults;
+mod follower;
+mod hash;
+mod leader;
+mod log;
+mod network;
+mod peers;
+mod prepare;
+mod queue;
+mod rng;
+mod serve;
+mod tracker;
+mod tree;
+mod watches;
+pub(crate) mod wire;
+
+use std::collections::VecDeque;
+
+pub(crate) use self::config::Config;
+pub(crate) use self::network::{ConnId, Way};
+pub(crate) use self::rng::{Rng, mix};
+
+use self::follower::Following;
+use self::hash::FastMap;
+use self::leader::Leading;
+use self::log::Log;
+use self::network::{Conns, Link};
+use self::peers::{Peer, PeerLane};
+use self::queue::Queue;
+use self::tree::Tree;
+use self::watches::Watches;
+use self::wire::{Happened, ToClient, ToServer};
+
+/// What comes out of the ensemble.
+#[derive(Debug)]
+pub(crate) enum Output {
+    FromServer(ConnId, ToClient),
+    /// The server has closed the connection, or none was there.
+    Closed(ConnId),
+    /// The time of an alarm has come: see [`Ensemble::wake_at`].
+    Woken(u64),
+}
+
+#[derive(Debug)]
+enum Event {
+    Dialled(ConnId),
+    ToServer(ConnId, ToServer),
+    HungUp(ConnId),
+    ToClient(ConnId, ToClient),
+    Closed(ConnId),
+    Peer { from: usize, to: usize, link: u64, message: Peer },
+    Timer { server: usize, term: u64, what: Timer },
+    Vote,
+    Alarm(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Timer {
+    /// The leader's loop.
+    HalfTick,
+    /// A bucket of sessions may be due.
+    Expiry,
+    Containers,
+    /// The log is on the disk up to this zxid.
+    Logged(i64),
+    /// Something that lagged behind is due.
+    Lagging,
+    /// Whether the leader has been silent for too long.
+    Silence,
+    /// Whether joining or gathering has taken too long.
+    Joined,
+}
+
+enum Role {
+    Down,
+    Looking,
+    Following(Following),
+    Leading(Box<Leading>),
+}
+
+struct Server {
+    role: Role,
+    /// Changes with the role. A timer of another term is void.
+    term: u64,
+    is_frozen: bool,
+    /// What waits for the server to be thawed.
+    deferred: VecDeque<Event>,
+    log: Log,
+    tree: Tree,
+    watches: Watches,
+    by_session: FastMap<i64, ConnId>,
+    /// By how much its wall clock is wrong, in milliseconds.
+    wall_ms: i64,
+    /// Where its ticks begin.
+    phase: u64,
+    apply_lag: u64,
+    /// When the disk is done with all that was written so far.
+    logged_at: u64,
+    sessions_made: i64,
+    /// So many requests more are turned away.
+    throttles: u32,
+}
+
+/// The ensemble, its network, and the one queue of all that is to happen.
+pub(crate) struct Ensemble {
+    config: Config,
+    now: u64,
+    queue: Queue<Event>,
+    rng: Rng,
+    servers: Vec<Server>,
+    conns: Conns,
+    /// `links[zone][server]`.
+    links: Vec<Vec<Link>>,
+    /// `peers[from][to]`.
+    peers: Vec<Vec<PeerLane>>,
+    peer_links: u64,
+    is_voting: bool,
+    outputs: VecDeque<Output>,
+    fired: Vec<(ConnId, std::rc::Rc<str>, Happened)>,
+    events: u64,
+}
+
+impl Ensemble {
+    /// Servers that start at time 0.
+    pub(crate) fn new(config: Config) -> Self {
+        let mut rng = Rng::new(config.seed);
+        let tick = config.tick;
+        let server = |_| Server {
+            role: Role::Down,
+            term: 0,
+            is_frozen: false,
+            deferred: VecDeque::new(),
+            log: Log::default(),
+            tree: Tree::new(),
+            watches: Watches::default(),
+            by_session: FastMap::default(),
+            wall_ms: 0,
+            phase: rng.below(tick),
+            apply_lag: 0,
+            logged_at: 0,
+            sessions_made: 0,
+            throttles: 0,
+        };
+        let servers: Vec<_> = (0..config.servers).map(server).collect();
+        let links = (0..config.zones).map(|_| servers.iter().map(|_| Link::default()).collect());
+        let peers = servers.iter().map(|_| servers.iter().map(|_| PeerLane::default()).collect());
+        let (links, peers) = (links.collect(), peers.collect());
+        let mut ensemble = Self {
+            config,
+            now: 0,
+            queue: Queue::new(),
+            rng,
+            servers,
+            conns: Conns::default(),
+            links,
+            peers,
+            peer_links: 0,
+            is_voting: false,
+            outputs: VecDeque::new(),
+            fired: vec![],
+            events: 0,
+        };
+        (0..ensemble.servers.len()).for_each(|server| ensemble.restart(server));
+        ensemble
+    }
+
+    /// The virtual time in nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// How many events there were.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many servers there are, up or not.
+    pub(crate) fn size(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Goes on until something comes out, at most to this time.
+    pub(crate) fn next(&mut self, until: u64) -> Option<Output> {
+        loop {
+            if let Some(output) = self.outputs.pop_front() {
+                return Some(output);
+            }
+            if self.queue.due().is_none_or(|due| due > until) {
+                self.now = self.now.max(until);
+                return None;
+            }
+            let (time, event) = self.queue.pop()?;
+            self.now = self.now.max(time);
+            self.events += 1;
+            self.deliver(event);
+        }
+    }
+
+    /// An alarm for whoever runs the ensemble, in its own order with everything else.
+    pub(crate) fn wake_at(&mut self, time: u64, token: u64) {
+        self.queue.add(time.max(self.now), Event::Alarm(token));
+    }
+
+    /// A connection from a zone to a server. The first packet follows the three of TCP.
+    pub(crate) fn dial(&mut self, zone: usize, server: usize) -> ConnId {
+        let conn = self.conns.add(zone, server, self.now);
+        self.send_event(conn, Way::ToServer, Event::Dialled(conn));
+        if let Some(there) = self.conns.get(conn) {
+            let took = there.last[0].saturating_sub(self.now);
+            there.last[0] += 2 * took;
+        }
+        conn
+    }
+
+    pub(crate) fn send(&mut self, conn: ConnId, packet: ToServer) {
+        self.send_event(conn, Way::ToServer, Event::ToServer(conn, packet));
+    }
+
+    /// The client closes the connection.
+    pub(crate) fn hang_up(&mut self, conn: ConnId) {
+        if let Some(there) = self.conns.get(conn).filter(|conn| conn.is_open_at_client) {
+            there.is_open_at_client = false;
+            self.send_event(conn, Way::ToServer, Event::HungUp(conn));
+        }
+    }
+
+    fn send_event(&mut self, id: ConnId, way: Way, event: Event) {
+        let Some(conn) = self.conns.get(id) else {
+            return;
+        };
+        let lane = &self.links[conn.zone][conn.server].lanes[way.index()];
+        let took = self.config.client_delay + self.rng.below(self.config.client_jitter) + lane.delay;
+        let arrival = (self.now + took).max(conn.last[way.index()]);
+        conn.last[way.index()] = arrival;
+        self.queue.add(arrival, event);
+    }
+
+    /// An event's time has come; perhaps there is a hole in its way, or it comes to a server that stands still.
+    fn deliver(&mut self, event: Event) {
+        let lane = match &event {
+            Event::Dialled(conn) | Event::ToServer(conn, _) | Event::HungUp(conn) => {
+                Some((*conn, Way::ToServer))
+            }
+            Event::ToClient(conn, _) | Event::Closed(conn) => Some((*conn, Way::ToClient)),
+            _ => None,
+        };
+        let mut server = None;
+        if let Some((id, way)) = lane {
+            let Some(conn) = self.conns.get(id) else {
+                return;
+            };
+            let lane = &mut self.links[conn.zone][conn.server].lanes[way.index()];
+            if lane.is_hole {
+                return lane.held.push_back(event);
+            }
+            server = (way == Way::ToServer).then_some(conn.server);
+        }
+        match event {
+            Event::Peer { from, to, .. } => {
+                let lane = &mut self.peers[from][to].lane;
+                if lane.is_hole {
+                    return lane.held.push_back(event);
+                }
+                server = Some(to);
+            }
+            Event::Timer { server: at, term, .. } => {
+                if self.servers[at].term != term {
+                    return;
+                }
+                server = Some(at);
+            }
+            _ => {}
+        }
+        if let Some(server) = server.filter(|server| self.servers[*server].is_frozen) {
+            return self.servers[server].deferred.push_back(event);
+        }
+        self.handle(event);
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Dialled(conn) => self.dialled(conn),
+            Event::ToServer(conn, packet) => self.heard(conn, packet),
+            Event::HungUp(conn) => self.hung_up(conn),
+            Event::ToClient(conn, packet) => {
+                if self.conns.get(conn).is_some_and(|conn| conn.is_open_at_client) {
+                    self.outputs.push_back(Output::FromServer(conn, packet));
+                }
+            }
+            Event::Closed(id) => {
+                if let Some(conn) = self.conns.get(id).filter(|conn| conn.is_open_at_client) {
+                    conn.is_open_at_client = false;
+                    self.outputs.push_back(Output::Closed(id));
+                    self.conns.free_if_unused(id);
+                }
+            }
+            Event::Peer { from, to, link, message } => self.heard_peer(from, to, link, message),
+            Event::Timer { server, term, what } => {
+                if self.servers[server].term == term {
+                    self.timer(server, what);
+                }
+            }
+            Event::Vote => self.vote(),
+            Event::Alarm(token) => self.outputs.push_back(Output::Woken(token)),
+        }
+    }
+
+    fn timer(&mut self, server: usize, what: Timer) {
+        match what {
+            Timer::HalfTick => self.half_tick(server),
+            Timer::Expiry => self.expire(server),
+            Timer::Containers => self.reap_containers(server),
+            Timer::Logged(zxid) => self.logged(server, zxid),
+            Timer::Lagging => self.catch_up(server),
+            Timer::Silence => self.check_silence(server),
+            Timer::Joined => self.check_joined(server),
+        }
+    }
+
+    fn set_timer(&mut self, server: usize, after: u64, what: Timer) {
+        let term = self.servers[server].term;
+        self.queue.add(self.now + after, Event::Timer { server, term, what });
+    }
+}

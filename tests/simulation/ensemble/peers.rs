@@ -1,0 +1,80 @@
+//! What servers say to each other. A follower connects to its leader; everything else goes over that connection.
+
+use std::rc::Rc;
+
+use super::log::{Difference, Txn};
+use super::network::{ConnId, Lane};
+use super::wire::Op;
+use super::{Ensemble, Event};
+
+#[derive(Debug)]
+pub(super) enum Peer {
+    /// A follower has come: which epoch it has promised, what it has logged last and applied.
+    Hello {
+        promised: i64,
+        history: (i64, i64),
+        applied: i64,
+    },
+    /// The leader's history, for a new epoch.
+    History(i64, Difference),
+    /// The follower has it all up to there.
+    Took(i64),
+    /// The follower may serve. So much is committed.
+    UpToDate(i64),
+    Propose(Rc<Txn>),
+    Ack(i64),
+    Commit(i64),
+    Ping,
+    /// To a ping: the sessions heard of since the last, with their timeouts.
+    Touched(Vec<(i64, i32)>),
+    /// A client's write.
+    Forward {
+        conn: ConnId,
+        session: i64,
+        xid: i32,
+        op: Op,
+    },
+    /// A client wants a session.
+    Open {
+        conn: ConnId,
+        session: i64,
+        timeout_ms: i32,
+    },
+    Sync {
+        conn: ConnId,
+        xid: i32,
+    },
+    Synced {
+        conn: ConnId,
+        xid: i32,
+    },
+    Revalidate {
+        conn: ConnId,
+        session: i64,
+        timeout_ms: i32,
+    },
+    Revalidated {
+        conn: ConnId,
+        is_valid: bool,
+    },
+    /// The connection is closed.
+    Gone,
+}
+
+/// One direction between two servers.
+#[derive(Default)]
+pub(super) struct PeerLane {
+    pub(super) lane: Lane,
+    pub(super) last: u64,
+    /// Votes don't arrive either.
+    pub(super) is_mute: bool,
+}
+
+impl Ensemble {
+    pub(super) fn tell(&mut self, from: usize, to: usize, link: u64, message: Peer) {
+        let took = self.config.peer_delay + self.rng.below(self.config.peer_jitter);
+        let lane = &mut self.peers[from][to];
+        lane.last = (self.now + took + lane.lane.delay).max(lane.last);
+        self.queue.add(lane.last, Event::Peer { from, to, link, message });
+    }
+}

@@ -1,0 +1,141 @@
+//! The leader's check of a write: refused, or turned into changes that every server can make.
+//!
+//! It is made against a tree that has all changes proposed so far, committed or not.
+
+use std::rc::Rc;
+
+use super::tree::{Change, Stamp, Tree, Znode, parent_of};
+use super::wire::{Acl, Answer, Code, Mode, Op, Refusal};
+
+/// Checks a write of `session`, makes its changes in `tree`, and says what they are and what to answer.
+pub(super) fn prepare(
+    tree: &mut Tree,
+    op: Op,
+    session: i64,
+    at: Stamp,
+) -> (Vec<Change>, Result<Answer, Refusal>) {
+    let Op::Multi(ops) = op else {
+        return match prepare_one(tree, op, session, at) {
+            Ok((change, answer)) => (change.into_iter().collect(), Ok(answer)),
+            Err(code) => (vec![], Err(code.into())),
+        };
+    };
+    let (mut changes, mut answers, mut undos) = (vec![], vec![], vec![]);
+    for (index, op) in ops.into_iter().enumerate() {
+        match plan(tree, op, session) {
+            Ok(change) => {
+                undos.extend(change.as_ref().and_then(|change| tree.undo_of(change)));
+                answers.push(change.as_ref().map_or(Answer::Done, |change| make(tree, change, at)));
+                changes.extend(change);
+            }
+            Err(code) => {
+                undos.into_iter().rev().for_each(|undo| tree.undo(undo));
+                return (vec![], Err(Refusal { code, index }));
+            }
+        }
+    }
+    (changes, Ok(Answer::Multi(answers)))
+}
+
+fn prepare_one(tree: &mut Tree, op: Op, session: i64, at: Stamp) -> Result<(Option<Change>, Answer), Code> {
+    let change = plan(tree, op, session)?;
+    let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
+    Ok((change, answer))
+}
+
+fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
+    tree.apply(change, at, |_, _| ());
+    match change {
+        Change::Create { path, .. } => {
+            let stat = tree.get(path).map(Znode::stat).unwrap_or_default();
+            Answer::Created(Rc::clone(path), stat)
+        }
+        Change::Set { path, .. } => Answer::Stat(tree.get(path).map(Znode::stat).unwrap_or_default()),
+        _ => Answer::Done,
+    }
+}
+
+fn plan(tree: &Tree, op: Op, session: i64) -> Result<Option<Change>, Code> {
+    let node = |path: &str| tree.get(path).ok_or(Code::NoNode);
+    match op {
+        Op::Create { path, data, acl, mode } => {
+            let parent = node(parent_of(&path))?;
+            permit(parent, Acl::CREATE)?;
+            let path: Rc<str> = if mode.is_sequential() {
+                format!("{path}{:010}", parent.next_number()).into()
+            } else {
+                path.into()
+            };
+            if !is_path(&path) {
+                return Err(Code::BadArguments);
+            }
+            if tree.get(&path).is_some() {
+                return Err(Code::NodeExists);
+            }
+            if parent.is_ephemeral() {
+                return Err(Code::NoChildrenForEphemerals);
+            }
+            let owner = if mode.is_ephemeral() { session } else { 0 };
+            Ok(Some(Change::Create {
+                path,
+                data: data.into(),
+                acl,
+                owner,
+                is_container: mode == Mode::Container,
+            }))
+        }
+        Op::Delete { path, version } => {
+            if path == "/" || !is_path(&path) {
+                return Err(Code::BadArguments);
+            }
+            permit(node(parent_of(&path))?, Acl::DELETE)?;
+            let there = node(&path)?;
+            check_version(there, version)?;
+            if !there.children.is_empty() {
+                return Err(Code::NotEmpty);
+            }
+            Ok(Some(Change::Delete { path: path.into() }))
+        }
+        Op::SetData { path, data, version } => {
+            let there = node(&path)?;
+            permit(there, Acl::WRITE)?;
+            check_version(there, version)?;
+            Ok(Some(Change::Set { path: path.into(), data: data.into() }))
+        }
+        Op::Check { path, version } => {
+            let there = node(&path)?;
+            permit(there, Acl::READ)?;
+            check_version(there, version)?;
+            Ok(None)
+        }
+        Op::Close => Ok(Some(Change::Close { session })),
+        _ => Err(Code::BadArguments),
+    }
+}
+
+/// The server's own request to remove a container that was used and is empty.
+pub(super) fn plan_reaping(tree: &Tree, path: &str) -> Result<Change, Code> {
+    let node = tree.get(path).ok_or(Code::NoNode)?;
+    if !node.is_container {
+        return Err(Code::BadArguments);
+    }
+    if !node.children.is_empty() {
+        return Err(Code::NotEmpty);
+    }
+    Ok(Change::Delete { path: path.into() })
+}
+
+fn permit(node: &Znode, permission: u8) -> Result<(), Code> {
+    if node.acl.allows(permission) { Ok(()) } else { Err(Code::NoAuth) }
+}
+
+fn check_version(node: &Znode, version: i32) -> Result<(), Code> {
+    if version == -1 || node.version() == version { Ok(()) } else { Err(Code::BadVersion) }
+}
+
+fn is_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.contains("//")
+        && (path.len() == 1 || !path.ends_with('/'))
+        && !path.split('/').any(|part| part == "." || part == "..")
+}

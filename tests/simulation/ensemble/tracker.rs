@@ -1,0 +1,112 @@
+//! The leader's list of sessions, and when each expires: at the end of the tick in which its timeout ends.
+
+use std::collections::BTreeMap;
+
+use super::hash::FastMap;
+
+/// The connection through which a session's requests come: a server, and that server's connection to the leader.
+pub(super) type Owner = (usize, u64);
+
+/// How a session stands to a request that came through some connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Fine,
+    Expired,
+    Moved,
+}
+
+struct Tracked {
+    expires: u64,
+    owner: Option<Owner>,
+    is_closing: bool,
+}
+
+/// The sessions of one leader, for as long as it leads.
+pub(super) struct Tracker {
+    tick: u64,
+    sessions: FastMap<i64, Tracked>,
+    /// By the end of a tick. A session that was touched since stays in its old bucket, and is passed over there.
+    buckets: BTreeMap<u64, Vec<i64>>,
+}
+
+impl Tracker {
+    pub(super) fn new(tick: u64) -> Self {
+        Self { tick, sessions: FastMap::default(), buckets: BTreeMap::new() }
+    }
+
+    /// Always the next tick, also for what ends just with one.
+    pub(super) fn rounded(&self, time: u64) -> u64 {
+        (time / self.tick + 1) * self.tick
+    }
+
+    /// Begins to track a session, or touches one that is tracked.
+    pub(super) fn track(&mut self, session: i64, timeout: u64, now: u64) {
+        self.sessions.entry(session).or_insert(Tracked { expires: 0, owner: None, is_closing: false });
+        self.touch(session, timeout, now);
+    }
+
+    /// Whether the session lives.
+    pub(super) fn touch(&mut self, session: i64, timeout: u64, now: u64) -> bool {
+        let expires = self.rounded(now + timeout);
+        match self.sessions.get_mut(&session) {
+            Some(tracked) if !tracked.is_closing => {
+                if tracked.expires != expires {
+                    tracked.expires = expires;
+                    self.buckets.entry(expires).or_default().push(session);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn set_owner(&mut self, session: i64, owner: Owner) {
+        if let Some(tracked) = self.sessions.get_mut(&session).filter(|tracked| !tracked.is_closing) {
+            tracked.owner = Some(owner);
+        }
+    }
+
+    /// The first to come with a session that has no owner becomes its owner.
+    pub(super) fn check(&mut self, session: i64, owner: Owner) -> Standing {
+        match self.sessions.get_mut(&session) {
+            Some(tracked) if !tracked.is_closing => {
+                if *tracked.owner.get_or_insert(owner) == owner {
+                    Standing::Fine
+                } else {
+                    Standing::Moved
+                }
+            }
+            _ => Standing::Expired,
+        }
+    }
+
+    pub(super) fn set_closing(&mut self, session: i64) {
+        if let Some(tracked) = self.sessions.get_mut(&session) {
+            tracked.is_closing = true;
+        }
+    }
+
+    pub(super) fn remove(&mut self, session: i64) {
+        self.sessions.remove(&session);
+    }
+
+    /// The sessions that have expired, which are closing from now on.
+    pub(super) fn expired(&mut self, now: u64) -> Vec<i64> {
+        let mut expired = vec![];
+        while let Some(bucket) = self.buckets.first_entry().filter(|bucket| *bucket.key() <= now) {
+            let (end, mut sessions) = bucket.remove_entry();
+            sessions.sort_unstable();
+            sessions.dedup();
+            for session in sessions {
+                if let Some(tracked) = self.sessions.get_mut(&session)
+                    && tracked.expires == end
+                    && !tracked.is_closing
+                {
+                    tracked.is_closing = true;
+                    expired.push(session);
+                }
+            }
+        }
+        expired
+    }
+}

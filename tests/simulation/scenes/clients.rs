@@ -1,0 +1,312 @@
+//! Sessions as zklock has them: the simulated client beside the project's own.
+
+use std::time::Duration;
+
+use super::Scene;
+use super::play::{Play, create_for, set};
+use crate::client::News;
+use crate::client::message::{Reply, Request, SessionChange};
+use crate::ensemble::wire::{Acl, Mode};
+
+pub(super) const SCENES: &[Scene] = &[
+    ("a_contender_comes_and_goes", comes_and_goes),
+    ("a_predecessor_is_watched", predecessor),
+    ("a_session_gets_back_and_has_no_watches", gets_back),
+    ("what_is_under_way_is_lost_with_the_connection", under_way),
+    ("what_is_asked_without_a_connection_is_answered_on_the_next", asked_while_away),
+    ("a_session_that_was_away_for_too_long_has_expired", expired),
+    ("a_timeout_that_is_too_short_is_asked_for_again", negotiated),
+    ("a_record_is_written_with_the_end", conclude),
+    ("requests_for_what_is_missing", missing),
+    ("requests_that_are_refused", refused),
+    ("a_subtree_is_watched", below),
+    ("a_session_given_up_before_it_began", given_up),
+    ("a_silent_server_is_given_up", silent),
+];
+
+/// Stories for several servers.
+pub(super) const SEVERAL: &[Scene] = &[
+    ("a_session_goes_on_at_another_server", another_server),
+    ("a_session_outlives_a_leader", leader_killed),
+];
+
+const T: Duration = Duration::from_secs(6);
+
+fn is_connected(news: &News) -> bool {
+    matches!(news, News::Session(SessionChange::Connected { .. }))
+}
+
+fn is_reconnected(news: &News) -> bool {
+    matches!(news, News::Session(SessionChange::Reconnected))
+}
+
+fn is_over(news: &News) -> bool {
+    matches!(
+        news,
+        News::Session(SessionChange::Closed | SessionChange::Lost(_) | SessionChange::Unreachable(_))
+    )
+}
+
+fn open(play: &mut Play<'_>, who: usize) {
+    let home = play.home();
+    play.stage.open(who, &[home], T);
+    play.news_until(who, is_connected);
+}
+
+fn close(play: &mut Play<'_>, who: usize, nodes: Vec<String>) {
+    play.stage.release(who, nodes);
+    play.news_until(who, is_over);
+}
+
+fn parent(play: &mut Play<'_>, who: usize) -> String {
+    let parent = play.path("/locks/job");
+    play.request(who, 1, Request::MakeParents(parent.clone()));
+    parent
+}
+
+fn create(play: &mut Play<'_>, who: usize, parent: &str) -> String {
+    let (prefix, data) = ("n-lock-".to_owned(), b"who".to_vec());
+    match play.request(who, 2, Request::Create { parent: parent.to_owned(), prefix, data }) {
+        Some(Reply::Created(Ok(created))) => format!("{parent}/{}", created.name),
+        _ => String::new(),
+    }
+}
+
+fn comes_and_goes(play: &mut Play<'_>) {
+    open(play, 1);
+    let parent = parent(play, 1);
+    let node = create(play, 1, &parent);
+    play.request(1, 3, Request::List(parent.clone()));
+    play.request(1, 4, Request::CatchUpAndList(parent.clone()));
+    play.request(1, 5, Request::Get(node.clone()));
+    play.request(1, 6, Request::Write(node.clone(), b"more".to_vec(), 0));
+    play.request(1, 7, Request::Write(node.clone(), b"none".to_vec(), 0));
+    play.request(1, 8, Request::Confirm(vec![node.clone(), parent]));
+    play.request(1, 9, Request::DeleteUnchanged(node.clone(), 0));
+    play.request(1, 10, Request::Get(node.clone()));
+    close(play, 1, vec![node]);
+}
+
+fn predecessor(play: &mut Play<'_>) {
+    open(play, 1);
+    let parent = parent(play, 1);
+    open(play, 2);
+    let first = create(play, 1, &parent);
+    let second = create(play, 2, &parent);
+    play.request(2, 3, Request::Watch(first.clone()));
+    play.request(2, 4, Request::Watch(second.clone()));
+    play.request(1, 5, Request::Write(first.clone(), b"revoked".to_vec(), -1));
+    play.news_until(2, |news| matches!(news, News::Reply(3, _)));
+    play.request(2, 6, Request::Watch(first.clone()));
+    close(play, 1, vec![first]);
+    play.news_until(2, |news| matches!(news, News::Reply(6, _)));
+    play.request(2, 7, Request::Delete(second.clone()));
+    close(play, 2, vec![second]);
+}
+
+fn gets_back(play: &mut Play<'_>) {
+    open(play, 1);
+    let parent = parent(play, 1);
+    let node = create(play, 1, &parent);
+    play.request(1, 3, Request::Watch(node.clone()));
+    let home = play.home();
+    play.stage.cut(1, home);
+    play.news_until(1, is_reconnected);
+    play.request(1, 4, Request::Write(node.clone(), b"x".to_vec(), -1));
+    play.request(1, 5, Request::Watch(node.clone()));
+    play.request(1, 6, Request::Write(node.clone(), b"y".to_vec(), -1));
+    close(play, 1, vec![node]);
+}
+
+fn under_way(play: &mut Play<'_>) {
+    open(play, 1);
+    let (home, root) = (play.home(), play.path(""));
+    play.stage.set_hole(1, home, true);
+    for (number, request) in [
+        (3, Request::List(root.clone())),
+        (4, Request::Get(root.clone())),
+        (5, Request::Confirm(vec![root.clone()])),
+        (6, Request::CatchUpAndList(root.clone())),
+    ] {
+        play.stage.ask(1, number, request);
+    }
+    play.pass(Duration::from_millis(100));
+    play.stage.cut(1, home);
+    play.stage.set_hole(1, home, false);
+    play.news_until_reconnected(1);
+    play.request(1, 7, Request::List(root));
+    close(play, 1, vec![]);
+}
+
+fn asked_while_away(play: &mut Play<'_>) {
+    open(play, 1);
+    let (home, root) = (play.home(), play.path(""));
+    play.stage.refuse(1, home, true);
+    play.stage.cut(1, home);
+    play.news_until(1, |news| matches!(news, News::Session(SessionChange::Disconnected)));
+    play.stage.ask(1, 3, Request::List(root.clone()));
+    play.stage.ask(1, 4, Request::Confirm(vec![root]));
+    play.stage.refuse(1, home, false);
+    play.news_until(1, |news| matches!(news, News::Reply(4, _)));
+    close(play, 1, vec![]);
+}
+
+fn expired(play: &mut Play<'_>) {
+    let home = play.home();
+    play.connect(2, 20_000);
+    play.stage.open(1, &[home], Duration::from_secs(2));
+    play.news_until(1, is_connected);
+    let parent = parent(play, 1);
+    let node = create(play, 1, &parent);
+    let node = node.strip_prefix(&play.path("")).unwrap().to_owned();
+    play.stage.refuse(1, home, true);
+    play.stage.cut(1, home);
+    let since = play.stage.now();
+    play.gone_after(2, &node, since, Duration::from_millis(1_500));
+    play.stage.refuse(1, home, false);
+    play.news_until(1, is_over);
+    play.close(2);
+}
+
+fn negotiated(play: &mut Play<'_>) {
+    let home = play.home();
+    for timeout in [Duration::from_millis(150), Duration::from_secs(90)] {
+        play.stage.open(1, &[home], timeout);
+        play.news_until(1, is_connected);
+        close(play, 1, vec![]);
+    }
+}
+
+fn conclude(play: &mut Play<'_>) {
+    open(play, 1);
+    let parent = parent(play, 1);
+    let record = play.path("/locks/.job.zklock-last");
+    for data in [b"once", b"more"] {
+        let node = create(play, 1, &parent);
+        let request = |data: &[u8]| Request::Conclude {
+            record: record.clone(),
+            data: data.to_vec(),
+            node: node.clone(),
+        };
+        play.request(1, 3, request(data));
+        play.request(1, 4, Request::Get(record.clone()));
+        // The node is gone: nothing is recorded.
+        play.request(1, 5, request(b"not"));
+        play.request(1, 6, Request::Get(record.clone()));
+    }
+    close(play, 1, vec![]);
+}
+
+fn missing(play: &mut Play<'_>) {
+    open(play, 1);
+    let path = play.path("/missing");
+    for (number, request) in [
+        (3, Request::List(path.clone())),
+        (4, Request::CatchUpAndList(path.clone())),
+        (5, Request::Watch(path.clone())),
+        (6, Request::Get(path.clone())),
+        (7, Request::Write(path.clone(), vec![], 0)),
+        (8, Request::Delete(path.clone())),
+        (9, Request::Confirm(vec![path.clone()])),
+        (10, Request::Create { parent: path.clone(), prefix: "n-".to_owned(), data: vec![] }),
+    ] {
+        play.request(1, number, request);
+    }
+    close(play, 1, vec![path]);
+}
+
+fn refused(play: &mut Play<'_>) {
+    play.connect(2, 20_000);
+    play.ask(2, &create_for("/none", Mode::Persistent, Acl(Acl::ADMIN)));
+    play.ask(2, &create_for("/hidden", Mode::Persistent, Acl(Acl::WRITE | Acl::DELETE | Acl::ADMIN)));
+    open(play, 1);
+    let (none, hidden) = (play.path("/none"), play.path("/hidden"));
+    for (number, request) in [
+        (3, Request::List(none.clone())),
+        (4, Request::Get(hidden.clone())),
+        (5, Request::Watch(hidden.clone())),
+        (6, Request::Write(none.clone(), vec![], 0)),
+        (7, Request::Confirm(vec![none.clone()])),
+        (8, Request::Create { parent: none.clone(), prefix: "n-".to_owned(), data: vec![] }),
+        (9, Request::MakeParents(format!("{none}/more/below"))),
+    ] {
+        play.request(1, number, request);
+    }
+    // The watch on the hidden node is one on the children of the node above it.
+    play.ask(2, &set("/hidden", "x", -1));
+    play.create(2, "/other", Mode::Ephemeral);
+    play.news_until(1, |news| matches!(news, News::Reply(5, _)));
+    close(play, 1, vec![none]);
+    play.close(2);
+}
+
+fn below(play: &mut Play<'_>) {
+    open(play, 1);
+    open(play, 2);
+    let root = play.path("");
+    play.request(2, 3, Request::WatchBelow(root));
+    play.stage.ask(1, 1, Request::MakeParents(play.path("/locks/job")));
+    play.news_until(1, |news| matches!(news, News::Reply(1, _)));
+    for _ in 0..2 {
+        play.news_until(2, |news| matches!(news, News::Reply(3, _)));
+    }
+    close(play, 1, vec![]);
+    close(play, 2, vec![]);
+}
+
+fn given_up(play: &mut Play<'_>) {
+    let home = play.home();
+    play.stage.refuse(1, home, true);
+    play.stage.open(1, &[home], T);
+    play.stage.release(1, vec![]);
+    play.news_until(1, is_over);
+    play.stage.refuse(1, home, false);
+}
+
+fn silent(play: &mut Play<'_>) {
+    open(play, 1);
+    let home = play.home();
+    play.stage.set_hole(1, home, true);
+    let since = play.stage.now();
+    play.news_until(1, |news| matches!(news, News::Session(SessionChange::Disconnected)));
+    let took = play.since(since);
+    // An eighth of the timeout, counted from what came last, and seen a little later.
+    let is_right = took >= T / 16 && took < T / 8 + Duration::from_secs(1);
+    play.note(if is_right { "given up in time".to_owned() } else { format!("given up after {took:?}") });
+    play.stage.cut(1, home);
+    play.stage.set_hole(1, home, false);
+    play.news_until(1, is_reconnected);
+    close(play, 1, vec![]);
+}
+
+fn another_server(play: &mut Play<'_>) {
+    let [one, other] = play.followers()[..] else { panic!("three servers") };
+    play.stage.refuse(1, other, true);
+    play.stage.open(1, &[one, other], T);
+    play.news_until(1, is_connected);
+    let parent = parent(play, 1);
+    let node = create(play, 1, &parent);
+    play.stage.refuse(1, other, false);
+    play.stage.refuse(1, one, true);
+    play.stage.cut(1, one);
+    play.news_until(1, is_reconnected);
+    play.request(1, 3, Request::CatchUpAndList(parent));
+    play.request(1, 4, Request::Confirm(vec![node.clone()]));
+    play.stage.refuse(1, one, false);
+    close(play, 1, vec![node]);
+}
+
+fn leader_killed(play: &mut Play<'_>) {
+    let (leader, followers) = (play.leader, play.followers());
+    play.stage.open(1, &followers, Duration::from_secs(20));
+    play.news_until(1, is_connected);
+    let parent = parent(play, 1);
+    let node = create(play, 1, &parent);
+    play.stage.crash(leader);
+    play.news_until(1, is_reconnected);
+    play.request(1, 3, Request::Confirm(vec![node.clone()]));
+    play.request(1, 4, Request::List(parent));
+    close(play, 1, vec![node]);
+    play.stage.restart(leader);
+    play.settle();
+}

@@ -1,0 +1,64 @@
+//! Each story is told on both stages. A difference is a mistake of the simulation.
+
+use super::play::Play;
+use super::real::Real;
+use super::simulated::Simulated;
+use super::{Scene, Stage, clients, faults, nodes, sessions, watches};
+
+fn told(stage: &mut dyn Stage, (name, scene): Scene) -> Vec<String> {
+    let mut play = Play::begin(stage, &format!("/{name}"));
+    scene(&mut play);
+    play.end()
+}
+
+/// Tells the stories on real servers, one after the other on the same, and each on simulated ones of its own.
+#[track_caller]
+fn compare(servers: usize, scenes: &[&[Scene]]) {
+    let mut real = Real::new(servers);
+    let mut differences = vec![];
+    for (number, scene) in scenes.iter().copied().flatten().enumerate() {
+        let begin = std::time::Instant::now();
+        let expected = told(&mut real, *scene);
+        let took = begin.elapsed();
+        let told_lines = expected.clone();
+        let found = told(&mut Simulated::new(servers, number as u64), *scene);
+        if expected != found {
+            let (expected, found) = (expected.join("\n  "), found.join("\n  "));
+            differences.push(format!("{}: real servers\n  {expected}\nthe simulation\n  {found}", scene.0));
+        }
+        println!("{} ms for {} on {servers}:\n  {}", took.as_millis(), scene.0, told_lines.join("\n  "));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[test]
+fn one_server_is_like_a_real_one() {
+    compare(1, &[nodes::SCENES, watches::SCENES, sessions::SCENES, clients::SCENES]);
+}
+
+#[test]
+fn three_servers_are_like_real_ones() {
+    compare(3, &[nodes::SCENES, watches::SCENES, sessions::SCENES, sessions::SEVERAL, clients::SCENES]);
+}
+
+#[test]
+fn faults_of_servers_do_what_they_do_to_real_ones() {
+    compare(3, &[faults::SEVERAL, clients::SEVERAL]);
+}
+
+#[test]
+fn every_story_ends_the_same_for_every_seed() {
+    for (servers, scenes) in [
+        (1, &[nodes::SCENES, watches::SCENES, sessions::SCENES, clients::SCENES][..]),
+        (3, &[nodes::SCENES, watches::SCENES, sessions::SEVERAL, clients::SCENES][..]),
+        (3, &[faults::SEVERAL, clients::SEVERAL][..]),
+        (5, &[nodes::SCENES, watches::SCENES, sessions::SCENES, clients::SCENES][..]),
+    ] {
+        for scene in scenes.iter().copied().flatten() {
+            let first = told(&mut Simulated::new(servers, 0), *scene);
+            for seed in 1..4 {
+                assert_eq!(told(&mut Simulated::new(servers, seed), *scene), first, "{} {seed}", scene.0);
+            }
+        }
+    }
+}

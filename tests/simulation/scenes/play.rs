@@ -1,0 +1,454 @@
+//! The trace of a story: what was asked and what came of it.
+//!
+//! Transaction ids are told by their order, sessions by their client, times by whether they are as they should be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::{Heard, Stage};
+use crate::client::News;
+use crate::client::message::{Failure, Node, Reply, Request, SessionChange};
+use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Refusal, Stat, ToClient};
+
+/// Longer than anything takes that happens at all.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Around a transaction id in the trace, until the end of the story.
+const MARK: char = '\u{1}';
+
+pub(super) struct Play<'a> {
+    pub(super) stage: &'a mut dyn Stage,
+    root: String,
+    trace: Vec<String>,
+    sessions: BTreeMap<i64, usize>,
+    /// Of each client: its session, and the zxid it has seen last.
+    tickets: BTreeMap<usize, (i64, i64)>,
+    pub(super) leader: usize,
+}
+
+impl<'a> Play<'a> {
+    /// Everything happens below `root`, which is made.
+    pub(super) fn begin(stage: &'a mut dyn Stage, root: &str) -> Self {
+        let leader = stage.settle();
+        let (trace, sessions, tickets) = (vec![], BTreeMap::new(), BTreeMap::new());
+        let mut play = Self { stage, root: root.to_owned(), trace, sessions, tickets, leader };
+        play.connect(0, 10_000);
+        play.create(0, "", Mode::Persistent);
+        play.close(0);
+        play.trace.clear();
+        play
+    }
+
+    /// The trace, with transactions in their order.
+    pub(super) fn end(self) -> Vec<String> {
+        let text = self.trace.join("\n");
+        let zxids: BTreeSet<i64> =
+            text.split(MARK).skip(1).step_by(2).map(|zxid| zxid.parse().unwrap()).collect();
+        let rank =
+            |zxid: &str| zxids.iter().position(|other| *other == zxid.parse::<i64>().unwrap()).unwrap();
+        let mut told = String::new();
+        for (index, part) in text.split(MARK).enumerate() {
+            if index % 2 == 1 { write!(told, "z{}", rank(part)).unwrap() } else { told.push_str(part) }
+        }
+        told.lines().map(str::to_owned).collect()
+    }
+
+    /// The server that clients connect to where it doesn't matter: a follower, if there is one.
+    pub(super) fn home(&self) -> usize {
+        self.followers().first().copied().unwrap_or(self.leader)
+    }
+
+    pub(super) fn followers(&self) -> Vec<usize> {
+        (0..self.stage.size()).filter(|server| *server != self.leader).collect()
+    }
+
+    pub(super) fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.root)
+    }
+
+    /// How long ago that was.
+    pub(super) fn since(&self, earlier: Duration) -> Duration {
+        self.stage.now().saturating_sub(earlier)
+    }
+
+    pub(super) fn note(&mut self, line: impl Into<String>) {
+        self.trace.push(line.into());
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        let until = self.stage.now() + time;
+        // A client that is not there hears nothing.
+        while self.stage.now() < until {
+            let left = until.saturating_sub(self.stage.now());
+            self.stage.hear(usize::MAX, left);
+        }
+    }
+
+    pub(super) fn settle(&mut self) {
+        self.leader = self.stage.settle();
+    }
+
+    // Connections.
+
+    pub(super) fn connect(&mut self, who: usize, timeout_ms: i32) {
+        let home = self.home();
+        self.connect_to(who, home, timeout_ms);
+    }
+
+    /// A new session.
+    pub(super) fn connect_to(&mut self, who: usize, server: usize, timeout_ms: i32) {
+        self.stage.connect(who, server, 0, timeout_ms, 0, true);
+        self.greeting(who);
+    }
+
+    /// The same session on another connection.
+    pub(super) fn resume(&mut self, who: usize, server: usize, timeout_ms: i32) {
+        let (session, _) = self.tickets[&who];
+        self.stage.connect(who, server, session, timeout_ms, 0, true);
+        self.greeting(who);
+    }
+
+    /// The session of one client on a connection of another.
+    pub(super) fn resume_as(
+        &mut self,
+        whose: usize,
+        who: usize,
+        server: usize,
+        timeout_ms: i32,
+        is_good: bool,
+    ) {
+        let (session, _) = self.tickets[&whose];
+        self.stage.connect(who, server, session, timeout_ms, 0, is_good);
+        self.greeting(who);
+    }
+
+    /// A client that has seen transactions that no server has.
+    pub(super) fn connect_from_the_future(&mut self, who: usize) {
+        let home = self.home();
+        self.stage.connect(who, home, 0, 10_000, i64::MAX, true);
+        self.greeting(who);
+    }
+
+    fn greeting(&mut self, who: usize) {
+        let line = match self.stage.hear(who, SOON) {
+            Heard::Packet(ToClient::Connected { session: 0, .. }) => format!("{who} expired"),
+            Heard::Packet(ToClient::Connected { session, timeout_ms, .. }) => {
+                self.tickets.insert(who, (session, 0));
+                let first = *self.sessions.entry(session).or_insert(who);
+                format!("{who} has session {first} for {timeout_ms}")
+            }
+            Heard::Packet(other) => format!("{who} greeted with {other:?}"),
+            Heard::Closed => format!("{who} closed"),
+            Heard::Silence => format!("{who} hears nothing"),
+        };
+        self.note(line);
+    }
+
+    pub(super) fn last_zxid(&self, who: usize) -> i64 {
+        self.tickets[&who].1
+    }
+
+    pub(super) fn send(&mut self, who: usize, op: &Op) {
+        let op = self.rooted(op.clone());
+        self.stage.send(who, op);
+    }
+
+    /// Sends a request, and tells what comes until its answer.
+    pub(super) fn ask(&mut self, who: usize, op: &Op) -> Option<Answer> {
+        self.send(who, op);
+        self.answer(who, &told(op))
+    }
+
+    /// Tells what comes up to the next answer.
+    pub(super) fn answer(&mut self, who: usize, what: &str) -> Option<Answer> {
+        loop {
+            let (line, answer) = match self.stage.hear(who, SOON) {
+                Heard::Packet(ToClient::Answer { zxid, result, .. }) => {
+                    if let Some(ticket) = self.tickets.get_mut(&who) {
+                        ticket.1 = ticket.1.max(zxid);
+                    }
+                    let told = match &result {
+                        Ok(answer) => self.told_answer(answer),
+                        Err(Refusal { code, index }) => format!("{code:?} at {index}"),
+                    };
+                    (format!("{who} {what}: {told}"), result.ok())
+                }
+                Heard::Packet(ToClient::Event { path, happened }) => {
+                    let line = self.told_event(who, &path, happened);
+                    self.note(line);
+                    continue;
+                }
+                Heard::Packet(other) => (format!("{who} {what}: {other:?}"), None),
+                Heard::Closed => (format!("{who} {what}: closed"), None),
+                Heard::Silence => (format!("{who} {what}: nothing"), None),
+            };
+            self.note(line);
+            return answer;
+        }
+    }
+
+    /// Tells the next event.
+    pub(super) fn event(&mut self, who: usize) {
+        let line = match self.stage.hear(who, SOON) {
+            Heard::Packet(ToClient::Event { path, happened }) => self.told_event(who, &path, happened),
+            other => format!("{who} waits for an event: {other:?}"),
+        };
+        self.note(line);
+    }
+
+    /// Tells that the server closes the connection, and whether that took at least and at most so long.
+    pub(super) fn closed(&mut self, who: usize) {
+        let line = match self.stage.hear(who, SOON) {
+            Heard::Closed => format!("{who} is closed"),
+            other => format!("{who} waits for the end: {other:?}"),
+        };
+        self.note(line);
+    }
+
+    /// Tells that nothing comes for a while.
+    pub(super) fn nothing(&mut self, who: usize, within: Duration) {
+        let line = match self.stage.hear(who, within) {
+            Heard::Silence => format!("{who} hears nothing"),
+            other => format!("{who} should hear nothing: {other:?}"),
+        };
+        self.note(line);
+    }
+
+    pub(super) fn hang_up(&mut self, who: usize) {
+        self.stage.hang_up(who);
+    }
+
+    pub(super) fn close(&mut self, who: usize) {
+        self.ask(who, &Op::Close);
+        self.hang_up(who);
+    }
+
+    pub(super) fn create(&mut self, who: usize, path: &str, mode: Mode) -> Option<Answer> {
+        self.ask(who, &create(path, mode))
+    }
+
+    /// Waits without a word until a node is gone, and tells after how long, if that is within a second of `expected`.
+    pub(super) fn gone_after(&mut self, who: usize, path: &str, since: Duration, expected: Duration) {
+        let exists = self.rooted(Op::Exists { path: path.to_owned(), watch: false });
+        let gone = loop {
+            self.stage.send(who, exists.clone());
+            match self.stage.hear(who, SOON) {
+                Heard::Packet(ToClient::Answer { result: Ok(_), .. }) => {}
+                Heard::Packet(ToClient::Answer { result: Err(_), .. }) => break self.since(since),
+                other => {
+                    self.note(format!("{who} waits for the end of {path}: {other:?}"));
+                    return;
+                }
+            }
+            self.pass(Duration::from_millis(10));
+        };
+        // Real ones may be late on a busy machine, and are never early.
+        let is_right = gone >= expected && gone < expected + Duration::from_secs(2);
+        let times = if is_right { "in time".to_owned() } else { format!("after {} s", gone.as_secs()) };
+        self.note(format!("{path} is gone {times}"));
+    }
+
+    // Sessions as zklock has them.
+
+    /// Tells the news of a session up to and with one of this kind.
+    pub(super) fn news_until(&mut self, who: usize, is_last: impl Fn(&News) -> bool) -> Vec<News> {
+        let mut all = vec![];
+        loop {
+            let Some(news) = self.stage.news(who, SOON) else {
+                self.note(format!("{who} has no news"));
+                return all;
+            };
+            let line = self.told_news(who, &news);
+            // How often that is told depends on how busy the machine is.
+            if !matches!(news, News::Session(SessionChange::StillAway(_))) {
+                self.note(line);
+            }
+            let is_over = is_last(&news);
+            all.push(news);
+            if is_over {
+                return all;
+            }
+        }
+    }
+
+    /// Tells the news up to a new connection, those in between in the order of their words.
+    pub(super) fn news_until_reconnected(&mut self, who: usize) {
+        let begin = self.trace.len();
+        self.news_until(who, |news| matches!(news, News::Session(SessionChange::Reconnected)));
+        self.trace[begin..].sort();
+    }
+
+    /// Asks, and tells what comes up to the reply.
+    pub(super) fn request(&mut self, who: usize, number: usize, request: Request) -> Option<Reply> {
+        self.stage.ask(who, number, request);
+        let news = self.news_until(who, |news| {
+            matches!(news, News::Reply(n, reply) if *n == number && !matches!(reply, Reply::Changed(..)))
+                || matches!(news, News::Session(SessionChange::Lost(_)))
+        });
+        news.into_iter().rev().find_map(|news| match news {
+            News::Reply(n, reply) if n == number => Some(reply),
+            _ => None,
+        })
+    }
+
+    fn told_news(&mut self, who: usize, news: &News) -> String {
+        match news {
+            News::Session(SessionChange::Connected { id, timeout, .. }) => {
+                self.sessions.insert(*id, who);
+                format!("{who} connected for {timeout:?}")
+            }
+            News::Session(SessionChange::Lost(failure)) => format!("{who} lost: {}", told_failure(failure)),
+            News::Session(change) => format!("{who} {change:?}"),
+            News::Reply(number, reply) => format!("{who} {number}: {}", self.told_reply(reply)),
+        }
+    }
+
+    fn told_reply(&self, reply: &Reply) -> String {
+        if let Some(failure) = reply.failure() {
+            let name = format!("{reply:?}");
+            return format!("{}: {}", name.split('(').next().unwrap_or(""), told_failure(failure));
+        }
+        match reply {
+            Reply::Created(Ok(created)) => format!("created {} {}", created.name, zxid(created.czxid)),
+            Reply::Listed(Ok(names)) => {
+                let mut names = names.clone();
+                names.sort();
+                format!("listed {names:?}")
+            }
+            Reply::Read(path, Ok(node)) => {
+                let Node { data, owner, czxid, version, .. } = node;
+                let (data, path, owner) =
+                    (String::from_utf8_lossy(data), self.unrooted(path), self.owner(*owner));
+                format!("read {path}: {data:?} of {owner} {} version {version}", zxid(*czxid))
+            }
+            Reply::Changed(path, is_deleted) => format!("changed {} {is_deleted}", self.unrooted(path)),
+            Reply::Written(Ok(_)) => "written".to_owned(),
+            Reply::Confirmed(_, Ok(())) => "confirmed".to_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    // How things are told.
+
+    fn told_event(&self, who: usize, path: &str, happened: Happened) -> String {
+        format!("{who} event: {happened:?} {}", self.unrooted(path))
+    }
+
+    fn owner(&self, owner: i64) -> String {
+        match owner {
+            0 => "nobody".to_owned(),
+            _ => self.sessions.get(&owner).map_or("a stranger".to_owned(), ToString::to_string),
+        }
+    }
+
+    fn told_stat(&self, stat: &Stat) -> String {
+        let Stat { czxid, mzxid, pzxid, version, cversion, owner, data_length, children, ctime, mtime } =
+            stat;
+        let (czxid, mzxid, pzxid, owner) = (zxid(*czxid), zxid(*mzxid), zxid(*pzxid), self.owner(*owner));
+        let times = if mtime >= ctime { "" } else { " modified before it was created" };
+        format!(
+            "{czxid} {mzxid} {pzxid} v{version} c{cversion} of {owner} {data_length} bytes {children} children{times}"
+        )
+    }
+
+    fn told_answer(&self, answer: &Answer) -> String {
+        match answer {
+            Answer::Done => "done".to_owned(),
+            Answer::Created(path, stat) => format!("{} {}", self.unrooted(path), self.told_stat(stat)),
+            Answer::Stat(stat) => self.told_stat(stat),
+            Answer::Data(data, stat) => {
+                format!("{:?} {}", String::from_utf8_lossy(data), self.told_stat(stat))
+            }
+            Answer::Children(names, stat) => {
+                let mut names: Vec<&str> = names.iter().map(|name| &**name).collect();
+                names.sort_unstable();
+                format!("{names:?} {}", self.told_stat(stat))
+            }
+            Answer::Multi(answers) => {
+                let told = |answer: &Answer| match answer {
+                    // Of a node made in a transaction servers tell no more.
+                    Answer::Created(path, _) => self.unrooted(path).to_owned(),
+                    other => self.told_answer(other),
+                };
+                answers.iter().map(told).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
+    fn unrooted<'p>(&self, path: &'p str) -> &'p str {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+
+    fn rooted(&self, op: Op) -> Op {
+        let at = |path: String| path.strip_prefix('!').map_or_else(|| self.path(&path), str::to_owned);
+        let all = |paths: Vec<String>| paths.into_iter().map(at).collect();
+        match op {
+            Op::Create { path, data, acl, mode } => Op::Create { path: at(path), data, acl, mode },
+            Op::Delete { path, version } => Op::Delete { path: at(path), version },
+            Op::SetData { path, data, version } => Op::SetData { path: at(path), data, version },
+            Op::Check { path, version } => Op::Check { path: at(path), version },
+            Op::Multi(ops) => Op::Multi(ops.into_iter().map(|op| self.rooted(op)).collect()),
+            Op::Exists { path, watch } => Op::Exists { path: at(path), watch },
+            Op::GetData { path, watch } => Op::GetData { path: at(path), watch },
+            Op::GetChildren { path, watch } => Op::GetChildren { path: at(path), watch },
+            Op::WatchBelow { path } => Op::WatchBelow { path: at(path) },
+            Op::SetWatches { since, data, exist, child } => {
+                Op::SetWatches { since, data: all(data), exist: all(exist), child: all(child) }
+            }
+            Op::Sync | Op::Ping | Op::Close => op,
+        }
+    }
+}
+
+fn zxid(zxid: i64) -> String {
+    format!("{MARK}{zxid}{MARK}")
+}
+
+fn told_failure(failure: &Failure) -> String {
+    match failure {
+        // Its words are the client library's.
+        Failure::Other(_) => "other".to_owned(),
+        other => format!("{other:?}").split('(').next().unwrap_or("").to_owned(),
+    }
+}
+
+fn told(op: &Op) -> String {
+    match op {
+        // The zxid differs from run to run.
+        Op::SetWatches { data, exist, child, .. } => format!("SetWatches {data:?} {exist:?} {child:?}"),
+        other => format!("{other:?}"),
+    }
+}
+
+pub(super) fn create(path: &str, mode: Mode) -> Op {
+    create_for(path, mode, Acl::OPEN)
+}
+
+pub(super) fn create_for(path: &str, mode: Mode, acl: Acl) -> Op {
+    Op::Create { path: path.to_owned(), data: b"data".to_vec(), acl, mode }
+}
+
+pub(super) fn delete(path: &str, version: i32) -> Op {
+    Op::Delete { path: path.to_owned(), version }
+}
+
+pub(super) fn set(path: &str, data: &str, version: i32) -> Op {
+    Op::SetData { path: path.to_owned(), data: data.as_bytes().to_vec(), version }
+}
+
+pub(super) fn check(path: &str, version: i32) -> Op {
+    Op::Check { path: path.to_owned(), version }
+}
+
+pub(super) fn exists(path: &str, watch: bool) -> Op {
+    Op::Exists { path: path.to_owned(), watch }
+}
+
+pub(super) fn get(path: &str, watch: bool) -> Op {
+    Op::GetData { path: path.to_owned(), watch }
+}
+
+pub(super) fn list(path: &str, watch: bool) -> Op {
+    Op::GetChildren { path: path.to_owned(), watch }
+}

@@ -1,0 +1,70 @@
+//! How fast the simulation is: sessions that each create, list, delete and close.
+
+use std::time::Instant;
+
+use crate::client::message::{Reply, Request, SessionChange};
+use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::{Config, Ensemble, Output};
+
+/// Runs so many sessions, one after the other, and returns a number that all of their answers went into.
+fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
+    let mut ensemble = Ensemble::new(Config::new(servers, seed));
+    while ensemble.leader().is_none() || ensemble.followers().len() + 1 < servers {
+        ensemble.next(ensemble.now() + 100_000_000);
+    }
+    let mut digest = seed;
+    let mut mix = |number: u64| digest = crate::ensemble::mix(digest ^ number);
+    for cycle in 0..count {
+        let settings = Settings {
+            zone: 0,
+            servers: (0..servers).collect(),
+            timeout: 6_000_000_000,
+            deadline: None,
+            clock: HostClock::default(),
+            seed: cycle as u64,
+        };
+        let mut client = Client::open(&mut ensemble, settings, cycle as u64);
+        let parent = "/locks/job".to_owned();
+        while !client.is_over() {
+            let output = ensemble.next(u64::MAX).expect("a session that goes on");
+            client.take(&mut ensemble, output);
+            while let Some(news) = client.news() {
+                match news {
+                    News::Session(SessionChange::Connected { .. }) => {
+                        client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone()));
+                    }
+                    News::Reply(1, _) => {
+                        let (parent, prefix) = (parent.clone(), "n-lock-".to_owned());
+                        client.ask(&mut ensemble, 2, Request::Create { parent, prefix, data: vec![] });
+                        client.ask(&mut ensemble, 3, Request::List("/locks/job".to_owned()));
+                    }
+                    News::Reply(2, Reply::Created(Ok(created))) => mix(created.czxid.cast_unsigned()),
+                    News::Reply(3, Reply::Listed(Ok(names))) => {
+                        mix(ensemble.now());
+                        let nodes = names.iter().map(|name| format!("{parent}/{name}")).collect();
+                        client.release(&mut ensemble, nodes);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    (digest, ensemble.events())
+}
+
+#[test]
+fn a_run_is_the_same_for_the_same_seed() {
+    assert_eq!(cycles(3, 7, 50), cycles(3, 7, 50));
+    assert_ne!(cycles(3, 7, 50).0, cycles(3, 8, 50).0);
+}
+
+#[test]
+fn a_session_takes_less_than_a_few_milliseconds() {
+    let begin = Instant::now();
+    for servers in [1, 3, 5] {
+        let begin = Instant::now();
+        let (_, events) = cycles(servers, 1, 1_000);
+        println!("{servers} servers: {:?} for 1000 cycles, {events} events", begin.elapsed());
+    }
+    assert!(begin.elapsed().as_secs() < 60);
+}
