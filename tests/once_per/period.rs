@@ -21,7 +21,7 @@ fn why_it_is_skipped_is_said_and_quiet_is_quiet() {
     run(&case, HOUR, "true").assert_code(0);
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
     let output = run(&case, HOUR, "echo ran");
-    output.assert_stderr(case.path()).assert_stderr(&format!(" ago on {host}, and once per 1 h is enough"));
+    output.assert_stderr(case.path()).assert_stderr(&format!(" ago on {host}, and once per 1h is enough"));
     let output = run(&case, &["-q", "-E", "0", "--once-per", "3600"], "echo ran");
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
 }
