@@ -85,8 +85,9 @@ impl World {
     /// With `--once-per`, the last success isn't as recent as that.
     fn check_once(&mut self, index: usize) {
         let Some(period) = self.zklocks[index].contender.once_per else { return };
-        let Some(last) = self.server.node("/locks/.a.zklock-last").map(|node| node.modified) else { return };
-        let since = last.until(self.server.time(self.now));
+        let Some(last) = self.ensemble.modified_ms("/locks/.a.zklock-last") else { return };
+        let since = self.ensemble.wall_clock_ms() - last;
+        let since = Duration::from_millis(u64::try_from(since).unwrap_or_default());
         if since < period && self.zklocks[index].contender.locks.len() == 1 {
             self.checks.violated(|| {
                 format!("zklock {index} runs its command {since:?} after a success, once per {period:?}")
@@ -161,10 +162,12 @@ impl World {
         // Sessions of those that were killed may live on for a while.
         let longest =
             self.zklocks.iter().map(|zklock| zklock.contender.session_timeout).max().unwrap_or_default();
-        self.now += 2 * longest + 41_000_000_000;
-        self.server.expire(self.now);
+        let end = self.now + 2 * longest + 41_000_000_000;
+        while let Some(output) = self.ensemble.next(end) {
+            self.comes_out(output);
+        }
         for lock in ["/locks/a", "/locks/b"] {
-            let left = self.server.children(lock);
+            let left = self.ensemble.children(lock);
             if !left.is_empty() {
                 return Err(format!("these nodes are left below {lock}: {left:?}"));
             }

@@ -18,8 +18,9 @@ use zklock::core::supervisor::{Action, Foreground};
 use zklock::core::time::BootTime;
 
 use super::command::Command;
-use super::line::ClientId;
-use super::scenario::{Blow, Contender};
+use super::ensemble::Way;
+use super::sessions::ClientId;
+use super::scenario::{Blow, Contender, ServerTrouble};
 use super::world::{Event, Whose, World};
 
 /// What KILL takes at most, and what starting a command takes.
@@ -33,8 +34,6 @@ pub(crate) struct Zklock {
     pub(crate) monitor: Watcher,
     page: Page,
     pub(crate) command: Option<Command>,
-    /// Its line to the servers is cut.
-    pub(crate) cut: bool,
     /// Signals that were sent to it.
     pub(crate) signals: Vec<i32>,
     /// One of its processes was killed or frozen.
@@ -123,7 +122,6 @@ impl Zklock {
             },
             page: Page::default(),
             command: None,
-            cut: false,
             signals: vec![],
             was_hit: false,
             node_deleted: false,
@@ -136,14 +134,7 @@ impl Zklock {
 
     /// The moment on its host's clock.
     pub(crate) fn clock(&self, now: u64) -> BootTime {
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a drift"
-        )]
-        let drifted = now as i64 + (now as f64 * self.contender.drift) as i64;
-        BootTime::from_nanos(self.contender.offset + u64::try_from(drifted).unwrap_or_default())
+        self.contender.clock.boot_time(now)
     }
 
     /// The simulated time at which its clock shows that.
@@ -307,7 +298,8 @@ impl World {
         match effect {
             Effect::Connect { key, deadline } => {
                 let zklock = &self.zklocks[index];
-                let deadline = deadline.map(|deadline| zklock.time_of(deadline, self.now));
+                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
+                let deadline = deadline.map(nanos);
                 let wanted = zklock.contender.session_timeout;
                 let client = self.open(Whose::Worker(index), key, wanted, deadline);
                 self.zklocks[index].worker.client = Some(client);
@@ -749,7 +741,8 @@ impl World {
     fn begin_cleaning(&mut self, whose: Whose, remains: Remains) {
         let index = whose.zklock();
         let wanted = u64::try_from(remains.session_timeout.as_nanos()).unwrap();
-        let deadline = self.now + wanted;
+        let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
+        let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
         self.story.tell(self.now, || format!("{whose:?} cleans up: {remains:?}"));
         let client = self.open(whose, SessionKey(0), wanted, Some(deadline));
         let expected = remains.nodes.len() + usize::from(remains.entering.is_some());
@@ -838,13 +831,18 @@ impl World {
     pub(crate) fn blow(&mut self, index: usize, blow: Blow, lasts: u64) {
         match blow {
             Blow::Cut => {
-                self.zklocks[index].cut = true;
+                let ways = [Way::ToServer, Way::ToClient];
+                // Now and then only one way.
+                let cut = match self.rng.u8(0..4) {
+                    0 => &ways[..1],
+                    1 => &ways[1..],
+                    _ => &ways[..],
+                };
+                self.set_cut(index, cut, true);
                 self.after(lasts, Event::Heal(index));
             }
             Blow::Reset => {
-                if let Some(client) = self.zklocks[index].worker.client {
-                    self.disconnect(client);
-                }
+                self.reset(index);
             }
             Blow::KillWorker => {
                 if self.zklocks[index].worker.alive {
@@ -879,11 +877,13 @@ impl World {
                 }
             }
             Blow::Signal(signal) => self.signal(index, signal),
+            Blow::Server(_) => {}
             Blow::DeleteNode => {
                 for node in self.nodes_of(index) {
                     self.zklocks[index].node_deleted = true;
-                    let fired = self.server.delete_by_hand(&node);
-                    self.fire(fired);
+                    if let Some(operator) = self.operator {
+                        self.ask(operator, Asker::Question(0), Request::Delete(node));
+                    }
                 }
             }
             Blow::Revoke => {
@@ -896,10 +896,20 @@ impl World {
                     zklock.gone_by = Some(by);
                 }
                 for node in nodes {
-                    let fired = self.server.write_by_hand(&node, b"__REVOKE__", self.now);
-                    self.fire(fired);
+                    if let Some(operator) = self.operator {
+                        self.ask(operator, Asker::Question(0), Request::Write(node, b"__REVOKE__".to_vec(), -1));
+                    }
                 }
             }
+        }
+    }
+
+    pub(crate) fn strike_server(&mut self, server: usize, trouble: ServerTrouble) {
+        match trouble {
+            ServerTrouble::Crash => self.ensemble.crash(server),
+            ServerTrouble::Freeze => self.ensemble.freeze(server),
+            ServerTrouble::Isolated => self.ensemble.set_isolated(server, true),
+            ServerTrouble::Lags => self.ensemble.set_lag(server, 3_000_000_000),
         }
     }
 
@@ -929,12 +939,12 @@ impl World {
 
     pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
         let zklock = &self.zklocks[index];
-        let session = zklock.worker.client.map(|client| self.clients[client].session);
+        let session = zklock.worker.client.map(|client| self.lines[client].session);
         let of = |lock: &&str| -> Vec<String> {
-            self.server.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
+            self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
         };
         let all = zklock.contender.locks.iter().flat_map(of);
-        all.filter(|path| self.server.node(path).map(|node| node.owner) == session).collect()
+        all.filter(|path| self.ensemble.owner(path) == session).collect()
     }
 
     pub(crate) fn thaw(&mut self, index: usize, worker: bool) {
@@ -946,7 +956,7 @@ impl World {
                 self.story.tell(self.now, || format!("the worker of zklock {index} goes on"));
                 self.zklocks[index].worker.frozen = false;
                 self.zklocks[index].worker.looked = false;
-                self.flows_again(index);
+                self.thaw_sessions(index);
                 self.work(index);
             }
             return;
@@ -958,7 +968,7 @@ impl World {
             self.signal(index, SIGCONT);
         }
         if was_stopped || was_frozen {
-            self.flows_again(index);
+            self.thaw_sessions(index);
             self.watch(index);
         }
     }

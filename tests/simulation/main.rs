@@ -6,8 +6,8 @@
 //! | `world` | time, and what happens next |
 //! | `host` | one zklock: its worker and its monitor with the shipped machines, and its host |
 //! | `command` | its command: processes that obey, ignore, linger or leave the group |
-//! | `server` | a ZooKeeper server as its clients see it: sessions, nodes, watches |
-//! | `line` | the client and its line to the server: delays, cuts, lost answers, reconnection |
+//! | `ensemble`, `client` | the simulated servers, and what a session does on them; `against_real_servers.rs` compares both with real ones |
+//! | `sessions` | which client is whose |
 //! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
 //! | `checks` | what must hold at every step, and at the end |
 #![allow(
@@ -20,12 +20,15 @@
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
 mod checks;
+#[allow(dead_code, unused_imports, clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "it can do more than this asks for")]
+mod client;
 mod command;
+#[allow(dead_code, unused_imports, clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "it can do more than this asks for")]
+mod ensemble;
 mod host;
-mod line;
 mod options;
 mod scenario;
-mod server;
+mod sessions;
 mod story;
 mod world;
 

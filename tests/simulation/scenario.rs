@@ -7,6 +7,7 @@ use zklock::core::exit::Exit;
 use zklock::core::lock::name::Mode;
 use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
 
+use super::client::HostClock;
 use super::command::{Nature, Other};
 
 const MS: u64 = 1_000_000;
@@ -16,6 +17,7 @@ const S: u64 = 1_000 * MS;
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
     pub(crate) tick: Duration,
+    pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
     pub(crate) faults: Vec<Fault>,
 }
@@ -35,10 +37,8 @@ pub(crate) struct Contender {
     pub(crate) command: Nature,
     /// How long a message takes one way, at most.
     pub(crate) line: u64,
-    /// Its clock runs this much faster, in parts of a thousand.
-    pub(crate) drift: f64,
-    /// Its clock's start.
-    pub(crate) offset: u64,
+    /// Its clock's start, and how much too fast it runs.
+    pub(crate) clock: HostClock,
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +65,18 @@ pub(crate) enum Blow {
     DeleteNode,
     /// Somebody asks it to give up.
     Revoke,
+    /// Something happens to a server.
+    Server(ServerTrouble),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerTrouble {
+    Crash,
+    Freeze,
+    /// The others can't hear it, nor it them.
+    Isolated,
+    /// It is late with what is committed.
+    Lags,
 }
 
 impl Scenario {
@@ -76,7 +88,8 @@ impl Scenario {
         let contenders: Vec<Contender> = (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
         let span = 5 * S * contenders.len() as u64;
         let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
-        Self { seed, tick, contenders, faults }
+        let servers = *pick(&mut rng, &[1, 3, 3, 3]);
+        Self { seed, tick, servers, contenders, faults }
     }
 
     /// From here on nothing strikes any more.
@@ -125,8 +138,7 @@ impl Contender {
             terminates: rng.u8(0..15) != 0,
             command: Nature::draw(rng),
             line,
-            drift: f64::from(rng.i32(-1..=1)) * 1e-3,
-            offset: rng.u64(0..1_000 * S),
+            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000 },
         }
     }
 }
@@ -151,7 +163,18 @@ impl Nature {
 
 impl Fault {
     fn draw(rng: &mut Rng, count: usize, span: u64) -> Self {
-        let blow = match rng.u8(0..20) {
+        let trouble = *pick(
+            rng,
+            &[
+                ServerTrouble::Crash,
+                ServerTrouble::Freeze,
+                ServerTrouble::Isolated,
+                ServerTrouble::Isolated,
+                ServerTrouble::Lags,
+            ],
+        );
+        let blow = match rng.u8(0..28) {
+            20.. => Blow::Server(trouble),
             0..5 => Blow::Cut,
             5..7 => Blow::Reset,
             7 => Blow::KillWorker,

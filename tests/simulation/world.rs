@@ -6,13 +6,12 @@ use std::collections::BinaryHeap;
 use fastrand::Rng;
 use zklock::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock::core::run::Input;
-use zklock::core::time::BootTime;
 
 use super::checks::Checks;
 use super::host::Zklock;
-use super::line::{Client, ClientId, Down, Up};
-use super::scenario::{Fault, Scenario};
-use super::server::{Connection, Server};
+use super::ensemble::{Config, Ensemble, Way};
+use super::scenario::{Blow, Fault, Scenario};
+use super::sessions::{ClientId, Line};
 use super::story::Story;
 
 /// Whose a session is.
@@ -24,12 +23,15 @@ pub(crate) enum Whose {
     WorkersCleaner(usize),
     /// The monitor's, to clean up with.
     MonitorsCleaner(usize),
+    /// Somebody's who looks after the locks by hand.
+    Operator,
 }
 
 impl Whose {
     pub(crate) fn zklock(self) -> usize {
         match self {
             Self::Worker(index) | Self::WorkersCleaner(index) | Self::MonitorsCleaner(index) => index,
+            Self::Operator => usize::MAX,
         }
     }
 }
@@ -41,14 +43,11 @@ pub(crate) enum Event {
     WakeMonitor(usize, u64),
     /// A process of the command ends about now.
     Command(usize),
-    Up(ClientId, Connection, Up),
-    Down(ClientId, Connection, Down),
-    CheckLine(ClientId),
-    Retry(ClientId),
-    Expiry,
     Fault(usize),
     Heal(usize),
     Thaw(usize, bool),
+    /// A server is well again.
+    HealServer(usize),
 }
 
 /// In the queue: by time, and of one time by the order in which they were put there.
@@ -80,34 +79,44 @@ pub(crate) struct World {
     count: u64,
     pub(crate) rng: Rng,
     pub(crate) scenario: Scenario,
-    pub(crate) server: Server,
-    pub(crate) connections: Connection,
-    pub(crate) clients: Vec<Client>,
+    pub(crate) ensemble: Ensemble,
+    pub(crate) lines: Vec<Line>,
+    /// Those that may have something to tell.
+    pub(crate) dirty: Vec<ClientId>,
+    pub(crate) operator: Option<ClientId>,
     pub(crate) zklocks: Vec<Zklock>,
     pub(crate) story: Story,
     pub(crate) checks: Checks,
-    pub(crate) requests: u64,
-    expiry_at: u64,
 }
 
 impl World {
     pub(crate) fn new(scenario: Scenario, tells: bool) -> Self {
+        let config = Config {
+            zones: scenario.contenders.len() + 1,
+            tick: u64::try_from(scenario.tick.as_nanos()).unwrap(),
+            container_check: 5_000_000_000,
+            ..Config::new(scenario.servers, scenario.seed)
+        };
         let mut world = Self {
-            now: 1_000_000_000,
+            now: 0,
             queue: BinaryHeap::new(),
             count: 0,
             rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
-            server: Server::new(scenario.tick),
-            connections: 0,
-            clients: vec![],
+            ensemble: Ensemble::new(config),
+            lines: vec![],
+            dirty: vec![],
+            operator: None,
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
             story: Story::new(tells),
             checks: Checks::default(),
-            requests: 0,
-            expiry_at: u64::MAX,
             scenario,
         };
         for index in 0..world.zklocks.len() {
+            let delay = world.zklocks[index].contender.line;
+            for server in 0..world.scenario.servers {
+                world.ensemble.delay_link(index, server, Way::ToServer, delay);
+                world.ensemble.delay_link(index, server, Way::ToClient, delay);
+            }
             world.at(world.zklocks[index].contender.starts, Event::Start(index));
         }
         for index in 0..world.scenario.faults.len() {
@@ -123,13 +132,22 @@ impl World {
     /// Lets everything happen. An error says what must not be.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
-        while let Some(Reverse(Due(at, _, event))) = self.queue.pop() {
-            if at > limit {
-                break;
+        self.operator = Some(self.open(Whose::Operator, SessionKey(0), 30_000_000_000, None));
+        while self.now <= limit {
+            let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
+            match self.ensemble.next(due) {
+                Some(output) => {
+                    self.now = self.ensemble.now();
+                    self.comes_out(output);
+                }
+                None => {
+                    self.now = due;
+                    if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
+                        self.happens(event);
+                        self.hear_news();
+                    }
+                }
             }
-            self.now = at;
-            self.happens(event);
-            self.expect_expiry();
             if let Some(violation) = self.checks.violation.take() {
                 return Err(violation);
             }
@@ -146,36 +164,19 @@ impl World {
             Event::WakeWorker(index, which) => self.wake_worker(index, which),
             Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
             Event::Command(index) => self.command_moves(index),
-            Event::Up(id, connection, up) => self.arrives_up(id, connection, up),
-            Event::Down(id, connection, down) => self.arrives_down(id, connection, down),
-            Event::CheckLine(id) => self.check_line(id),
-            Event::Retry(id) => self.retry(id),
-            Event::Expiry => {
-                self.expiry_at = u64::MAX;
-                let (over, fired) = self.server.expire(self.now);
-                for session in over {
-                    self.story.tell(self.now, || format!("session {session} expires"));
-                }
-                self.fire(fired);
-                let fired = self.server.reap_containers();
-                self.fire(fired);
-            }
             Event::Fault(index) => self.strike(index),
             Event::Heal(index) => {
-                self.zklocks[index].cut = false;
                 self.story.tell(self.now, || format!("zklock {index}: its line is whole again"));
-                self.flows_again(index);
+                self.set_cut(index, &[Way::ToServer, Way::ToClient], false);
             }
             Event::Thaw(index, worker) => self.thaw(index, worker),
-        }
-    }
-
-    fn expect_expiry(&mut self) {
-        if let Some(next) = self.server.next_expiry()
-            && next < self.expiry_at
-        {
-            self.expiry_at = next;
-            self.at(next, Event::Expiry);
+            Event::HealServer(server) => {
+                self.story.tell(self.now, || format!("server {server} is well again"));
+                self.ensemble.restart_if_down(server);
+                self.ensemble.thaw(server);
+                self.ensemble.set_isolated(server, false);
+                self.ensemble.set_lag(server, 0);
+            }
         }
     }
 
@@ -188,39 +189,26 @@ impl World {
         self.at(self.now + span, event);
     }
 
-    /// How long a message takes now.
-    pub(crate) fn delay(&mut self, whose: Whose) -> u64 {
-        let usual = self.zklocks[whose.zklock()].contender.line;
-        self.rng.u64(usual / 2..=usual)
-    }
-
-    pub(crate) fn is_cut(&self, whose: Whose) -> bool {
-        self.zklocks[whose.zklock()].cut
-    }
-
     pub(crate) fn is_frozen(&self, whose: Whose) -> bool {
-        let zklock = &self.zklocks[whose.zklock()];
         match whose {
-            Whose::MonitorsCleaner(_) => zklock.monitor.frozen,
-            Whose::Worker(_) | Whose::WorkersCleaner(_) => zklock.worker.frozen,
+            Whose::Operator => false,
+            Whose::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
+            Whose::Worker(index) | Whose::WorkersCleaner(index) => self.zklocks[index].worker.frozen,
         }
-    }
-
-    /// The moment on a zklock's clock.
-    pub(crate) fn clock_of(&self, whose: Whose) -> BootTime {
-        self.zklocks[whose.zklock()].clock(self.now)
     }
 
     pub(crate) fn hears_of_session(&mut self, whose: Whose, key: SessionKey, change: SessionChange) {
         match whose {
             Whose::Worker(index) => self.to_worker(index, Input::Session(key, change)),
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => self.cleaner_hears(whose, &change),
+            Whose::Operator => {}
         }
     }
 
     pub(crate) fn hears_reply(&mut self, whose: Whose, key: SessionKey, asker: Asker, reply: Reply) {
         match whose {
             Whose::Worker(index) => self.to_worker(index, Input::Reply(key, asker, reply)),
+            Whose::Operator => {}
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => {
                 self.cleaner_is_answered(whose, asker, reply)
             }
@@ -229,6 +217,12 @@ impl World {
 
     fn strike(&mut self, index: usize) {
         let Fault { who, blow, lasts, .. } = self.scenario.faults[index].clone();
+        if let Blow::Server(trouble) = blow {
+            let server = who % self.scenario.servers;
+            self.story.tell(self.now, || format!("server {server}: {trouble:?}"));
+            self.strike_server(server, trouble);
+            return self.after(lasts, Event::HealServer(server));
+        }
         if self.zklocks[who].is_over() || !self.zklocks[who].has_begun() {
             return;
         }

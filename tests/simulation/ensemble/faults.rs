@@ -37,6 +37,13 @@ impl Ensemble {
         }
     }
 
+    /// Starts a server if it was killed.
+    pub(crate) fn restart_if_down(&mut self, server: usize) {
+        if matches!(self.servers[server].role, Role::Down) {
+            self.restart(server);
+        }
+    }
+
     /// Stops a server. What comes to it waits.
     pub(crate) fn freeze(&mut self, server: usize) {
         self.servers[server].is_frozen = true;

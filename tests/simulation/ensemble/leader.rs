@@ -74,7 +74,7 @@ impl Leading {
 }
 
 /// The wall clock of a server that is right, at time 0.
-const WALL_MS: i64 = 1_700_000_000_000;
+pub(super) const WALL_MS: i64 = 1_700_000_000_000;
 
 impl Ensemble {
     pub(super) fn leading(&mut self, server: usize) -> Option<&mut Leading> {

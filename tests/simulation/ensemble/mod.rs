@@ -12,7 +12,7 @@
 //! | [`leader`], [`tracker`] | proposals, commits and pings; when sessions expire |
 //! | [`follower`] | commits applied, pings answered, a silent leader left |
 //! | [`election`] | who leads, and how followers get the history |
-//! | [`faults`] | crashes, freezes, cuts |
+//! | [`faults`], [`look`] | crashes, freezes, cuts; what a checker may see |
 //!
 //! Simplified: one transaction carries its answer; the handshake of a new leader is one exchange shorter; a vote is no
 //! message, but seen at once over every link that is whole; a log is durable as soon as it is written, and acknowledged after
@@ -25,6 +25,7 @@ mod follower;
 mod hash;
 mod leader;
 mod log;
+mod look;
 mod network;
 mod peers;
 mod prepare;

@@ -1,0 +1,190 @@
+//! The sessions of all zklocks: each a simulated client on its own way to the simulated ensemble.
+
+use zklock::core::protocol::{Asker, Request, SessionChange, SessionKey};
+
+use super::client::{Client, HostClock, News, Settings};
+use super::ensemble::{Output, Way};
+use super::world::{Whose, World};
+
+/// One session of one process, or the attempt to get one.
+pub(crate) struct Line {
+    pub(crate) whose: Whose,
+    key: SessionKey,
+    client: Client,
+    /// What came for it while its process was frozen.
+    deferred: Vec<Output>,
+    /// Its session, once there is one.
+    pub(crate) session: i64,
+}
+
+pub(crate) type ClientId = usize;
+
+/// Where the numbers of askers that are no locks begin.
+const OTHERS: usize = 1_000;
+
+fn number(asker: Asker) -> usize {
+    match asker {
+        Asker::Lock(index) => index,
+        Asker::Lease => OTHERS,
+        Asker::Once => OTHERS + 1,
+        Asker::WaitingLine => OTHERS + 2,
+        Asker::Question(index) => OTHERS + 3 + index,
+    }
+}
+
+fn asker(number: usize) -> Asker {
+    match number.checked_sub(OTHERS) {
+        None => Asker::Lock(number),
+        Some(0) => Asker::Lease,
+        Some(1) => Asker::Once,
+        Some(2) => Asker::WaitingLine,
+        Some(index) => Asker::Question(index - 3),
+    }
+}
+
+/// A request in a line.
+fn shown(request: &Request) -> String {
+    match request {
+        Request::Create { parent, prefix, .. } => format!("Create {parent}/{prefix}"),
+        Request::Write(path, _, version) => format!("Write {path} at {version}"),
+        Request::Conclude { record, node, .. } => format!("Conclude {record} {node}"),
+        request => format!("{request:?}"),
+    }
+}
+
+impl World {
+    pub(crate) fn open(&mut self, whose: Whose, key: SessionKey, timeout: u64, deadline: Option<u64>) -> ClientId {
+        let id = self.lines.len();
+        let zone = self.zone(whose);
+        let settings = Settings {
+            zone,
+            servers: (0..self.scenario.servers).collect(),
+            timeout,
+            deadline,
+            clock: self.host_clock(whose),
+            seed: self.rng.u64(..),
+        };
+        let client = Client::open(&mut self.ensemble, settings, id as u64);
+        self.lines.push(Line { whose, key, client, deferred: vec![], session: 0 });
+        self.dirty.push(id);
+        id
+    }
+
+    /// The clients of each zklock have links of their own; those of the operator are the last.
+    fn zone(&self, whose: Whose) -> usize {
+        match whose {
+            Whose::Operator => self.zklocks.len(),
+            whose => whose.zklock(),
+        }
+    }
+
+    fn host_clock(&self, whose: Whose) -> HostClock {
+        match whose {
+            Whose::Operator => HostClock::default(),
+            whose => self.zklocks[whose.zklock()].contender.clock,
+        }
+    }
+
+    pub(crate) fn ask(&mut self, id: ClientId, asker: Asker, request: Request) {
+        let line = &mut self.lines[id];
+        if line.client.is_over() {
+            return;
+        }
+        let whose = line.whose;
+        self.story.tell(self.now, || format!("    {whose:?} asks {asker:?} {}", shown(&request)));
+        line.client.ask(&mut self.ensemble, number(asker), request);
+        self.dirty.push(id);
+    }
+
+    pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<String>) {
+        let line = &mut self.lines[id];
+        if !line.client.is_over() {
+            line.client.release(&mut self.ensemble, nodes);
+            self.dirty.push(id);
+        }
+    }
+
+    /// The process is dead: its connection ends, its session doesn't.
+    pub(crate) fn abandon(&mut self, id: ClientId) {
+        self.lines[id].client.die(&mut self.ensemble);
+        self.lines[id].deferred.clear();
+    }
+
+    /// Something comes out of the ensemble: it is for one client.
+    pub(crate) fn comes_out(&mut self, output: Output) {
+        let id = match &output {
+            Output::Woken(token) => usize::try_from(*token).ok(),
+            Output::FromServer(conn, _) | Output::Closed(conn) => {
+                self.lines.iter().position(|line| line.client.conn() == Some(*conn))
+            }
+        };
+        let Some(id) = id else { return };
+        if self.is_frozen(self.lines[id].whose) {
+            return self.lines[id].deferred.push(output);
+        }
+        self.lines[id].client.take(&mut self.ensemble, output);
+        self.dirty.push(id);
+        self.hear_news();
+    }
+
+    /// What clients have to tell.
+    pub(crate) fn hear_news(&mut self) {
+        while let Some(id) = self.dirty.pop() {
+            while let Some(news) = self.lines[id].client.news() {
+                let (whose, key) = (self.lines[id].whose, self.lines[id].key);
+                if self.is_frozen(whose) {
+                    // It is in memory already, and will be read.
+                }
+                match news {
+                    News::Session(change) => {
+                        self.story.tell(self.now, || format!("    {whose:?} hears {change:?}"));
+                        if let SessionChange::Connected { id: session, .. } = change {
+                            self.lines[id].session = session;
+                        }
+                        self.hears_of_session(whose, key, change);
+                    }
+                    News::Reply(number, reply) => {
+                        let asker = asker(number);
+                        if let Some(failure) = reply.failure() {
+                            self.story.tell(self.now, || {
+                                format!("    {whose:?} hears that {asker:?} failed: {failure}")
+                            });
+                        }
+                        self.hears_reply(whose, key, asker, reply);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A process goes on: what came for it meanwhile is taken in.
+    pub(crate) fn thaw_sessions(&mut self, index: usize) {
+        for id in 0..self.lines.len() {
+            let whose = self.lines[id].whose;
+            if whose == Whose::Operator || whose.zklock() != index || self.is_frozen(whose) {
+                continue;
+            }
+            for output in std::mem::take(&mut self.lines[id].deferred) {
+                self.lines[id].client.take(&mut self.ensemble, output);
+                self.dirty.push(id);
+            }
+        }
+        self.hear_news();
+    }
+
+    /// Cuts a zklock off from all servers, or connects it again.
+    pub(crate) fn set_cut(&mut self, index: usize, ways: &[Way], is_cut: bool) {
+        for server in 0..self.scenario.servers {
+            for way in ways {
+                self.ensemble.set_hole(index, server, *way, is_cut);
+            }
+        }
+    }
+
+    /// Ends the connections of a zklock.
+    pub(crate) fn reset(&mut self, index: usize) {
+        for server in 0..self.scenario.servers {
+            self.ensemble.cut(index, server);
+        }
+    }
+}
