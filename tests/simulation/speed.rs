@@ -68,3 +68,34 @@ fn a_session_takes_less_than_a_few_milliseconds() {
     }
     assert!(begin.elapsed().as_secs() < 60);
 }
+
+#[test]
+fn a_create_that_is_turned_away_is_sent_again() {
+    let mut ensemble = Ensemble::new(Config::new(1, 3));
+    while ensemble.leader().is_none() {
+        ensemble.next(ensemble.now() + 1_000_000);
+    }
+    let (servers, clock) = (vec![0], HostClock::default());
+    let settings = Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, seed: 1 };
+    let mut client = Client::open(&mut ensemble, settings, 1);
+    let (mut asked, mut created) = (0, None);
+    while created.is_none() {
+        let output = ensemble.next(u64::MAX).expect("a session that goes on");
+        client.take(&mut ensemble, output);
+        match client.news() {
+            Some(News::Session(SessionChange::Connected { .. })) => {
+                ensemble.throttle(0, 2);
+                asked = ensemble.now();
+                let (parent, prefix) = (String::new(), "n-".to_owned());
+                client.ask(&mut ensemble, 1, Request::Create { parent, prefix, data: vec![] });
+            }
+            Some(News::Reply(1, Reply::Created(result))) => {
+                created = Some((result.unwrap().name, ensemble.now()));
+            }
+            _ => {}
+        }
+    }
+    let (name, when) = created.unwrap();
+    assert_eq!(name, "n-0000000000");
+    assert!(when - asked >= 200_000_000, "two pauses of a tenth of a second");
+}

@@ -74,10 +74,10 @@ impl Line {
     }
 
     /// When the client next looks at a timer that may be due.
-    pub(super) fn due(&self) -> u64 {
-        let ping =
-            (self.last_send + (3 * self.tick).min(LONGEST_PING)) | if self.is_pinged { u64::MAX } else { 0 };
-        let first = (self.last_recv + 8 * self.tick).min(ping);
+    pub(super) fn due(&self, may_ping: bool) -> u64 {
+        let silence = self.last_recv + 8 * self.tick;
+        let ping = self.last_send + (3 * self.tick).min(LONGEST_PING);
+        let first = if may_ping && !self.is_pinged { silence.min(ping) } else { silence };
         let ticks = first.saturating_sub(self.began).div_ceil(self.tick).max(1);
         self.began + ticks * self.tick
     }

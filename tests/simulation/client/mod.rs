@@ -369,7 +369,7 @@ impl Client {
         if self.phase == Phase::Over {
             return;
         }
-        let line = self.line.as_ref().map(Line::due);
+        let line = self.line.as_ref().map(|line| line.due(!self.way.is_trying()));
         let again = self.throttled.front().map(|(again, _)| *again);
         let Some(due) = [line, again, self.way.due(self.settings.deadline)].into_iter().flatten().min()
         else {

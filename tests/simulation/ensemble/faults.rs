@@ -1,5 +1,6 @@
 //! What can be done to servers and links, and how to see who leads.
 
+use super::log::Log;
 use super::network::Way;
 use super::{Ensemble, Role, mix};
 
@@ -15,6 +16,25 @@ impl Ensemble {
     pub(crate) fn followers(&self) -> Vec<usize> {
         let follows = |server: &usize| matches!(self.servers[*server].role, Role::Following(_));
         (0..self.size()).filter(follows).filter(|server| self.is_serving(*server)).collect()
+    }
+
+    /// Whether every server serves.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.leader().is_some() && self.followers().len() + 1 == self.size()
+    }
+
+    /// Panics if the logs of two servers disagree about a transaction that both have applied.
+    #[track_caller]
+    pub(crate) fn assert_alike(&self) {
+        for server in 1..self.size() {
+            let (one, other) = (&self.servers[0], &self.servers[server]);
+            let applied = one.tree.zxid.min(other.tree.zxid);
+            let from = one.log.base().max(other.log.base());
+            let logged = |log: &Log| -> Vec<i64> {
+                log.after(from).map(|txn| txn.zxid()).take_while(|zxid| *zxid <= applied).collect()
+            };
+            assert_eq!(logged(&one.log), logged(&other.log), "servers 0 and {server}");
+        }
     }
 
     /// Kills a server. What it has logged stays.

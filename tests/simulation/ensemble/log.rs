@@ -57,6 +57,10 @@ impl Log {
         self.txns.back().map_or(self.base, |txn| txn.zxid())
     }
 
+    pub(super) fn base(&self) -> i64 {
+        self.base
+    }
+
     pub(super) fn append(&mut self, txn: Rc<Txn>) {
         self.txns.push_back(txn);
     }

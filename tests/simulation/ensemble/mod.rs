@@ -39,7 +39,7 @@ pub(crate) mod wire;
 
 use std::collections::VecDeque;
 
-pub(crate) use self::config::Config;
+pub(crate) use self::config::{Config, MS};
 pub(crate) use self::network::{ConnId, Way};
 pub(crate) use self::rng::{Rng, mix};
 

@@ -110,3 +110,41 @@ impl Tracker {
         expired
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_expires_at_the_end_of_the_tick_after_its_timeout() {
+        for (touched, timeout, end) in
+            [(0, 200, 300), (99, 200, 300), (100, 200, 400), (50, 250, 400), (0, 299, 300)]
+        {
+            let mut tracker = Tracker::new(100);
+            tracker.track(7, timeout, touched);
+            assert_eq!(tracker.expired(end - 1), [0_i64; 0], "touched at {touched} for {timeout}");
+            assert_eq!(tracker.expired(end), [7], "touched at {touched} for {timeout}");
+            assert!(!tracker.touch(7, timeout, end), "it is closing");
+        }
+    }
+
+    #[test]
+    fn a_touch_moves_the_end_also_to_an_earlier_tick() {
+        let mut tracker = Tracker::new(100);
+        tracker.track(7, 1_000, 0);
+        tracker.touch(7, 200, 50);
+        assert_eq!(tracker.expired(300), [7]);
+        assert_eq!(tracker.expired(2_000), [0_i64; 0]);
+    }
+
+    #[test]
+    fn the_first_to_come_owns_a_session_without_an_owner() {
+        let mut tracker = Tracker::new(100);
+        tracker.track(7, 1_000, 0);
+        assert_eq!(tracker.check(7, (1, 1)), Standing::Fine);
+        assert_eq!(tracker.check(7, (2, 2)), Standing::Moved);
+        tracker.set_owner(7, (2, 2));
+        assert_eq!(tracker.check(7, (2, 2)), Standing::Fine);
+        assert_eq!(tracker.check(8, (2, 2)), Standing::Expired);
+    }
+}
