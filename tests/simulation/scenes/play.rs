@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use super::{Heard, Stage};
@@ -228,8 +229,19 @@ impl<'a> Play<'a> {
         self.ask(who, &create(path, mode))
     }
 
-    /// Waits without a word until a node is gone, and tells after how long, if that is within a second of `expected`.
+    /// Waits without a word until a node is gone, and tells whether that was at the expected time.
     pub(super) fn gone_after(&mut self, who: usize, path: &str, since: Duration, expected: Duration) {
+        // Real servers may be late on a busy machine, and are never early.
+        self.gone_between(who, path, since, expected..expected + Duration::from_secs(2));
+    }
+
+    pub(super) fn gone_between(
+        &mut self,
+        who: usize,
+        path: &str,
+        since: Duration,
+        expected: Range<Duration>,
+    ) {
         let exists = self.rooted(Op::Exists { path: path.to_owned(), watch: false });
         let gone = loop {
             self.stage.send(who, exists.clone());
@@ -243,8 +255,7 @@ impl<'a> Play<'a> {
             }
             self.pass(Duration::from_millis(10));
         };
-        // Real ones may be late on a busy machine, and are never early.
-        let is_right = gone >= expected && gone < expected + Duration::from_secs(2);
+        let is_right = expected.contains(&gone);
         let times = if is_right { "in time".to_owned() } else { format!("after {} s", gone.as_secs()) };
         self.note(format!("{path} is gone {times}"));
     }
