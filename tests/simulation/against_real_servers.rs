@@ -5,6 +5,7 @@
 //! | [`ensemble`] | servers that keep ZooKeeper's rules, on a virtual clock; faults |
 //! | [`client`] | what a session of `zklock::runtime::zk` does, on that ensemble |
 //! | [`scenes`] | short stories that are told to the simulation and to real servers alike, and must end alike |
+//! | [`storm`] | faults drawn from a seed, and what must hold all the same |
 //! | [`speed`] | how fast it is |
 //!
 //! Virtual time is a number of nanoseconds, and belongs to the ensemble. A host reads a clock of its own
@@ -24,5 +25,6 @@ mod client;
 mod ensemble;
 mod scenes;
 mod speed;
+mod storm;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock::core::lock::name::Mode;
 
+use super::command::Command;
 use super::scenario::Blow;
 use super::world::World;
 
@@ -44,7 +45,7 @@ impl World {
                 })
                 // Both processes at once: the limit that docs/safety.md states.
                 .filter(|&other| !self.zklocks[other].nobody_can_act())
-                .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(|c| c.needs_the_lock()))
+                .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(Command::needs_the_lock))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
@@ -121,7 +122,7 @@ impl World {
         self.check_signal(index, exit);
         self.check_released(index);
         let zklock = &self.zklocks[index];
-        if zklock.command.as_ref().is_some_and(|command| command.is_left()) {
+        if zklock.command.as_ref().is_some_and(Command::is_left) {
             self.checks.violated(|| format!("zklock {index} is gone, and its command isn't"));
         }
     }
@@ -130,7 +131,13 @@ impl World {
     fn check_released(&mut self, index: usize) {
         let contender = &self.zklocks[index].contender;
         let is_slow = contender.line > contender.session_timeout / 30;
-        let was_cut = self.scenario.faults.iter().any(|fault| fault.who == index && fault.blow == Blow::Cut);
+        // A leader calls a session expired before its end is committed, and may be deposed then: the node goes later.
+        let is_trouble = |blow: Blow| matches!(blow, Blow::Server(_));
+        let was_cut = self
+            .scenario
+            .faults
+            .iter()
+            .any(|fault| fault.who == index && fault.blow == Blow::Cut || is_trouble(fault.blow));
         let left = self.nodes_of(index);
         // A worker may go on alone, deleting it.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {

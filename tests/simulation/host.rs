@@ -19,8 +19,8 @@ use zklock::core::time::BootTime;
 
 use super::command::Command;
 use super::ensemble::Way;
-use super::sessions::ClientId;
 use super::scenario::{Blow, Contender, ServerTrouble};
+use super::sessions::ClientId;
 use super::world::{Event, Whose, World};
 
 /// What KILL takes at most, and what starting a command takes.
@@ -224,7 +224,7 @@ impl World {
         self.watch(index);
     }
 
-    pub(crate) fn to_worker(&mut self, index: usize, input: Input) {
+    pub(crate) fn tell_worker(&mut self, index: usize, input: Input) {
         let worker = &mut self.zklocks[index].worker;
         if worker.alive {
             worker.inbox.push_back(input);
@@ -318,7 +318,6 @@ impl World {
                     self.release(client, nodes);
                 }
             }
-            Effect::LookUp(_) => {}
             Effect::Clean(remains) => self.begin_cleaning(Whose::WorkersCleaner(index), remains),
             Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
             Effect::Own { session_timeout, nodes } => {
@@ -332,7 +331,12 @@ impl World {
             Effect::Job(action) => self.act_on_command(index, action),
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
             Effect::Kill { .. } => self.kill_round(index),
-            Effect::TakeTerminal | Effect::Line(_) | Effect::AwaitLastWords(_) => {}
+            // Nothing that a simulated host would show.
+            Effect::LookUp(_)
+            | Effect::TakeTerminal
+            | Effect::Line(_)
+            | Effect::AwaitLastWords(_)
+            | Effect::LetGoOfCaller => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
@@ -355,7 +359,6 @@ impl World {
                 }
                 self.answer_worker(index, Input::WordsWritten);
             }
-            Effect::LetGoOfCaller => {}
             Effect::Finish(end) => self.finish(index, end),
         }
     }
@@ -439,7 +442,7 @@ impl World {
             }
         }
         if changed {
-            self.to_worker(index, Input::Child);
+            self.tell_worker(index, Input::Child);
         }
         self.expect_command(index);
     }
@@ -596,7 +599,9 @@ impl World {
         worker.alive = false;
         let clients: Vec<ClientId> =
             worker.client.into_iter().chain(worker.cleaner.take().map(|cleaner| cleaner.client)).collect();
-        clients.into_iter().for_each(|client| self.abandon(client));
+        for client in clients {
+            self.abandon(client);
+        }
         self.wake_monitor_at(index, self.now + 50_000);
     }
 
@@ -628,7 +633,7 @@ impl World {
             }
             let input = if let Some(signal) = zklock.monitor.signals.pop_front() {
                 if zklock.worker.alive {
-                    self.to_worker(index, Input::Signal(signal));
+                    self.tell_worker(index, Input::Signal(signal));
                 }
                 monitor::Input::Relayed(signal)
             } else if let Some(report) = zklock.monitor.reports.pop_front() {
@@ -691,7 +696,7 @@ impl World {
                     self.story.tell(self.now, || format!("zklock {index} says: {ending}"));
                 }
                 monitor::Effect::Clean(remains) => {
-                    self.begin_cleaning(Whose::MonitorsCleaner(index), remains)
+                    self.begin_cleaning(Whose::MonitorsCleaner(index), remains);
                 }
                 monitor::Effect::Exit(exit) => self.monitor_exits(index, exit),
                 monitor::Effect::Become(_) => self.monitor_exits(index, Exit::Code(0)),
@@ -822,7 +827,7 @@ impl World {
                 self.monitor_does(index, effects);
             }
             _ if self.zklocks[index].worker.alone => self.worker_ends(index),
-            _ => self.to_worker(index, Input::Cleaned(gone)),
+            _ => self.tell_worker(index, Input::Cleaned(gone)),
         }
     }
 
@@ -859,7 +864,7 @@ impl World {
                     if !zklock.worker.frozen && zklock.contender.terminates {
                         zklock.gone_by = Some(self.now + 1_000_000_000);
                     }
-                    self.to_worker(index, Input::MonitorDied);
+                    self.tell_worker(index, Input::MonitorDied);
                 }
             }
             Blow::FreezeWorker => {
@@ -889,7 +894,13 @@ impl World {
             Blow::Revoke => {
                 let nodes = self.nodes_of(index);
                 let zklock = &mut self.zklocks[index];
-                let untroubled = self.scenario.faults.iter().filter(|fault| fault.who == index).count() == 1;
+                let untroubled = self
+                    .scenario
+                    .faults
+                    .iter()
+                    .filter(|fault| fault.who == index || matches!(fault.blow, Blow::Server(_)))
+                    .count()
+                    == 1;
                 if untroubled && zklock.contender.terminates && !nodes.is_empty() {
                     let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
                     let by = self.now + grace + 6 * zklock.contender.line + 2_000_000_000;
@@ -897,7 +908,11 @@ impl World {
                 }
                 for node in nodes {
                     if let Some(operator) = self.operator {
-                        self.ask(operator, Asker::Question(0), Request::Write(node, b"__REVOKE__".to_vec(), -1));
+                        self.ask(
+                            operator,
+                            Asker::Question(0),
+                            Request::Write(node, b"__REVOKE__".to_vec(), -1),
+                        );
                     }
                 }
             }

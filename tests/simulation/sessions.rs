@@ -53,7 +53,13 @@ fn shown(request: &Request) -> String {
 }
 
 impl World {
-    pub(crate) fn open(&mut self, whose: Whose, key: SessionKey, timeout: u64, deadline: Option<u64>) -> ClientId {
+    pub(crate) fn open(
+        &mut self,
+        whose: Whose,
+        key: SessionKey,
+        timeout: u64,
+        deadline: Option<u64>,
+    ) -> ClientId {
         let id = self.lines.len();
         let zone = self.zone(whose);
         let settings = Settings {
@@ -132,9 +138,6 @@ impl World {
         while let Some(id) = self.dirty.pop() {
             while let Some(news) = self.lines[id].client.news() {
                 let (whose, key) = (self.lines[id].whose, self.lines[id].key);
-                if self.is_frozen(whose) {
-                    // It is in memory already, and will be read.
-                }
                 match news {
                     News::Session(change) => {
                         self.story.tell(self.now, || format!("    {whose:?} hears {change:?}"));

@@ -8,8 +8,8 @@ use zklock::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock::core::run::Input;
 
 use super::checks::Checks;
-use super::host::Zklock;
 use super::ensemble::{Config, Ensemble, Way};
+use super::host::Zklock;
 use super::scenario::{Blow, Fault, Scenario};
 use super::sessions::{ClientId, Line};
 use super::story::Story;
@@ -36,7 +36,7 @@ impl Whose {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
     Start(usize),
     WakeWorker(usize, u64),
@@ -135,17 +135,14 @@ impl World {
         self.operator = Some(self.open(Whose::Operator, SessionKey(0), 30_000_000_000, None));
         while self.now <= limit {
             let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
-            match self.ensemble.next(due) {
-                Some(output) => {
-                    self.now = self.ensemble.now();
-                    self.comes_out(output);
-                }
-                None => {
-                    self.now = due;
-                    if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
-                        self.happens(event);
-                        self.hear_news();
-                    }
+            if let Some(output) = self.ensemble.next(due) {
+                self.now = self.ensemble.now();
+                self.comes_out(output);
+            } else {
+                self.now = due;
+                if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
+                    self.happens(event);
+                    self.hear_news();
                 }
             }
             if let Some(violation) = self.checks.violation.take() {
@@ -199,7 +196,7 @@ impl World {
 
     pub(crate) fn hears_of_session(&mut self, whose: Whose, key: SessionKey, change: SessionChange) {
         match whose {
-            Whose::Worker(index) => self.to_worker(index, Input::Session(key, change)),
+            Whose::Worker(index) => self.tell_worker(index, Input::Session(key, change)),
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => self.cleaner_hears(whose, &change),
             Whose::Operator => {}
         }
@@ -207,10 +204,10 @@ impl World {
 
     pub(crate) fn hears_reply(&mut self, whose: Whose, key: SessionKey, asker: Asker, reply: Reply) {
         match whose {
-            Whose::Worker(index) => self.to_worker(index, Input::Reply(key, asker, reply)),
+            Whose::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
             Whose::Operator => {}
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => {
-                self.cleaner_is_answered(whose, asker, reply)
+                self.cleaner_is_answered(whose, asker, reply);
             }
         }
     }

@@ -14,13 +14,13 @@ pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
         Ok(variables) => variables,
         Err(why) => return Some(Next::fail(Message::NotStarted(why))),
     };
-    let lease = claim.lease().filter(|_| plan.terminates);
-    let moments = lease.map(|lease| {
-        let act = lease.take_over_at(plan.kill_after);
-        (lease.stop_at(plan.kill_after), Deadline { act, latest: lease.too_late_at() })
-    });
-    let (latest, deadline) = moments.unzip();
+    let lease = claim.lease();
+    // A lease that ran out meanwhile starts nothing, also with `--on-lost continue`: that is about a command that runs.
+    let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
     let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
+    let deadline = lease
+        .filter(|_| plan.terminates)
+        .map(|lease| Deadline { act: lease.take_over_at(plan.kill_after), latest: lease.too_late_at() });
     scene.does(Effect::StartCommand { variables, latest, deadline });
     None
 }
