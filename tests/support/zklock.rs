@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) const MARKER: &str = "ZKLOCK_TEST_RUN";
 
 /// A run that takes longer hangs.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_mins(2);
 
 /// A value for [`MARKER`] that no other run has.
 pub(crate) fn new_marker() -> String {
