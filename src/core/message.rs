@@ -155,6 +155,11 @@ pub enum Message {
         /// For so long it was tried.
         waited: Duration,
     },
+    /// The holder started the command that zklock runs in, and nothing told zklock so.
+    WaitsForItself {
+        /// The holder's.
+        pid: u32,
+    },
     /// `--once-per` inside a command that holds the lock already.
     OncePerInside,
     /// The lock around us is of another naming.
@@ -343,6 +348,11 @@ impl fmt::Display for Message {
                 f,
                 "connected to {hosts}, but got no answer about the lock within {}; is it overloaded?",
                 time(*waited)
+            ),
+            Self::WaitsForItself { pid } => write!(
+                f,
+                "this would wait for itself: process {pid} holds the lock and started this command; pass ZKLOCK_HELD \
+                 on, as with sudo --preserve-env=ZKLOCK_HELD"
             ),
             Self::OncePerInside => {
                 f.write_str("held already by the command that this runs in; say --once-per there")

@@ -12,7 +12,7 @@ use super::pair::Worker;
 use super::side_sessions::SideSessions;
 use super::ui::{self, WaitingLine};
 use super::zk::{Session, Settings};
-use super::{clock, identity, sys};
+use super::{clock, identity, lineage, sys};
 use crate::cli::{Options, Words};
 use crate::core::lock::contender::Ids;
 use crate::core::message::{Level, Message};
@@ -189,7 +189,8 @@ impl<'a> Hands<'a> {
         let program = Path::new(&self.words.shown);
         let record = identity::record(pid.unwrap_or_default(), program, lock.label.clone(), lock.mode());
         let ids = self.words.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
-        Introduction { record, ids }
+        let above = lineage::zklocks_above(record.pid);
+        Introduction { record, above, ids }
     }
 
     fn launch(&self, environment: Vec<(String, String)>) -> Launch {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::lineage;
 use crate::core::lock::name::Mode;
 use crate::core::lock::record::Record;
 
@@ -27,6 +28,7 @@ pub fn record(pid: u32, program: &Path, label: Option<String>, mode: Mode) -> Re
         slots: mode.slots(),
         has_slot: false,
         stopped: false,
+        process: lineage::process(pid).map(Box::new),
         revoked_by: None,
     }
 }

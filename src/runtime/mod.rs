@@ -12,6 +12,7 @@ pub(crate) mod files;
 pub mod hands;
 pub mod identity;
 pub mod job;
+pub mod lineage;
 pub mod memory;
 pub mod monitor;
 pub mod pair;

@@ -1,5 +1,6 @@
 //! zklock inside a command of zklock.
 
+mod descent;
 mod elsewhere;
 mod faults;
 mod lost;

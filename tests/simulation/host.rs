@@ -376,10 +376,11 @@ impl World {
             slots: contender.mode.slots(),
             has_slot: false,
             stopped: false,
+            process: None,
             revoked_by: None,
         };
         let ids = contender.locks.iter().map(|_| Ids(self.rng.u128(..))).collect();
-        Introduction { record, ids }
+        Introduction { record, above: vec![], ids }
     }
 
     fn start_command(

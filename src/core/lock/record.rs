@@ -34,9 +34,23 @@ pub struct Record {
     /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// Which process it is, also where host names lie, as in containers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Box<Process>>,
     /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
+}
+
+/// A process, told from every other one that had or will have its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Of the kernel that it runs on: `/proc/sys/kernel/random/boot_id`.
+    pub boot: String,
+    /// Of the numbers of processes: where `/proc/self/ns/pid` points.
+    pub namespace: String,
+    /// When it began, in the kernel's ticks: field 22 of `/proc/PID/stat`.
+    pub started: u64,
 }
 
 /// What Curator's clients write into a node whose owner should give up (`Revoker`).
@@ -122,6 +136,7 @@ mod tests {
             slots: 1,
             has_slot: false,
             stopped: false,
+            process: None,
             revoked_by: None,
         }
     }

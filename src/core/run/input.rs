@@ -2,7 +2,7 @@
 
 use crate::core::exit::Exit;
 use crate::core::lock::contender::Ids;
-use crate::core::lock::record::Record;
+use crate::core::lock::record::{Process, Record};
 use crate::core::protocol::{Asker, Node, Reply, SessionChange, SessionKey};
 use crate::core::supervisor::Foreground;
 use crate::core::time::BootTime;
@@ -54,6 +54,8 @@ pub enum Input {
 pub struct Introduction {
     /// What its lock nodes say of it.
     pub record: Record,
+    /// The zklocks that started it, from its parent on: their numbers, and which processes they are.
+    pub above: Vec<(u32, Process)>,
     /// Where the uuids of its nodes are counted from, for one lock after the other.
     pub ids: Vec<Ids>,
 }

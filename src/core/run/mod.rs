@@ -29,7 +29,7 @@ use self::running::Running;
 use super::claim::Claim;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
-use super::lock::record::Record;
+use super::lock::record::{Process, Record};
 use super::lock::set::Set;
 use super::message::Message;
 use super::path::LockPath;
@@ -56,6 +56,8 @@ struct State {
     held_around: Vec<HeldLock>,
     /// What our nodes say of us, once that is known.
     record: Option<Record>,
+    /// The zklocks that started this one.
+    above: Vec<(u32, Process)>,
     monitor_died: bool,
 }
 
@@ -178,7 +180,13 @@ impl Scene<'_> {
 impl Run {
     /// A run that hasn't begun.
     pub fn new(plan: Plan) -> Self {
-        let state = State { claim: Claim::default(), held_around: vec![], record: None, monitor_died: false };
+        let state = State {
+            claim: Claim::default(),
+            held_around: vec![],
+            record: None,
+            above: vec![],
+            monitor_died: false,
+        };
         Self { plan, state, phase: Phase::Done }
     }
 

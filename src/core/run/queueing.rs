@@ -9,6 +9,7 @@ use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{Entry, News, Trouble};
 use crate::core::lock::lease::Lease;
+use crate::core::lock::name::Mode;
 use crate::core::lock::once::{Once, Verdict as Due};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe};
@@ -280,6 +281,9 @@ impl Queueing {
             Notice::Closed => return Some(Next::fail(Message::SessionClosed)),
             Notice::Lock(path, news) => return self.news(path, news, scene),
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
+                if let Some(why) = waits_for_itself(&read.data, scene) {
+                    return Some(Next::fail(why));
+                }
                 let name = node.rsplit('/').next().unwrap_or_default();
                 let seen = Seen { who: who(name, &read.data, scene), since: read.created };
                 scene.does(Effect::Line(Line::Holder { node, seen }));
@@ -310,10 +314,15 @@ impl Queueing {
                 }
             }
             News::Waiting { predecessor, data, since, ahead, holder } => {
+                if let Some(why) = waits_for_itself(&data, scene) {
+                    return Some(Next::fail(why));
+                }
                 let who = who(&predecessor, &data, scene);
                 scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
                 let holder = (holder != predecessor).then(|| path.child(&holder));
-                if let Some(node) = holder.clone().filter(|_| scene.plan.shows_line) {
+                if let Some(node) =
+                    holder.clone().filter(|_| scene.plan.shows_line || may_wait_for_itself(scene))
+                {
                     scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
                 }
                 let nearest = Seen { who: who.clone(), since };
@@ -366,6 +375,20 @@ fn who(node: &str, data: &[u8], scene: &Scene<'_>) -> String {
     describe(node, data, scene.state.record.as_ref())
 }
 
+/// Whether what is ahead may be what started this zklock. A slot may come from another holder.
+fn may_wait_for_itself(scene: &Scene<'_>) -> bool {
+    !scene.state.above.is_empty() && !matches!(scene.plan.mode, Mode::Slots(2..))
+}
+
+/// The contender with this data started the command that this zklock runs in, and waits for its end: the variables that
+/// would have told so were lost on the way.
+fn waits_for_itself(data: &[u8], scene: &Scene<'_>) -> Option<Message> {
+    let record = Record::from_bytes(data).filter(|_| may_wait_for_itself(scene))?;
+    let process = record.process?;
+    let is_above = scene.state.above.iter().any(|(pid, above)| *pid == record.pid && *above == *process);
+    is_above.then_some(Message::WaitsForItself { pid: record.pid })
+}
+
 /// Why no session will do.
 fn hopeless(failure: Failure, plan: &Plan) -> Message {
     match failure {
@@ -377,7 +400,7 @@ fn hopeless(failure: Failure, plan: &Plan) -> Message {
 }
 
 fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> {
-    let Introduction { record, ids } = introduction;
+    let Introduction { record, above, ids } = introduction;
     let (plan, held) = (scene.plan, &scene.state.held_around);
     let with_slot = Record { has_slot: true, ..record.clone() };
     let is_missing =
@@ -393,6 +416,6 @@ fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> 
     };
     let entries = plan.locks.iter().filter(is_missing).zip(ids).map(entry).collect();
     scene.state.claim.introduce(entries);
-    scene.state.record = Some(record);
+    (scene.state.record, scene.state.above) = (Some(record), above);
     None
 }

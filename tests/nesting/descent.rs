@@ -1,0 +1,45 @@
+//! A lock inside itself, where the variables that would tell were lost on the way: `sudo`, `env -i`, `ssh`.
+
+use super::{inner, outer, shell, start};
+use crate::support::{Case, SOON};
+
+/// The words of `inner`, behind something that loses the variables.
+fn forgetful(words: Vec<String>) -> Vec<String> {
+    let mut all = ["env", "-u", "ZKLOCK_HELD"].map(str::to_owned).to_vec();
+    all.extend(words);
+    all
+}
+
+#[test]
+fn without_its_variables_it_says_that_it_would_wait_for_itself() {
+    let case = Case::new("descent");
+    let output = outer(&case, &[], &[forgetful(inner(&case, &[])), shell("echo ran")]).run();
+    output
+        .assert_code(125)
+        .assert_stderr("this would wait for itself: process ")
+        .assert_stderr("ZKLOCK_HELD");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn also_behind_others() {
+    let case = Case::new("descent-behind");
+    let go = case.dir().join("go");
+    let waits = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; \"$@\"", go.display());
+    let script = ["sh", "-c", &waits, "sh"].map(str::to_owned).to_vec();
+    let running = start(outer(&case, &[], &[script, forgetful(inner(&case, &[])), shell("echo ran")]));
+    let other = case.lock(&["-v"], ["true"]).spawn();
+    other.wait_for_line("waiting for", SOON);
+    std::fs::write(go, "").unwrap();
+    running.wait(SOON).assert_code(125).assert_stderr("this would wait for itself");
+    other.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn another_slot_is_taken() {
+    let case = Case::new("descent-slots");
+    let slots = ["--slots", "2"];
+    let parts = [forgetful(inner(&case, &slots)), shell("echo ran")];
+    let output = outer(&case, &slots, &parts).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
