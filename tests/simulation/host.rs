@@ -773,11 +773,7 @@ impl World {
                 let Some(cleaner) = self.cleaner(whose) else { return };
                 (cleaner.answers, cleaner.deleting) = (vec![], false);
                 let client = cleaner.client;
-                let watched: Vec<Request> =
-                    cleaner.remains.nodes.iter().map(|node| Request::Watch(node.path.clone())).collect();
-                let parent = cleaner.remains.entering.as_ref().and_then(|path| path.rsplit_once('/'));
-                let listed = parent.map(|(parent, _)| Request::CatchUpAndList(parent.to_owned()));
-                for (number, request) in watched.into_iter().chain(listed).enumerate() {
+                for (number, request) in cleaner.remains.questions().into_iter().enumerate() {
                     self.ask(client, Asker::Question(number), request);
                 }
             }
@@ -799,7 +795,7 @@ impl World {
         if cleaner.deleting {
             return self.cleaned(whose, true);
         }
-        let found = found_in(&cleaner.remains, &cleaner.answers);
+        let found = cleaner.remains.found_in(&cleaner.answers);
         if found.is_empty() {
             return self.cleaned(whose, true);
         }
@@ -994,21 +990,4 @@ impl Zklock {
     fn worker_was_killed(&self) -> bool {
         self.worker.frozen
     }
-}
-
-/// What of what is left is to be deleted, as the shipped clean-up decides it.
-fn found_in(remains: &Remains, answers: &[Reply]) -> Vec<Request> {
-    let nodes = remains.nodes.iter().zip(answers).filter_map(|(node, answer)| match answer {
-        Reply::Read(path, Ok(found)) if found.czxid == node.czxid => Some(Request::Delete(path.clone())),
-        _ => None,
-    });
-    let entering = remains.entering.as_deref().and_then(|path| path.rsplit_once('/'));
-    let entered = entering.zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
-        Reply::Listed(Ok(children)) => {
-            let name = children.iter().find(|name| name.starts_with(prefix))?;
-            Some(Request::Delete(format!("{parent}/{name}")))
-        }
-        _ => None,
-    });
-    nodes.chain(entered).collect()
 }

@@ -18,25 +18,13 @@
 )]
 #![allow(clippy::struct_excessive_bools, reason = "what has happened to a process is many small facts")]
 #![allow(clippy::print_stdout, reason = "its results go to stdout")]
+#![allow(dead_code, unused_imports, reason = "the ensemble can do more than this asks for")]
+#![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
 mod checks;
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::cast_possible_wrap,
-    clippy::cast_possible_truncation,
-    reason = "it can do more than this asks for"
-)]
 mod client;
 mod command;
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::cast_possible_wrap,
-    clippy::cast_possible_truncation,
-    reason = "it can do more than this asks for"
-)]
 mod ensemble;
 mod host;
 mod options;

@@ -9,6 +9,7 @@ use crate::core::path::LockPath;
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Input;
+use crate::core::run::Remains;
 use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
 
@@ -122,24 +123,6 @@ pub struct Seen {
     pub who: String,
     /// When its node was made; zero if that isn't known.
     pub since: ServerTime,
-}
-
-/// What may be left at the servers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remains {
-    /// The timeout of the session that owns them: after as long they are gone anyway.
-    pub session_timeout: Duration,
-    /// Nodes that are ours.
-    pub nodes: Vec<OwnedNode>,
-    /// The path of a node that may have been created, but for its number.
-    pub entering: Option<String>,
-}
-
-impl Remains {
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.entering.is_none()
-    }
 }
 
 /// How the run ends.

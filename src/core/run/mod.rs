@@ -11,6 +11,7 @@ mod plan;
 mod queueing;
 mod recording;
 mod releasing;
+mod remains;
 mod running;
 mod starting;
 mod stopped;
@@ -18,13 +19,14 @@ mod variables;
 
 use std::time::Duration;
 
-pub use self::effect::{Effect, End, Line, Remains, Seen};
+pub use self::effect::{Effect, End, Line, Seen};
 pub use self::input::{Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::Plan;
 use self::queueing::Queueing;
 use self::recording::Recording;
 use self::releasing::{Giving, Releasing, Verdict};
+pub use self::remains::Remains;
 use self::running::Running;
 use super::claim::Claim;
 use super::environment::HeldLock;

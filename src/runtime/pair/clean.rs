@@ -2,37 +2,7 @@
 
 use crate::core::run::Remains;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Request, Settings, Unanswered};
-
-/// Where the node would be that may have been created, and how its name begins.
-fn entering(remains: &Remains) -> Option<(&str, &str)> {
-    remains.entering.as_deref()?.rsplit_once('/')
-}
-
-/// The questions about the nodes, and then the one about the node that may have been created.
-fn questions(remains: &Remains) -> Vec<Request> {
-    let nodes = remains.nodes.iter().map(|node| Request::Watch(node.path.clone()));
-    let entering = entering(remains).map(|(parent, _)| Request::CatchUpAndList(parent.to_owned()));
-    nodes.chain(entering).collect()
-}
-
-/// What of that is to be deleted: nothing that only has the name of ours.
-fn found_in(remains: &Remains, answers: &[Reply]) -> Vec<Request> {
-    let nodes = remains.nodes.iter().zip(answers).filter_map(|(node, answer)| match answer {
-        // A node of the same name that was created by another transaction isn't ours.
-        Reply::Read(path, Ok(found)) if found.czxid == node.czxid => Some(Request::Delete(path.clone())),
-        _ => None,
-    });
-    // A name with our uuid is nobody else's.
-    let entered = entering(remains).zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
-        Reply::Listed(Ok(children)) => {
-            let name = children.iter().find(|name| name.starts_with(prefix))?;
-            Some(Request::Delete(format!("{parent}/{name}")))
-        }
-        _ => None,
-    });
-    nodes.chain(entered).collect()
-}
+use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Settings, Unanswered};
 
 /// Deletes what is still ours, and gives up when the session that owns it must be over, or when `gives_up` says so.
 /// Whether it is gone for certain.
@@ -64,8 +34,8 @@ fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, Unanswer
     let lost = |reply: &Reply| reply.failure() == Some(&Failure::ConnectionLost);
     let tells = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);
     loop {
-        let found = inquiry.ask_all(&questions(remains))?;
-        let deleted = inquiry.ask_all(&found_in(remains, &found))?;
+        let found = inquiry.ask_all(&remains.questions())?;
+        let deleted = inquiry.ask_all(&remains.found_in(&found))?;
         // It may have been done, and the name given again.
         if !deleted.iter().any(lost) {
             return Ok(found.iter().chain(&deleted).all(tells));

@@ -47,8 +47,8 @@ impl Outlet for Out {
     }
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
-        // What a release leads to has no number.
-        let Asker::Question(number) = asker else { return };
+        // The deletes of a release have no number of their own.
+        let number = if let Asker::Question(number) = asker { number } else { 0 };
         self.0.send(News::Reply(number, reply)).ok();
     }
 }
