@@ -13,7 +13,7 @@ use crate::client::message::{Failure, Node, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Refusal, Stat, ToClient};
 
 /// Longer than anything takes that happens at all.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(1);
 
 /// Around a transaction id in the trace, until the end of the story.
 const MARK: char = '\u{1}';
