@@ -72,7 +72,12 @@ fn leases(criterion: &mut Criterion) {
 }
 
 fn records(criterion: &mut Criterion) {
-    let record = identity::record(7, Path::new("job"), Some("build 1042".to_owned()), Mode::Exclusive);
+    let record = identity::record(
+        nix::unistd::Pid::from_raw(7),
+        Path::new("job"),
+        Some("build 1042".to_owned()),
+        Mode::Exclusive,
+    );
     let bytes = record.to_bytes();
     criterion.bench_function("record/write", |bencher| bencher.iter(|| black_box(&record).to_bytes()));
     criterion.bench_function("record/read", |bencher| bencher.iter(|| Record::from_bytes(black_box(&bytes))));

@@ -196,7 +196,12 @@ mod tests {
 
     #[test]
     fn a_mark_keeps_what_the_record_says_and_adds_who_asks() {
-        let record = identity::record(7, Path::new("/bin/true"), Some("x".to_owned()), Mode::Exclusive);
+        let record = identity::record(
+            nix::unistd::Pid::from_raw(7),
+            Path::new("/bin/true"),
+            Some("x".to_owned()),
+            Mode::Exclusive,
+        );
         let marked = marked(&record.to_bytes());
         assert_eq!(revocation(&marked), Some(Some(format!("{}:{}", host(), process::id()))));
         let read = Record::from_bytes(&marked).unwrap();

@@ -38,6 +38,11 @@ struct ToldLock<'a> {
 }
 
 impl HeldLock {
+    /// Whether it is the lock with this path below this chroot.
+    pub fn is_of(&self, chroot: &str, path: &LockPath) -> bool {
+        self.path == full_path(chroot, path)
+    }
+
     /// The mode, if it is one that this version knows.
     pub fn mode(&self) -> Option<Mode> {
         match self.mode.as_str() {

@@ -94,11 +94,18 @@ impl<'a> Hands<'a> {
                 self.session = Some(session.context("can't start the session")?);
             }
             Effect::Introduce => return Ok(Done::Answer(Input::Introduced(self.introduction()))),
+            Effect::FindAncestors => {
+                return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
+            }
             Effect::Ask(asker, request) => {
-                self.session.iter().for_each(|session| session.ask(asker, request.clone()));
+                if let Some(session) = &self.session {
+                    session.ask(asker, request);
+                }
             }
             Effect::Release(nodes) => {
-                self.session.iter().for_each(|session| session.release(nodes.clone()));
+                if let Some(session) = &self.session {
+                    session.release(nodes);
+                }
             }
             Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
             Effect::Clean(remains) => self.side_sessions.clean(remains)?,
@@ -185,12 +192,10 @@ impl<'a> Hands<'a> {
     }
 
     fn introduction(&self) -> Introduction {
-        let (lock, pid) = (&self.options.lock, u32::try_from(self.worker.monitor.as_raw()));
-        let program = Path::new(&self.words.shown);
-        let record = identity::record(pid.unwrap_or_default(), program, lock.label.clone(), lock.mode());
+        let (lock, program) = (&self.options.lock, Path::new(&self.words.shown));
+        let record = identity::record(self.worker.monitor, program, lock.label.clone(), lock.mode());
         let ids = self.words.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
-        let above = lineage::zklocks_above(record.pid);
-        Introduction { record, above, ids }
+        Introduction { record, ids }
     }
 
     fn launch(&self, environment: Vec<(String, String)>) -> Launch {

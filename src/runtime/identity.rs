@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use nix::unistd::Pid;
+
 use super::lineage;
 use crate::core::lock::name::Mode;
 use crate::core::lock::record::Record;
@@ -12,7 +14,7 @@ pub fn host() -> String {
 }
 
 /// Describes the zklock with this `pid` here, which is about to contend in `mode` for `program`.
-pub fn record(pid: u32, program: &Path, label: Option<String>, mode: Mode) -> Record {
+pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Record {
     let uid = nix::unistd::Uid::current();
     let user =
         nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
@@ -20,7 +22,7 @@ pub fn record(pid: u32, program: &Path, label: Option<String>, mode: Mode) -> Re
     Record {
         version: 1,
         host: host(),
-        pid,
+        pid: u32::try_from(pid.as_raw()).unwrap_or_default(),
         user,
         program,
         label,

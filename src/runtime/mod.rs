@@ -18,6 +18,7 @@ pub mod monitor;
 pub mod pair;
 #[cfg(planted)]
 pub mod planted;
+mod proc_stat;
 pub mod run;
 pub mod side_sessions;
 pub mod sys;

@@ -308,6 +308,7 @@ impl World {
                 let introduction = self.introduction(index);
                 self.answer_worker(index, Input::Introduced(introduction));
             }
+            Effect::FindAncestors => self.answer_worker(index, Input::Ancestors(vec![])),
             Effect::Ask(asker, request) => {
                 if let Some(client) = self.zklocks[index].worker.client {
                     self.ask(client, asker, request);
@@ -380,7 +381,7 @@ impl World {
             revoked_by: None,
         };
         let ids = contender.locks.iter().map(|_| Ids(self.rng.u128(..))).collect();
-        Introduction { record, above: vec![], ids }
+        Introduction { record, ids }
     }
 
     fn start_command(

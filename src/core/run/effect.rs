@@ -25,6 +25,8 @@ pub enum Effect {
     },
     /// Say who this zklock is. The answer is [`Input::Introduced`], at once.
     Introduce,
+    /// Find the zklocks that started this one. The answer is [`Input::Ancestors`], at once.
+    FindAncestors,
     /// Ask the ensemble over the session.
     Ask(Asker, Request),
     /// Delete these nodes and close the session, all in one flight.

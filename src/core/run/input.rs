@@ -2,7 +2,9 @@
 
 use crate::core::exit::Exit;
 use crate::core::lock::contender::Ids;
-use crate::core::lock::record::{Process, Record};
+#[cfg(doc)]
+use crate::core::lock::record::Process;
+use crate::core::lock::record::Record;
 use crate::core::protocol::{Asker, Node, Reply, SessionChange, SessionKey};
 use crate::core::supervisor::Foreground;
 use crate::core::time::BootTime;
@@ -28,6 +30,8 @@ pub enum Input {
     Reply(SessionKey, Asker, Reply),
     /// To [`Effect::Introduce`].
     Introduced(Introduction),
+    /// To [`Effect::FindAncestors`]: from the nearest on.
+    Ancestors(Vec<Ancestor>),
     /// To [`Effect::LookUp`].
     LookedUp(LookUp),
     /// To [`Effect::AwaitWords`].
@@ -54,10 +58,17 @@ pub enum Input {
 pub struct Introduction {
     /// What its lock nodes say of it.
     pub record: Record,
-    /// The zklocks that started it, from its parent on: their numbers, and which processes they are.
-    pub above: Vec<(u32, Process)>,
     /// Where the uuids of its nodes are counted from, for one lock after the other.
     pub ids: Vec<Ids>,
+}
+
+/// A zklock that started this one, or started what started it. It runs under the same kernel and in the same PID namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started: see [`Process::started`].
+    pub started: u64,
 }
 
 /// What was seen of the nodes of locks that are said to be held around us.

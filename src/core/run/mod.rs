@@ -6,6 +6,7 @@
 
 mod effect;
 mod input;
+mod lineage;
 mod nested;
 mod plan;
 mod queueing;
@@ -20,7 +21,7 @@ mod variables;
 use std::time::Duration;
 
 pub use self::effect::{Effect, End, Line, Seen};
-pub use self::input::{Input, Introduction, KillRound, LeaderChange, LookUp};
+pub use self::input::{Ancestor, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::Plan;
 use self::queueing::Queueing;
@@ -31,7 +32,7 @@ use self::running::Running;
 use super::claim::Claim;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
-use super::lock::record::{Process, Record};
+use super::lock::record::Record;
 use super::lock::set::Set;
 use super::message::Message;
 use super::path::LockPath;
@@ -58,8 +59,6 @@ struct State {
     held_around: Vec<HeldLock>,
     /// What our nodes say of us, once that is known.
     record: Option<Record>,
-    /// The zklocks that started this one.
-    above: Vec<(u32, Process)>,
     monitor_died: bool,
 }
 
@@ -182,13 +181,7 @@ impl Scene<'_> {
 impl Run {
     /// A run that hasn't begun.
     pub fn new(plan: Plan) -> Self {
-        let state = State {
-            claim: Claim::default(),
-            held_around: vec![],
-            record: None,
-            above: vec![],
-            monitor_died: false,
-        };
+        let state = State { claim: Claim::default(), held_around: vec![], record: None, monitor_died: false };
         Self { plan, state, phase: Phase::Done }
     }
 

@@ -5,7 +5,7 @@
 
 use super::variables::variables;
 use super::{Effect, End, Input, LookUp, Next, Scene};
-use crate::core::environment::{HeldLock, full_path};
+use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::message::Message;
@@ -22,8 +22,7 @@ pub(super) struct Nested {
 impl Nested {
     pub(super) fn begin(scene: &mut Scene<'_>) -> (Self, Option<Next>) {
         let plan = scene.plan;
-        let is_wanted =
-            |held: &&HeldLock| plan.locks.iter().any(|path| held.path == full_path(&plan.chroot, path));
+        let is_wanted = |held: &&HeldLock| plan.locks.iter().any(|path| held.is_of(&plan.chroot, path));
         let nested = Self { candidates: plan.outer.iter().filter(is_wanted).cloned().collect() };
         if nested.candidates.is_empty() {
             return (nested, Some(Next::Queue));
@@ -68,7 +67,7 @@ impl Nested {
         let plan = scene.plan;
         let is_there = |held: &HeldLock, node: &Option<Node>| match node {
             // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
-            Some(node) if *node == Node::HIDDEN => true,
+            Some(node) if node.is_hidden() => true,
             Some(node) => node.czxid == held.fencing_token && node.owner == held.session,
             None => false,
         };
@@ -78,16 +77,14 @@ impl Nested {
         if let Some(why) = held.iter().find_map(|held| too_weak(held, plan.mode, plan.family)) {
             return Next::fail(why);
         }
-        let all_held =
-            plan.locks.iter().all(|path| held.iter().any(|held| held.path == full_path(&plan.chroot, path)));
-        if !all_held {
+        if plan.not_held_in(held).next().is_some() {
             return Next::Queue;
         }
         if plan.once_per.is_some() {
             // The lock around us will be released without a record, whatever the command does.
             return Next::fail(Message::OncePerInside);
         }
-        match variables(plan, held, held.clone()) {
+        match variables(plan, &[], held.clone()) {
             Ok(variables) => Next::Finish(End::Become(variables)),
             Err(why) => Next::fail(Message::NotStarted(why)),
         }

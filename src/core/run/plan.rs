@@ -61,6 +61,11 @@ impl Plan {
         self.give_up_at.or_else(|| self.nonblock.then(|| self.began + self.connect_timeout))
     }
 
+    /// The locks that are not among those `held` around zklock.
+    pub fn not_held_in<'a>(&'a self, held: &'a [HeldLock]) -> impl Iterator<Item = &'a LockPath> {
+        self.locks.iter().filter(|path| !held.iter().any(|held| held.is_of(&self.chroot, path)))
+    }
+
     /// Why there is no session.
     pub fn unreachable(&self, servers: Vec<String>) -> Message {
         let within = self.give_up_at.map_or(self.connect_timeout, |at| at.since(self.began));

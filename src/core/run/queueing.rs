@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::lineage::Lineage;
 use super::releasing::{Giving, Verdict};
 use super::stopped::{GoOn, Stop, is_hopeless};
 use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
@@ -9,7 +10,6 @@ use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{Entry, News, Trouble};
 use crate::core::lock::lease::Lease;
-use crate::core::lock::name::Mode;
 use crate::core::lock::once::{Once, Verdict as Due};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe};
@@ -39,6 +39,7 @@ pub(super) struct Queueing {
     /// Our node is gone; whether with our session or by somebody's hand is asked.
     node_gone: bool,
     stop: Stop,
+    lineage: Lineage,
 }
 
 /// How far it is once every lock is ours.
@@ -69,6 +70,7 @@ impl Queueing {
             turn: Turn::Unsaid,
             node_gone: false,
             stop: Stop::Not,
+            lineage: Lineage::default(),
         }
     }
 
@@ -80,6 +82,7 @@ impl Queueing {
         match input {
             Input::Tick => self.look(scene),
             Input::Introduced(introduction) => introduce(introduction, scene),
+            Input::Ancestors(ancestors) => self.lineage.found(ancestors, scene),
             Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // Nobody is left to answer for us.
@@ -281,7 +284,7 @@ impl Queueing {
             Notice::Closed => return Some(Next::fail(Message::SessionClosed)),
             Notice::Lock(path, news) => return self.news(path, news, scene),
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
-                if let Some(why) = waits_for_itself(&read.data, scene) {
+                if let Some(why) = self.lineage.waits_for_itself(&read.data, scene) {
                     return Some(Next::fail(why));
                 }
                 let name = node.rsplit('/').next().unwrap_or_default();
@@ -314,20 +317,16 @@ impl Queueing {
                 }
             }
             News::Waiting { predecessor, data, since, ahead, holder } => {
-                if let Some(why) = waits_for_itself(&data, scene) {
-                    return Some(Next::fail(why));
-                }
                 let who = who(&predecessor, &data, scene);
                 scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
                 let holder = (holder != predecessor).then(|| path.child(&holder));
-                if let Some(node) =
-                    holder.clone().filter(|_| scene.plan.shows_line || may_wait_for_itself(scene))
-                {
+                if let Some(node) = holder.clone().filter(|_| scene.plan.shows_line) {
                     scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
                 }
                 let nearest = Seen { who: who.clone(), since };
-                scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder }));
+                scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder: holder.clone() }));
                 self.waiting_for = Some(who);
+                return self.lineage.ahead(data, holder, scene);
             }
             // It isn't taken: `Stop::give_place_up_if_its_turn_came`.
             News::Held if self.stop != Stop::Not => {}
@@ -375,20 +374,6 @@ fn who(node: &str, data: &[u8], scene: &Scene<'_>) -> String {
     describe(node, data, scene.state.record.as_ref())
 }
 
-/// Whether what is ahead may be what started this zklock. A slot may come from another holder.
-fn may_wait_for_itself(scene: &Scene<'_>) -> bool {
-    !scene.state.above.is_empty() && !matches!(scene.plan.mode, Mode::Slots(2..))
-}
-
-/// The contender with this data started the command that this zklock runs in, and waits for its end: the variables that
-/// would have told so were lost on the way.
-fn waits_for_itself(data: &[u8], scene: &Scene<'_>) -> Option<Message> {
-    let record = Record::from_bytes(data).filter(|_| may_wait_for_itself(scene))?;
-    let process = record.process?;
-    let is_above = scene.state.above.iter().any(|(pid, above)| *pid == record.pid && *above == *process);
-    is_above.then_some(Message::WaitsForItself { pid: record.pid })
-}
-
 /// Why no session will do.
 fn hopeless(failure: Failure, plan: &Plan) -> Message {
     match failure {
@@ -400,11 +385,9 @@ fn hopeless(failure: Failure, plan: &Plan) -> Message {
 }
 
 fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> {
-    let Introduction { record, above, ids } = introduction;
-    let (plan, held) = (scene.plan, &scene.state.held_around);
+    let Introduction { record, ids } = introduction;
+    let plan = scene.plan;
     let with_slot = Record { has_slot: true, ..record.clone() };
-    let is_missing =
-        |path: &&LockPath| !held.iter().any(|held| held.path == format!("{}{path}", plan.chroot));
     let entry = |(path, ids): (&LockPath, _)| Entry {
         path: path.clone(),
         family: plan.family,
@@ -414,8 +397,8 @@ fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> 
         nonblock: plan.nonblock,
         ids,
     };
-    let entries = plan.locks.iter().filter(is_missing).zip(ids).map(entry).collect();
+    let entries = plan.not_held_in(&scene.state.held_around).zip(ids).map(entry).collect();
     scene.state.claim.introduce(entries);
-    (scene.state.record, scene.state.above) = (Some(record), above);
+    scene.state.record = Some(record);
     None
 }

@@ -7,15 +7,14 @@ use crate::core::lock::contender::OwnNode;
 use crate::core::lock::set::Set;
 use crate::core::path::LockPath;
 
-/// The variables for a command that runs under `locks`, those around zklock among them.
+/// The variables for a command that runs under `locks` and those that are held around zklock.
 pub(super) fn variables(
     plan: &Plan,
     held_around: &[HeldLock],
     mut locks: Vec<HeldLock>,
 ) -> Result<Vec<(String, String)>, String> {
-    let position =
-        |held: &HeldLock| plan.locks.iter().position(|path| held.path == full_path(&plan.chroot, path));
-    locks.extend(held_around.iter().filter(|held| !locks.contains(held)).cloned().collect::<Vec<_>>());
+    let position = |held: &HeldLock| plan.locks.iter().position(|path| held.is_of(&plan.chroot, path));
+    locks.extend_from_slice(held_around);
     locks.sort_by_key(position);
     environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
 }

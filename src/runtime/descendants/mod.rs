@@ -3,7 +3,6 @@
 //! Each half of zklock is a child subreaper: a process that loses its parent becomes a child of the half below which it
 //! is. So the tree below the worker is the whole command, and below the monitor the worker as well.
 
-mod stat;
 mod sweep;
 
 use std::fs::{self, File};
@@ -12,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 use nix::unistd::{Pid, getpid};
 
-use self::stat::Process;
 pub use self::sweep::{Left, Round, Sweep};
+use super::proc_stat::{self, Process};
 
 /// The children of this process.
 #[derive(Debug)]
@@ -59,7 +58,7 @@ impl Observed {
     /// Whether it has begun to end: orphans below it are given to somebody else from then on, and its children when it
     /// has ended. That comes long before it can be reaped.
     pub fn is_ending(&self) -> bool {
-        read_again(&self.0).and_then(|text| stat::parse(&text)).is_none_or(|process| process.is_ending)
+        read_again(&self.0).and_then(|text| proc_stat::parse(&text)).is_none_or(|process| process.is_ending)
     }
 }
 
@@ -90,15 +89,11 @@ pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
 
 /// The name of a process, for a message.
 pub fn name(pid: Pid) -> Option<String> {
-    Some(process(pid)?.name)
+    Some(proc_stat::of(pid)?.name)
 }
 
 fn is_child_of(parent: Pid, child: Pid) -> bool {
-    process(child).is_some_and(|process| process.parent == parent.as_raw())
-}
-
-fn process(pid: Pid) -> Option<Process> {
-    stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
 }
 
 /// The children of any process: each of its threads has its own.
@@ -118,7 +113,7 @@ fn all() -> Option<Vec<Process>> {
     let entries = fs::read_dir("/proc").ok()?;
     let processes = entries
         .flatten()
-        .filter_map(|entry| process(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
+        .filter_map(|entry| proc_stat::of(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
     let processes: Vec<Process> = processes.collect();
     processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
 }

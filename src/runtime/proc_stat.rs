@@ -1,0 +1,68 @@
+//! One process as `/proc/PID/stat` tells of it: see `proc_pid_stat(5)`.
+
+use std::fs;
+
+use nix::unistd::Pid;
+
+/// A process.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    /// Its number.
+    pub(super) pid: i32,
+    /// Its name: at most 15 bytes of the program's.
+    pub(super) name: String,
+    /// Its parent's number.
+    pub(super) parent: i32,
+    /// Whether its first thread has ended or is about to.
+    pub(super) is_ending: bool,
+    /// When it was started, in clock ticks after the boot: with its number that tells it from every later process.
+    pub(super) started: u64,
+}
+
+/// The process with this number. `None` if there is none, or the kernel doesn't tell.
+pub(super) fn of(pid: Pid) -> Option<Process> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// What the kernel notes of a thread that has begun to end (`PF_EXITING`): from then on no orphan is given to it.
+const EXITING: u64 = 4;
+
+/// Understands `pid (name) state parent …`; the name may hold anything, closing brackets too.
+pub(super) fn parse(stat: &str) -> Option<Process> {
+    let (pid, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let parent = fields.next()?.parse().ok()?;
+    // Behind group, session, terminal and the terminal's foreground.
+    let flags: u64 = fields.nth(4)?.parse().ok()?;
+    let is_ending = is_dead || flags & EXITING != 0;
+    // Field 22; the flags were field 9.
+    let started = fields.nth(12)?.parse().ok()?;
+    Some(Process { pid: pid.parse().ok()?, name: name.to_owned(), parent, is_ending, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let process = |name: &str, is_ending| Process {
+            pid: 12,
+            name: name.to_owned(),
+            parent: 3,
+            is_ending,
+            started: 22,
+        };
+        let stat = |before: &str, flags: u64| {
+            let after: Vec<String> = (10..=30).map(|field| field.to_string()).collect();
+            parse(&format!("{before} 3 5 6 7 8 {flags} {}", after.join(" ")))
+        };
+        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", false)));
+        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", true)));
+        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", true)));
+        assert_eq!(parse("12 (sh) R 3 4 5"), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+}
