@@ -79,7 +79,7 @@ fn check_chroot(conversation: &mut Conversation, options: &Options) -> Result<()
 
 /// When the success was, and whose, as far as the record can be read.
 fn of(node: &Node) -> String {
-    if *node == Node::HIDDEN {
+    if node.is_hidden() {
         return String::new();
     }
     match Owner::of(&node.data).place() {

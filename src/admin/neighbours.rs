@@ -64,7 +64,7 @@ pub(super) fn neighbours(
         match reply {
             Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
             Reply::Read(_, Ok(read)) => {
-                let known = Some(&read).filter(|read| !read.is_hidden());
+                let known = read.known();
                 let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
                 let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
                 found.entry(path.clone()).or_default().push(neighbour);

@@ -79,6 +79,15 @@ pub(super) struct Survey {
     pub(super) closed: Vec<String>,
 }
 
+impl Survey {
+    fn new(mut locks: Vec<Lock>, closed: Vec<String>) -> Self {
+        for lock in locks.iter_mut().filter(|lock| closed.contains(&lock.path)) {
+            lock.contenders = None;
+        }
+        Self { locks, closed }
+    }
+}
+
 /// The locks with these paths, also those that nobody holds.
 pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Survey> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
@@ -91,13 +100,7 @@ pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Resu
         }
         found.insert(path, children.unwrap_or_default());
     }
-    let mut locks = describe(conversation, found)?;
-    for lock in &mut locks {
-        if closed.contains(&lock.path) {
-            lock.contenders = None;
-        }
-    }
-    Ok(Survey { locks, closed })
+    Ok(Survey::new(describe(conversation, found)?, closed))
 }
 
 /// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
@@ -138,12 +141,7 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
     locks.retain(|lock| {
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
-    for lock in &mut locks {
-        if closed.contains(&lock.path) {
-            lock.contenders = None;
-        }
-    }
-    Ok(Survey { locks, closed })
+    Ok(Survey::new(locks, closed))
 }
 
 /// The children of each path; of one that isn't there, none. `None`: they can't be seen.
@@ -208,7 +206,7 @@ fn lock(
 }
 
 fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
-    let known = Some(read).filter(|read| !read.is_hidden());
+    let known = read.known();
     Contender {
         position: standing.position,
         holds: standing.holds,
@@ -225,7 +223,7 @@ fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
 fn success(record: &Node) -> Success {
     let last = LastSuccess::from_bytes(&record.data);
     Success {
-        at: Some(record.modified).filter(|_| !record.is_hidden()),
+        at: record.known().map(|record| record.modified),
         owner: Owner::of(&record.data),
         fencing_token: last.map(|last| last.fencing_token),
     }

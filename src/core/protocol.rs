@@ -156,6 +156,11 @@ impl Node {
         modified: ServerTime(0),
     };
 
+    /// Itself, unless nothing but its existence is known.
+    pub fn known(&self) -> Option<&Self> {
+        Some(self).filter(|node| !node.is_hidden())
+    }
+
     /// Whether nothing but its existence is known.
     pub fn is_hidden(&self) -> bool {
         *self == Self::HIDDEN

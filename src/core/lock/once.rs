@@ -134,7 +134,7 @@ impl Once {
             Reply::Read(path, Err(_)) if path == own => {}
             Reply::Written(Err(Failure::NoNode)) => {}
             // It is there, and its time can't be seen.
-            Reply::Read(path, Ok(node)) if node == Node::HIDDEN => {
+            Reply::Read(path, Ok(node)) if node.is_hidden() => {
                 return self.take(Reply::Read(path, Err(Failure::NoAuth)));
             }
             Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),

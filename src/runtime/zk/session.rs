@@ -31,7 +31,6 @@ const THREAD: &str = "session";
 /// A session with the ensemble, or the attempt to get one.
 #[derive(Debug)]
 pub struct Session {
-    key: SessionKey,
     commands: UnboundedSender<Command>,
     _thread: JoinHandle<()>,
 }
@@ -64,7 +63,7 @@ pub trait Outlet: Send + 'static {
     /// What became of this session.
     fn session(&self, session: SessionKey, change: SessionChange);
 
-    /// The answer to the request with this asker, or a watch that it set and that fired.
+    /// The answer to a request of this asker, or a watch that it set and that fired.
     fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
 }
 
@@ -82,12 +81,7 @@ impl Session {
         let outlet = Voice { key, outlet: Box::new(outlet) };
         let thread =
             thread::Builder::new().name(THREAD.to_owned()).spawn(move || carry(&settings, inbox, &outlet))?;
-        Ok(Self { key, commands, _thread: thread })
-    }
-
-    /// Tells this session's events from another's.
-    pub fn key(&self) -> SessionKey {
-        self.key
+        Ok(Self { commands, _thread: thread })
     }
 
     /// Sends a request. The reply goes to `asker`, unless the session ends first: then that is told.

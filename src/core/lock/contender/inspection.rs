@@ -91,7 +91,7 @@ impl Inspection {
         };
         match read {
             Err(Failure::ConnectionLost) => return Finding::Ask(vec![Request::Get(path.to_owned())]),
-            Ok(node) if node.owner == 0 && node != Node::HIDDEN => {}
+            Ok(node) if node.owner == 0 && !node.is_hidden() => {}
             Err(Failure::NoNode) => {}
             // A node that can't be read may be alive.
             Ok(_) | Err(Failure::NoAuth) => {

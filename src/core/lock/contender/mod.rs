@@ -412,7 +412,7 @@ impl Contender {
                 self.says.unsaid &= node.data != self.data();
                 if self.says.unsaid { self.say() } else { Step::default() }
             }
-            Ok(node) if *node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
+            Ok(node) if node.is_hidden() => self.fail(Trouble::OwnNodeHidden),
             Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
             Err(Failure::ConnectionLost) => self.watch_own(),
             Err(failure) => {
@@ -438,7 +438,7 @@ impl Contender {
                     step
                 }
                 // Whether it is ours can't be seen, and a second one would wait for it.
-                Ok(node) if node == Node::HIDDEN => self.fail(Trouble::OwnNodeHidden),
+                Ok(node) if node.is_hidden() => self.fail(Trouble::OwnNodeHidden),
                 // The node of an earlier session, about to vanish. Ours it never becomes.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
