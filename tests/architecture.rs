@@ -112,6 +112,7 @@ fn arrows_go_one_way() {
         ("runtime/zk", "core::lock"),
         ("runtime/zk", "core::run"),
         ("config", "crate::admin"),
+        ("config", "crate::cli"),
         ("runtime", "crate::admin"),
         ("cli", "crate::admin"),
     ] {

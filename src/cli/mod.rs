@@ -45,7 +45,7 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Re
     let mut config = match matches.subcommand_name() {
         // What they print has nothing to do with it.
         Some("completions" | "man") => Config::default(),
-        _ => config::read(file.map(AsRef::as_ref))?,
+        _ => config::read(definition, file.map(AsRef::as_ref))?,
     };
     if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
         config.forget("quiet");
@@ -79,7 +79,7 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
 }
 
 /// The definition. A variable that is empty says nothing, as is usual.
-pub(crate) fn definition() -> clap::Command {
+pub fn definition() -> clap::Command {
     let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
     Options::command()
         .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg })

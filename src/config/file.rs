@@ -8,8 +8,7 @@ use clap::Command;
 use toml::Table;
 
 use super::check;
-use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::definition;
+use super::{AUTH, BadConfig, Definition, KEYS, id};
 use crate::core::words::without_controls;
 use crate::runtime::files::refuse_if_others_can_read;
 
@@ -51,14 +50,14 @@ pub(super) struct Content {
     pub(super) file: String,
 }
 
-pub(super) fn read_file(path: &Path) -> Result<Content, BadConfig> {
+pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, BadConfig> {
     let file = path.display().to_string();
     let unreadable = |why| BadConfig::Unreadable { file: file.clone(), why };
     let mut open = File::open(path).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
     let mut text = String::new();
     open.read_to_string(&mut text).map_err(unreadable)?;
-    let content = understand(&file, &text)?;
+    let content = understand(definition, &file, &text)?;
     if !content.auth.is_empty() {
         refuse_if_others_can_read(path, &metadata)
             .map_err(|why| BadConfig::Exposed { file: file.clone(), why: why.to_string() })?;
@@ -68,7 +67,7 @@ pub(super) fn read_file(path: &Path) -> Result<Content, BadConfig> {
 
 /// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
 /// that shows only now and then is found too late.
-pub(super) fn understand(file: &str, text: &str) -> Result<Content, BadConfig> {
+pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, BadConfig> {
     let table: Table = text.parse().map_err(|why: toml::de::Error| BadConfig::NotToml {
         file: file.to_owned(),
         why: one_line(&why, text),
@@ -114,9 +113,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cli::definition;
 
     fn said(text: &str) -> Result<Vec<(&'static str, String)>, String> {
-        let content = understand("f.toml", text).map_err(|error| error.to_string())?;
+        let content = understand(definition, "f.toml", text).map_err(|error| error.to_string())?;
         Ok(content.values.into_iter().map(|value| (value.key, value.text)).collect())
     }
 
@@ -166,7 +166,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_understood_or_refused(text in "\\PC{0,200}") {
-            let _ = understand("f.toml", &text);
+            let _ = understand(definition, "f.toml", &text);
         }
     }
 }

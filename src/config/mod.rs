@@ -43,6 +43,9 @@ const AUTH_FILE: &str = "auth-file";
 /// The one key that is no option: credentials never stand on a command line.
 pub const AUTH: &str = "auth";
 
+/// Makes the definition of the command line, which says what values are. It takes a while, and most hosts have no file.
+pub type Definition = fn() -> clap::Command;
+
 const SYSTEM: &str = "/etc/zklock.toml";
 const USER: &str = "zklock/config.toml";
 
@@ -105,9 +108,12 @@ pub struct Config {
 
 impl Config {
     /// Understands the text of one file; `file` is what errors call it.
-    pub fn understand(file: &str, text: &str) -> Result<Self, BadConfig> {
+    ///
+    /// # Errors
+    /// What the `definition` of the command line wouldn't take either, with the remedy.
+    pub fn understand(definition: Definition, file: &str, text: &str) -> Result<Self, BadConfig> {
         let mut config = Self::default();
-        config.overlay(file::understand(file, text)?);
+        config.overlay(file::understand(definition, file, text)?);
         Ok(config)
     }
 
@@ -164,15 +170,18 @@ pub fn id(key: &str) -> String {
 }
 
 /// Reads the file that is named, or else the system's and the user's where there are any.
-pub fn read(named: Option<&Path>) -> Result<Config, BadConfig> {
+///
+/// # Errors
+/// What the `definition` of the command line wouldn't take either, and files that can't be read.
+pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, BadConfig> {
     let mut config = Config::default();
     if let Some(path) = named {
-        config.overlay(read_file(path)?);
+        config.overlay(read_file(definition, path)?);
         return Ok(config);
     }
     let user = user_file(env::var_os("XDG_CONFIG_HOME"), env::var_os("HOME"));
     for path in [Some(PathBuf::from(SYSTEM)), user].into_iter().flatten() {
-        match read_file(&path) {
+        match read_file(definition, &path) {
             Ok(content) => config.overlay(content),
             Err(BadConfig::Unreadable { why, .. }) if is_absent(&why) => {}
             Err(error) => return Err(error),
