@@ -375,8 +375,8 @@ impl fmt::Display for Message {
                 write!(f, "{}; {command} {fate}", loss.told("is"))
             }
             Self::CommandStopped { loss, command, after } => {
-                let after = after.map(time).unwrap_or_default();
-                write!(f, "{}; {command} was stopped {after} after the last confirmation", loss.told("was"))
+                write!(f, "{}; {command} was stopped", loss.told("was"))?;
+                after.map_or(Ok(()), |after| write!(f, " {} after the last confirmation", time(after)))
             }
             Self::Suspended { command, wants_terminal, held } => {
                 let kept = if *held { "the lock is kept" } else { "it doesn't hold the lock any more" };

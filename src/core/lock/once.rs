@@ -120,7 +120,8 @@ impl Once {
 
     /// Takes in a reply and says what follows.
     pub fn take(&mut self, reply: Reply) -> Result<Vec<Request>, Trouble> {
-        let own = self.own.clone().unwrap_or_default();
+        // Without a question of this session's it is the answer to an older one.
+        let Some(own) = self.own.clone() else { return Ok(vec![]) };
         match reply {
             // Somebody wrote to our node. It is kept, should it be a mark that asks us to give up.
             Reply::Read(path, Ok(node)) if path == own => {
@@ -185,8 +186,12 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_read_is_refused() {
         let lock = LockPath::parse(std::ffi::OsStr::new("/locks/job")).unwrap();
+        let own = OwnNode { path: "/locks/job/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_hours(1));
-        let refused = once.take(Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN))).unwrap_err();
+        let hidden = || Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN));
+        assert_eq!(once.take(hidden()), Ok(vec![]), "nothing was asked");
+        once.begin(&own, b"me");
+        let refused = once.take(hidden()).unwrap_err();
         assert!(refused.to_string().contains("needs READ on /locks/.job.zklock-last"), "{refused}");
     }
 

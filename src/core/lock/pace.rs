@@ -38,8 +38,13 @@ pub enum Start {
     NotYet,
     /// Not on what is known, which may have been one hiccup: the next answer can't come too soon.
     AskAgain,
-    /// Never: the line takes so long.
-    Never(Duration),
+    /// Never: the line is too slow.
+    Never {
+        /// An answer takes so long.
+        trip: Duration,
+        /// The session timeout that this is too long for.
+        timeout: Duration,
+    },
 }
 
 impl Pace {
@@ -86,12 +91,12 @@ impl Pace {
         let Some(trip) = self.trip() else { return Start::NotYet };
         let timeout = lease.timeout();
         if !is_quick_enough(timeout, trip, kill_after) {
-            return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never(trip) };
+            return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never { trip, timeout } };
         }
         if rides(lease.clone(), due.unwrap_or(now).max(now), jittered(trip), kill_after) {
             Start::Now
         } else if self.in_vain >= timeout * 2 {
-            Start::Never(self.slowest().unwrap_or(trip))
+            Start::Never { trip: self.slowest().unwrap_or(trip), timeout }
         } else {
             Start::NotYet
         }
@@ -157,7 +162,7 @@ mod tests {
             (20, Start::Now),
             (7_000, Start::Now),
             (8_000, Start::Now),
-            (9_500, Start::Never(ms(7_000))),
+            (9_500, Start::Never { trip: ms(7_000), timeout: T }),
         ] {
             pace.answered(ms(trip), at(1), T);
             assert_eq!(start(&pace), then, "{trip}");
@@ -209,7 +214,7 @@ mod tests {
         pace.answered(ms(10), at(600), T);
         assert_eq!(pace.start(&lease, None, GRACE, at(600)), Start::NotYet, "and so is a sleep");
         pace.answered(ms(3_000), at(630), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(630)), Start::Never(ms(3_000)));
+        assert_eq!(pace.start(&lease, None, GRACE, at(630)), Start::Never { trip: ms(3_000), timeout: T });
     }
 
     #[test]

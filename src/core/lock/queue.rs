@@ -103,7 +103,7 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
     let watched = if ahead == slots { slots } else { 1 };
     let watch = in_the_way.iter().rev().take(watched).map(|&name| name.to_owned()).collect();
     // Not the first in our way: what a reader waits for may be a writer that waits for readers.
-    let holder = below.first().map(|first| first.text.to_owned()).unwrap_or_default();
+    let Some(holder) = below.first().map(|first| first.text.to_owned()) else { return Decision::Hold };
     Decision::Wait { watch, ahead, holder }
 }
 

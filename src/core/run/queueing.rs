@@ -9,7 +9,6 @@ use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{Entry, News, Trouble};
-use crate::core::lock::lease::Lease;
 use crate::core::lock::once::{Once, Verdict as Due};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe};
@@ -163,8 +162,7 @@ impl Queueing {
             Start::Now => return Ok(true),
             Start::NotYet => {}
             Start::AskAgain => scene.state.claim.confirm_soon(scene.now),
-            Start::Never(trip) => {
-                let timeout = claim.lease().map(Lease::timeout).unwrap_or_default();
+            Start::Never { trip, timeout } => {
                 let (hosts, kill_after) = (scene.plan.hosts.clone(), scene.plan.kill_after);
                 return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
             }
@@ -334,9 +332,10 @@ impl Queueing {
                 scene.does(Effect::Line(Line::End));
                 let node =
                     scene.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
-                let token = node.map(|(_, node)| node.fencing_token).unwrap_or_default();
-                let after = scene.now.since(scene.plan.began);
-                scene.says_of(path, Message::Acquired { after, token });
+                if let Some(token) = node.map(|(_, node)| node.fencing_token) {
+                    let after = scene.now.since(scene.plan.began);
+                    scene.says_of(path, Message::Acquired { after, token });
+                }
             }
             News::Busy { holder, data } => {
                 let holder = who(&holder, &data, scene);

@@ -21,7 +21,7 @@ pub(super) fn variables(
 
 /// The locks of the claim, all held.
 pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
-    let session = claim.session_id().unwrap_or_default();
+    let Some(session) = claim.session_id() else { return vec![] };
     let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
         path: full_path(&plan.chroot, path),
         node: format!("{}{}", plan.chroot, node.path),

@@ -343,14 +343,18 @@ impl Contender {
         if let Some(step) = self.must_inspect(children) {
             return step;
         }
-        let own = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()).unwrap_or_default();
+        let Some(own) = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()) else {
+            debug_assert!(false, "nothing is decided before our node is known");
+            return self.fail(Trouble::Deleted);
+        };
         match queue::decide(children, own) {
             Decision::Hold => {
                 // They have seen us without a slot, perhaps, also if we never waited ourselves. Whoever comes
                 // after this list will see what it says.
-                let told = queue::anybody_behind(children, own).then(|| self.announce_slot());
+                let is_to_be_told = queue::anybody_behind(children, own);
+                let told = if is_to_be_told { self.announce_slot() } else { Step::default() };
                 let mut step = self.hold();
-                step.append(told.unwrap_or_default());
+                step.append(told);
                 step
             }
             Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
@@ -480,7 +484,10 @@ impl Contender {
             return Step::default();
         };
         unset.retain(|name| parent.child(name) != path);
-        let predecessor = watch.first().cloned().unwrap_or_default();
+        let Some(predecessor) = watch.first().cloned() else {
+            debug_assert!(false, "whoever waits watches somebody");
+            return self.list_again();
+        };
         if parent.child(&predecessor) == path {
             // It told us before we watched: the list that put us behind it is older than that.
             if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
