@@ -17,7 +17,7 @@ fn worn(server: &Server, number: i32) -> Case {
 fn assert_refused(case: &Case, options: &[&str]) {
     let refused = case.lock(options, ["echo", "must not run"]).run();
     refused.assert_code(125).assert_stderr("the sequence counter of this path is near its end");
-    refused.assert_stderr("when the queue is empty delete the path");
+    refused.assert_stderr("delete the path when the queue is empty");
     assert_eq!(refused.stdout, "");
     assert!(case.contenders().is_empty(), "nothing is left in the queue");
 }

@@ -32,6 +32,7 @@ mod herd;
 mod hostile;
 mod kinds;
 mod lock_nodes;
+mod messages;
 mod neighbours;
 mod nesting;
 mod nothing_blocks;

@@ -13,7 +13,7 @@ fn a_holder_that_is_asked_to_give_up_stops_its_command_and_releases() {
     let node = case.wait_for_contenders(1).remove(0);
     case.observer().set_data(&format!("{}/{node}", case.path()), MARK);
     let output = holder.wait(SOON);
-    output.assert_code(123).assert_stderr("the lock was revoked by somebody");
+    output.assert_code(123).assert_stderr("the lock was revoked by another client");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_waiter_that_is_asked_to_give_up_leaves_the_queue_and_never_runs() {
     let node = case.wait_for_contenders(2).remove(1);
     case.observer().set_data(&format!("{}/{node}", case.path()), MARK);
     let output = waiter.wait(SOON);
-    output.assert_code(125).assert_stderr("revoked by somebody");
+    output.assert_code(125).assert_stderr("revoked by another client");
     assert_eq!(output.stdout, "");
     case.wait_for_contenders(1);
     holder.signal(nix::sys::signal::Signal::SIGTERM);

@@ -19,7 +19,7 @@ fn behind(name: &str, trip: Duration) -> (Proxy, Case) {
 
 /// The smallest session timeout that works, as the message has it.
 fn proposal(stderr: &str) -> u64 {
-    let rest = stderr.split_once("it takes --session-timeout ").expect("a proposal").1;
+    let rest = stderr.split_once("use --session-timeout ").expect("a proposal").1;
     rest.split_once(' ').expect("words behind it").0.parse().expect("a number of seconds")
 }
 
@@ -30,7 +30,7 @@ fn a_line_that_is_too_slow_is_told_with_what_it_takes_and_nothing_was_started() 
         let output = case.lock(&["--session-timeout", timeout], ["echo", "ran"]).run();
         output.assert_code(125).assert_stderr(case.path()).assert_stderr(case.hosts());
         output.assert_stderr("is too slow").assert_stderr(&format!("a session timeout of {timeout} s"));
-        output.assert_stderr("It was not started");
+        output.assert_stderr("it was not started");
         assert_eq!(output.stdout, "");
         assert!(proposal(&output.stderr) > timeout.parse().unwrap(), "{output}");
         case.wait_for_contenders(0);

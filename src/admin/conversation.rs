@@ -69,7 +69,7 @@ fn explain(why: Unanswered, patience: Duration) -> Error {
         }
         Unanswered::Over(failure) => failure.into(),
         Unanswered::TooLate | Unanswered::GivenUp => {
-            anyhow!("no answer within {}; is the ensemble overloaded?", duration::text(patience))
+            anyhow!("no answer within {}; check the servers' load", duration::text(patience))
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     if chosen.is_empty() {
         let whom = revoke.node.as_deref().map_or_else(
             || match beside.as_slice() {
-                [] => "nobody holds it".to_owned(),
+                [] => "it is free".to_owned(),
                 beside => format!(
                     "no zklock holds it; {} uses the path and can't be asked to stop",
                     neighbours::told(beside)

@@ -93,7 +93,7 @@ pub enum Naming {
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnLost {
-    #[doc = "It is stopped, before anybody else can have the lock."]
+    #[doc = "It is stopped before another contender can get the lock."]
     #[value(help = None)]
     Terminate,
     #[doc = "It goes on, with a warning."]

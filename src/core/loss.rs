@@ -49,7 +49,7 @@ impl Loss {
     pub fn told(&self, verb: &str) -> String {
         let reason: &dyn fmt::Display = match self {
             Self::Revoked(by) => {
-                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("somebody"));
+                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("another client"));
             }
             Self::MonitorDied => return format!("the monitor process {verb} killed"),
             Self::LeaseOver { silence: Some(Silence::Ours(span)), .. } => {
@@ -64,7 +64,7 @@ impl Loss {
             }
             Self::Session(failure, Some(span)) => &format!("{}, and {failure}", stood_still(*span)),
             Self::Session(failure, None) => failure,
-            Self::NodeDeleted => &"its node was deleted by somebody",
+            Self::NodeDeleted => &"its node was deleted by another client",
             Self::Queue(trouble) => trouble,
         };
         format!("the lock {verb} lost: {reason}")

@@ -279,13 +279,13 @@ impl fmt::Display for Message {
             }
             Self::GaveUpStopped { waited, seen_busy } => {
                 let busy = if *seen_busy { "busy: " } else { "" };
-                write!(f, "{busy}gave up after {}: its turn came while zklock was stopped", time(*waited))
+                write!(f, "{busy}gave up after {}: became first while stopped", time(*waited))
             }
             Self::LeftTheQueueStopped => {
-                f.write_str("its turn came while zklock was stopped: left the queue until it is continued")
+                f.write_str("became first while stopped: left the queue until it is continued")
             }
             Self::QueueingAgainAfterStop => {
-                f.write_str("its turn came while zklock was stopped; queueing again at the end")
+                f.write_str("became first while stopped; queueing again at the end")
             }
             Self::QueueingAgain(failure) => {
                 write!(f, "the session was lost while waiting ({failure}); queueing again at the end")
@@ -293,7 +293,7 @@ impl fmt::Display for Message {
             Self::SignalIgnored(number) => {
                 write!(f, "{} is ignored: no command is running yet", signal::name(*number))
             }
-            Self::AwaitsLease => f.write_str("first in line, waiting for a fresh lease"),
+            Self::AwaitsLease => f.write_str("first in the queue, waiting for a fresh lease"),
             Self::ConnectionLostWaiting => f.write_str("connection lost while waiting"),
             Self::ConfirmationFailed(failure) => write!(f, "a confirmation failed: {failure}"),
             Self::Skipped { ago, host, period } => {
@@ -319,18 +319,24 @@ impl fmt::Display for Message {
                  server knows their scheme"
             ),
             Self::SessionFailed(failure) => failure.fmt(f),
-            Self::SessionClosed => f.write_str("the session was closed while we were waiting"),
+            Self::SessionClosed => {
+                f.write_str("the session was closed while zklock was waiting; run it again")
+            }
             Self::Contender(trouble) => trouble.fmt(f),
             Self::PlaceRevoked(by) => {
-                write!(f, "our place in the queue was revoked by {}", by.as_deref().unwrap_or("somebody"))
+                write!(
+                    f,
+                    "its place in the queue was revoked by {}",
+                    by.as_deref().unwrap_or("another client")
+                )
             }
             Self::LineTooSlow { hosts, trip, timeout, kill_after } => {
                 too_slow(f, hosts, *trip, *timeout, *kill_after)
             }
             Self::NotConfirmed { waited } => write!(
                 f,
-                "first in line, but the ensemble didn't confirm it often enough within {} to run anything; is it \
-                 overloaded?",
+                "first in the queue, but the ensemble confirmed that too rarely within {} to start the \
+                 command; check the servers' load",
                 time(*waited)
             ),
             Self::LastSeenBusy { waited, silence, ahead } => write!(
@@ -341,37 +347,40 @@ impl fmt::Display for Message {
             ),
             Self::KeptBusy { hosts, waited } => write!(
                 f,
-                "{hosts} kept the client busy for {} without giving it a session; is it a ZooKeeper?",
+                "{hosts} kept the client busy for {} without opening a session; check that they are ZooKeeper \
+                 servers",
                 time(*waited)
             ),
             Self::NoAnswer { hosts, waited } => write!(
                 f,
-                "connected to {hosts}, but got no answer about the lock within {}; is it overloaded?",
+                "connected to {hosts}, but got no answer about the lock within {}; check the servers' load",
                 time(*waited)
             ),
             Self::WaitsForItself { pid } => write!(
                 f,
-                "this would wait for itself: process {pid} holds the lock and started this command; pass ZKLOCK_HELD \
-                 on, as with sudo --preserve-env=ZKLOCK_HELD"
+                "this would wait for itself: PID {pid} holds the lock and started this command; pass \
+                 ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD"
             ),
             Self::OncePerInside => {
-                f.write_str("held already by the command that this runs in; say --once-per there")
+                f.write_str("already held by the surrounding command: put --once-per there")
             }
             Self::HeldInOtherNaming { outer, inner } => write!(
                 f,
-                "held around us in the naming of {outer}, whose clients are the only ones kept out, and asked for \
-                 here in that of {inner}: use another path"
+                "the surrounding command holds it in the naming of {outer}, which keeps out only clients of \
+                 that naming, and this asks for that of {inner}: use another path"
             ),
             Self::HeldTooWeakly { outer, inner } => write!(
                 f,
-                "held around us as {outer}, and asked for here as {inner}: it would wait for itself for ever; ask for \
-                 the stronger one outside"
+                "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait for \
+                 itself forever: take the stronger lock outside"
             ),
             Self::NotStarted(why) => f.write_str(why),
-            Self::ConnectionLost => f.write_str("connection lost; the command goes on while the lease lasts"),
+            Self::ConnectionLost => {
+                f.write_str("connection lost; the command continues while the lease lasts")
+            }
             Self::ConnectedAgain | Self::ConnectedAgainWaiting => f.write_str("connected again"),
             Self::LockLost { loss, command, stops } => {
-                let fate = if *stops { "is stopped" } else { "goes on (--on-lost continue)" };
+                let fate = if *stops { "is stopped" } else { "continues (--on-lost continue)" };
                 write!(f, "{}; {command} {fate}", loss.told("is"))
             }
             Self::CommandStopped { loss, command, after } => {
@@ -379,7 +388,7 @@ impl fmt::Display for Message {
                 after.map_or(Ok(()), |after| write!(f, " {} after the last confirmation", time(after)))
             }
             Self::Suspended { command, wants_terminal, held } => {
-                let kept = if *held { "the lock is kept" } else { "it doesn't hold the lock any more" };
+                let kept = if *held { "the lock is kept" } else { "it no longer holds the lock" };
                 if *wants_terminal {
                     write!(f, "{command} wants the terminal; meanwhile {kept}")
                 } else {
@@ -391,11 +400,11 @@ impl fmt::Display for Message {
             }
             Self::SuccessRecorded => f.write_str("success recorded"),
             Self::SuccessNotRecorded(why) => {
-                write!(f, "the success could not be recorded, so that the next run isn't skipped: {why}")
+                write!(f, "the success could not be recorded, so the next run is not skipped: {why}")
             }
             Self::Released => f.write_str("released"),
             Self::LeftTheQueue => f.write_str("left the queue"),
-            Self::SessionOver => f.write_str("the session is over, and the node gone with it"),
+            Self::SessionOver => f.write_str("the session has ended, and the node with it"),
             Self::ReleaseUnconfirmed => f.write_str(
                 "no server confirmed the release; the lock is free at the end of the session timeout",
             ),
@@ -412,13 +421,13 @@ fn too_slow(
 ) -> fmt::Result {
     let remedy = match smallest_timeout(trip, kill_after) {
         Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
-        Some(enough) => format!("it takes --session-timeout {} or more", enough.as_secs()),
+        Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that".to_owned(),
     };
     write!(
         f,
-        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would be \
-         stopped for want of answers. It was not started; {remedy}",
+        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command \
+         would be stopped for lack of answers, so it was not started; {remedy}",
         time(trip),
         time(timeout)
     )

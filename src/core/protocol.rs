@@ -180,15 +180,15 @@ pub enum Failure {
     #[error("permission denied")]
     NoAuth,
     /// The ACL of this node, where the first of several missing ones would be made, doesn't allow it.
-    #[error("permission denied: {0} lets us create nothing")]
+    #[error("permission denied: zklock needs CREATE on {0}")]
     NoCreate(String),
     /// Our own node was made, and its ACL keeps it from ourselves.
-    #[error("permission denied: our own node can't be read")]
+    #[error("permission denied: zklock can't read its own node")]
     Hidden,
     /// The server can't make sense of the ACL that we want for our nodes.
     #[error(
-        "the server doesn't accept the ACL of --acl: it doesn't know an id or scheme in it, or 'creator' means \
-         nobody because no credentials of ours count there"
+        "the server rejects the ACL of --acl: it doesn't know an id or scheme in it, or 'creator' matches no \
+         one because the server accepted no credentials"
     )]
     InvalidAcl,
     /// The parent is ephemeral.

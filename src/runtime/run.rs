@@ -44,7 +44,7 @@ fn under_lock(options: &Options, words: &Words) -> Result<Exit> {
 
 /// Every lock is held by the zklock around us, whose lease and monitor cover the command.
 fn under_outer_locks(words: &Words, variables: Vec<(String, String)>, found: Found) -> Exit {
-    ui::step(words.first_lock(), "held already by the command that this runs in");
+    ui::step(words.first_lock(), "already held by the surrounding command");
     ui::drain();
     let launch = Launch {
         program: words.program.clone(),

@@ -68,7 +68,7 @@ fn a_deleted_node_ends_it() {
     let history = case.history();
     let mut shell = stopped(&case, &history, "");
     delete(&case);
-    assert_ended(&case, &mut shell, "its node was deleted by somebody");
+    assert_ended(&case, &mut shell, "its node was deleted by another client");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     for running in [&stage.running, &deaf] {
         running.wait_for_line("was stopped", SOON);
     }
-    going_on.running.wait_for_line("goes on (--on-lost continue)", SOON);
+    going_on.running.wait_for_line("continues (--on-lost continue)", SOON);
     server.thaw();
     stage.ends_in_time(since, session_timeout);
     deaf.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
@@ -228,7 +228,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     }
     assert!(going_on.running.is_running());
     going_on.history.finish("job");
-    going_on.running.wait(SOON).assert_code(7).assert_stderr("goes on (--on-lost continue)");
+    going_on.running.wait(SOON).assert_code(7).assert_stderr("continues (--on-lost continue)");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_command_that_is_told_to_go_on_does_so_through_everything() {
     each(SILENCES, |(name, silence, _)| {
         let stage = Stage::new(name, shared(), &options);
         silence(&stage.proxy);
-        stage.running.wait_for_line("goes on (--on-lost continue)", SOON);
+        stage.running.wait_for_line("continues (--on-lost continue)", SOON);
         // Also when the session is over and the next has the lock.
         let next = crate::support::Zklock::at(&shared().connect_string(), stage.case.marker());
         next.args([stage.case.path(), "true"]).run().assert_code(0);

@@ -34,7 +34,7 @@ fn a_node_that_was_deleted_while_its_holder_was_not_connected_is_a_lost_lock() {
     wait_for_job(&holder, &history, "holder");
     let node = only_node(&case);
     while_disconnected(&proxy, &holder, || case.observer().delete(&node));
-    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
     assert!(!section(&history, "holder").ended);
 }
 
@@ -56,7 +56,7 @@ fn a_node_of_the_same_name_that_somebody_else_made_is_a_lost_lock_too() {
         } else {
             while_disconnected(&proxy, &holder, make_again);
         }
-        holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+        holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
         assert!(!section(&history, "holder").ended);
         assert_eq!(case.observer().data(&node).as_deref(), Some("somebody else's"), "not ours to delete");
         case.observer().delete(&node);
@@ -79,7 +79,7 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
         case.wait_for_contenders(0);
     });
     let output = waiter.wait(SOON);
-    assert_eq!(output.assert_code(125).assert_stderr("our node was deleted").stdout, "");
+    assert_eq!(output.assert_code(125).assert_stderr("its lock node was deleted").stdout, "");
     holder.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 

@@ -15,7 +15,7 @@ fn in_every_kind_a_holder_whose_node_is_deleted_is_stopped_and_ends_with_123() {
         for (index, path) in kind.paths(&case).into_iter().enumerate() {
             let holder = kind.holder(&case, &[]);
             case.observer().delete(&last_node(&case, &path));
-            holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+            holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
             for path in kind.paths(&case) {
                 assert_eq!(case.observer().children(&path).len(), 0, "lock {index} lost: {path}");
             }
@@ -33,7 +33,7 @@ fn in_every_kind_a_waiter_whose_node_is_deleted_never_runs() {
             wait_until_it_waits(&waiter);
             case.observer().delete(&last_node(&case, &path));
             let output = waiter.wait(SOON);
-            output.assert_code(125).assert_stderr("our node was deleted by somebody");
+            output.assert_code(125).assert_stderr("its lock node was deleted by another client");
             assert_eq!(output.stdout, "");
         }
         holders.into_iter().for_each(super::end);

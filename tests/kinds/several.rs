@@ -82,7 +82,7 @@ fn one_that_is_lost_while_another_is_waited_for_gives_all_up() {
     wait_until_it_waits(&waiter);
     case.observer().delete(&format!("{a}/{}", case.observer().children(&a)[0]));
     let output = waiter.wait(SOON);
-    output.assert_code(125).assert_stderr("our node was deleted by somebody");
+    output.assert_code(125).assert_stderr("its lock node was deleted by another client");
     assert!(!output.stdout.contains("running"), "{output}");
     assert_eq!([&a, &b, &c].map(|path| count(&case, path)), [0, 0, 1]);
     end(holder);

@@ -25,7 +25,9 @@ fn a_path_on_which_another_family_is_queued_is_refused() {
                 let options = [more, options].concat();
                 let refused = case.lock(&options, ["echo", "must not run"]).run();
                 refused.assert_code(125).assert_stderr("is queued here and follows the naming of");
-                refused.assert_stderr(&format!("the naming of {family}, whose clients don't see ours"));
+                refused.assert_stderr(&format!(
+                    "the naming of {family}, whose clients don't see zklock's nodes"
+                ));
                 assert_eq!(refused.stdout, "");
             }
         }
@@ -42,7 +44,7 @@ fn inside_a_lock_of_another_family_it_is_refused_too() {
     let program = env!("CARGO_BIN_EXE_zklock");
     let within = [program, "-z", case.hosts(), "--naming", "kazoo", case.path(), "echo", "must not run"];
     let refused = case.lock(CURATOR, within).run();
-    refused.assert_code(125).assert_stderr("held around us in the naming of curator");
+    refused.assert_code(125).assert_stderr("the surrounding command holds it in the naming of curator");
     assert_eq!(refused.stdout, "");
 }
 

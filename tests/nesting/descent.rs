@@ -14,10 +14,7 @@ fn forgetful(words: Vec<String>) -> Vec<String> {
 fn without_its_variables_it_says_that_it_would_wait_for_itself() {
     let case = Case::new("descent");
     let output = outer(&case, &[], &[forgetful(inner(&case, &[])), shell("echo ran")]).run();
-    output
-        .assert_code(125)
-        .assert_stderr("this would wait for itself: process ")
-        .assert_stderr("ZKLOCK_HELD");
+    output.assert_code(125).assert_stderr("this would wait for itself: PID ").assert_stderr("ZKLOCK_HELD");
     assert_eq!(output.stdout, "");
 }
 

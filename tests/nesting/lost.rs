@@ -34,7 +34,7 @@ fn an_inner_command_on_the_same_path_is_stopped_with_123() {
     let case = Case::new("lost-same");
     let running = begin(&case, inner(&case, &[]));
     lose(&case);
-    running.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+    running.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
     assert_stopped(&case);
 }
 

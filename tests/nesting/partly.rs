@@ -84,6 +84,6 @@ fn of_several_one_that_would_wait_for_itself_is_refused_before_any_is_taken() {
     let b = beside(&case);
     let parts = [words(case.hosts(), &[], &[case.path(), &b]), shell("echo must not run")];
     let output = outer(&case, &["-s"], &parts).run();
-    output.assert_code(125).assert_stderr("held around us as shared");
+    output.assert_code(125).assert_stderr("the surrounding command holds it as shared");
     assert!(!case.observer().exists(&b));
 }

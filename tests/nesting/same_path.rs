@@ -70,13 +70,13 @@ fn a_reader_inside_a_writer_and_a_slot_inside_the_same_slots_run_at_once() {
 #[test]
 fn what_would_wait_for_itself_for_ever_is_refused() {
     for (around, within, words) in [
-        (&["-s"][..], &[][..], "held around us as shared, and asked for here as exclusive"),
+        (&["-s"][..], &[][..], "the surrounding command holds it as shared, and this asks for exclusive"),
         (&["-s"], &["-n", "-E", "0"], "as shared"),
         (&["-s"], &["-w", "30"], "as shared"),
-        (&["-s"], &["--slots", "2"], "as shared, and asked for here as 2 slots"),
-        (&["--slots", "2"], &[], "as 2 slots, and asked for here as exclusive"),
-        (&["--slots", "2"], &["-s"], "as 2 slots, and asked for here as shared"),
-        (&["--slots", "2"], &["--slots", "3"], "as 2 slots, and asked for here as 3 slots"),
+        (&["-s"], &["--slots", "2"], "as shared, and this asks for 2 slots"),
+        (&["--slots", "2"], &[], "as 2 slots, and this asks for exclusive"),
+        (&["--slots", "2"], &["-s"], "as 2 slots, and this asks for shared"),
+        (&["--slots", "2"], &["--slots", "3"], "as 2 slots, and this asks for 3 slots"),
         (&[], &["--slots", "2"], "as exclusive"),
     ] {
         let case = Case::new("stronger");

@@ -37,9 +37,9 @@ fn talk_too_much(case: &Case, silence: Silence) -> Unheard {
 #[track_caller]
 fn assert_told(text: &str) {
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{}", last(text)));
-    let counted = place("messages were left out: nobody read them in time");
-    let warned = place("the lock is lost: its node was deleted by somebody");
-    let ended = place("the lock was lost: its node was deleted by somebody");
+    let counted = place("messages were dropped: stderr was not read in time");
+    let warned = place("the lock is lost: its node was deleted by another client");
+    let ended = place("the lock was lost: its node was deleted by another client");
     assert!(counted < ended && warned < ended, "{}", last(text));
     let before = text[..counted].trim_end_matches(' ').rsplit(' ').next().unwrap();
     assert!(before.parse::<u32>().is_ok_and(|number| number > 0), "how many: {before:?}");

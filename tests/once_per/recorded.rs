@@ -50,7 +50,7 @@ fn whoever_lost_its_node_records_nothing_and_the_command_s_code_stands() {
     let running = case.lock(&options, ["sh", "-c", &job]).spawn();
     running.wait_for_stdout("running", SOON);
     case.zklock().args(["revoke", "--force", case.path()]).run().assert_code(0);
-    running.wait_for_line("deleted by somebody", SOON);
+    running.wait_for_line("deleted by another client", SOON);
     std::fs::write(&go, "").unwrap();
     running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
     assert!(!case.observer().exists(&record(&case)));

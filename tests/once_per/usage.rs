@@ -28,7 +28,7 @@ fn inside_the_same_lock_it_says_where_it_belongs() {
     let zklock = env!("CARGO_BIN_EXE_zklock");
     let inner = format!("{zklock} -z {} --once-per 60 {} echo ran", case.hosts(), case.path());
     let output = run(&case, &[], &inner);
-    output.assert_code(125).assert_stderr("say --once-per there");
+    output.assert_code(125).assert_stderr("put --once-per there");
     assert_eq!(output.stdout, "");
     // Inside another lock it is a lock like any other.
     let elsewhere = format!("{}-other", case.path());

@@ -10,7 +10,7 @@ fn the_holder_s_node_is_deleted_and_the_holder_stops() {
     let holder = holder(&case, &[]);
     let output = revoke(&case, &["--force"]);
     assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
-    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by somebody");
+    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
     assert!(case.contenders().is_empty());
 }
 

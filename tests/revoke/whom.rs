@@ -12,7 +12,7 @@ fn a_waiter_is_named_by_its_node_and_the_holder_keeps_the_lock() {
         let node = if full { format!("{}/{node}", case.path()) } else { node };
         assert!(revoke(&case, &["--node", &node]).assert_code(0).stdout.contains("asked to stop"));
         let output = waiter.wait(SOON);
-        output.assert_code(125).assert_stderr("our place in the queue was revoked by");
+        output.assert_code(125).assert_stderr("its place in the queue was revoked by");
         assert_eq!(output.stdout, "");
         case.wait_for_contenders(1);
         assert!(holder.is_running());
@@ -70,7 +70,7 @@ fn where_nobody_holds_nobody_is_asked_and_the_code_is_1() {
     let case = Case::new("revoke-nobody");
     for words in [&[][..], &["--all"], &["--force"], &["--all", "--force"]] {
         let output = revoke(&case, words);
-        output.assert_code(1).assert_stderr(case.path()).assert_stderr("nobody holds it");
+        output.assert_code(1).assert_stderr(case.path()).assert_stderr("it is free");
         assert_eq!(output.stdout, "");
     }
     let job = holder(&case, &[]);

@@ -140,7 +140,10 @@ fn a_list_that_leaves_us_out_is_found_out_and_leaves_no_node() {
     let list = format!("{BOB_ID}:cdrwa");
     let options = ["--acl", list.as_str()];
     case.observer().mkdirs(case.path());
-    is_refused(zklock_as(&case, ALICE, &options).args([case.path(), "echo", "ran"]), "READ to ourselves");
+    is_refused(
+        zklock_as(&case, ALICE, &options).args([case.path(), "echo", "ran"]),
+        "the list of --acl must give it READ",
+    );
     assert_eq!(case.contenders(), Vec::<String>::new());
     let made = format!("{}/made", case.path());
     let reason = format!("needs CREATE on {made};");
@@ -152,9 +155,9 @@ fn a_list_that_leaves_us_out_is_found_out_and_leaves_no_node() {
 fn an_acl_that_means_nothing_to_the_server_is_said_to_be_at_fault() {
     let case = Case::new("invalid");
     let options = ["--acl", "nosuch:id:cdrwa"];
-    is_refused(case.lock(&options, ["echo", "ran"]), "doesn't accept the ACL");
+    is_refused(case.lock(&options, ["echo", "ran"]), "rejects the ACL");
     case.observer().mkdirs(case.path());
-    is_refused(case.lock(&options, ["echo", "ran"]), "doesn't accept the ACL");
+    is_refused(case.lock(&options, ["echo", "ran"]), "rejects the ACL");
 }
 
 #[test]
@@ -166,8 +169,8 @@ fn an_acl_that_can_t_work_is_refused_before_connecting() {
         ("everybody", "SCHEME:ID:PERMISSIONS"),
         ("world:anyone:all", "no permissions"),
         ("digest:alice:wonder:cdrwa", "USER:HASH"),
-        ("world:anyone:cd", "nobody READ"),
-        ("world:anyone:rw", "nobody CREATE"),
+        ("world:anyone:cd", "no one READ"),
+        ("world:anyone:rw", "no one CREATE"),
     ] {
         let zklock = Zklock::at("127.0.0.1:1", case.marker());
         is_refused(zklock.args(["--acl", acl, "/locks/a", "echo", "ran"]), reason);

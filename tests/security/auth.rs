@@ -112,6 +112,6 @@ fn a_zklock_inside_knows_the_lock_around_it_also_without_the_credentials() {
     let inner =
         [env!("CARGO_BIN_EXE_zklock"), "-v", "-w", "10", "-z", case.hosts(), case.path(), "echo", "ran"];
     let output = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(inner).run();
-    output.assert_code(0).assert_stderr("held already");
+    output.assert_code(0).assert_stderr("already held");
     assert_eq!(output.stdout, "ran\n");
 }

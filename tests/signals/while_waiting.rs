@@ -124,7 +124,7 @@ fn a_frozen_waiter_that_is_told_to_end_is_ended_after_a_moment() {
         waiter.signal(signal);
         let output = waiter.wait(SOON);
         assert_eq!(output.assert_signal(signal).stdout, "");
-        output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't hear {signal}"));
+        output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't react to {signal}"));
         output.assert_stderr("the command was not started");
         assert!((2..6).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
         assert_eq!(case.contenders().len(), 1, "its node is gone before it is");

@@ -20,7 +20,7 @@ fn the_command_gets_term_and_zklock_says_that_the_lock_was_lost() {
         .assert_code(123)
         .assert_stderr(case.path())
         .assert_stderr("the lock was lost")
-        .assert_stderr("deleted by somebody");
+        .assert_stderr("deleted by another client");
     assert_eq!(output.stdout, "ready\ngot TERM\n");
     assert!(output.elapsed < Duration::from_secs(4), "no grace is waited for in vain: {output}");
 }
@@ -103,6 +103,6 @@ fn told_to_go_on_it_goes_on_to_its_own_end() {
     running.wait_for_line("the lock is lost", SOON);
     running.signal(Signal::SIGUSR1);
     let output = running.wait(SOON);
-    output.assert_code(9).assert_stderr("goes on (--on-lost continue)");
+    output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
 }

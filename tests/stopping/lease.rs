@@ -48,7 +48,7 @@ fn a_command_that_may_go_on_does_so_without_a_server() {
     proxy.blackhole();
     running.wait_for_line("the lock is lost", SOON);
     let output = running.wait(SOON);
-    output.assert_code(9).assert_stderr("goes on (--on-lost continue)");
+    output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
     // Its worker goes on asking for the node until it has an answer.
     proxy.pass();

@@ -127,7 +127,7 @@ fn a_stopped_waiter_whose_turn_comes_lets_others_pass_and_queues_anew_on_fg() {
     next.wait_for_stdout("running", SOON);
     case.wait_for_contenders(1);
     shell.enter("fg", SOON);
-    shell.terminal().expect("its turn came while zklock was stopped; queueing again at the end", SOON);
+    shell.terminal().expect("became first while stopped; queueing again at the end", SOON);
     case.wait_for_contenders(2);
     end(next);
     shell.terminal().expect("ran here\r\n", SOON);

@@ -99,7 +99,7 @@ impl fmt::Display for Record {
 pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
     match Record::from_bytes(data) {
         Some(record) if own.is_some_and(|own| record.is_of_the_same_process(own)) => {
-            "an earlier session of our own".to_owned()
+            "an earlier session of this zklock".to_owned()
         }
         Some(record) => record.to_string(),
         None if data == CURATOR_REVOKES => format!("node {}, asked to stop", printable(node)),

@@ -16,7 +16,7 @@ pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
 pub enum Refusal {
     /// A node of another naming scheme is queued here; its owner would not see ours.
     #[error(
-        "{node} is queued here and follows the naming of {family}, whose clients don't see ours: \
+        "{node} is queued here and follows the naming of {family}, whose clients don't see zklock's nodes: \
          --naming {family} queues with it, or use another path"
     )]
     OtherFamily {
@@ -46,16 +46,14 @@ pub enum Refusal {
     /// The counter of the parent is used up, or nearly.
     #[error(
         "the sequence counter of this path is near its end ({node}), where ZooKeeper repeats numbers: \
-         when the queue is empty delete the path, which starts the counter anew"
+         delete the path when the queue is empty, which restarts the counter"
     )]
     CounterEnd {
         /// The node that shows it.
         node: String,
     },
     /// Two nodes have one number.
-    #[error(
-        "{one} and {other} have the same number, so that nobody can tell who is first: delete the stale one"
-    )]
+    #[error("{one} and {other} have the same number, so their order is unknown: delete the stale one")]
     Tie {
         /// One of the two.
         one: String,

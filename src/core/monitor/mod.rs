@@ -266,7 +266,7 @@ impl fmt::Display for Ending {
         let (cause, stage) = match self {
             Self::Node { gone: true } => return f.write_str("the lock node is gone"),
             Self::Node { gone: false } => {
-                return f.write_str("the lock node goes when its session times out");
+                return f.write_str("the lock node is deleted when its session times out");
             }
             Self::Worker { cause, stage } => (*cause, *stage),
         };
@@ -278,7 +278,7 @@ impl fmt::Display for Ending {
                 f.write_str("the worker process stood still until the lease was nearly over")
             }
             WorkersEnd::StoodStill(Why::Deaf(number)) => {
-                write!(f, "the worker process stood still and didn't hear {}", signal::name(number))
+                write!(f, "the worker process stood still and didn't react to {}", signal::name(number))
             }
             WorkersEnd::Found(Death::Killed(signal)) => {
                 write!(f, "the worker process was killed by signal {signal}")

@@ -89,7 +89,7 @@ impl Recording {
             Notice::Aside(Asker::Once, Reply::Read(_, read)) => {
                 let ours = |data: &[u8]| LastSuccess::from_bytes(data).as_ref() == Some(&self.success);
                 let recorded = read.is_ok_and(|node| ours(&node.data));
-                Some(self.end((!recorded).then(|| "our node was gone before".to_owned()), scene))
+                Some(self.end((!recorded).then(|| "its node was already gone".to_owned()), scene))
             }
             Notice::Aside(Asker::Once, Reply::Concluded(Err(failure))) | Notice::Lost(failure) => {
                 Some(self.end(Some(failure.to_string()), scene))

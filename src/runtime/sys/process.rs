@@ -47,7 +47,8 @@ pub fn share_one_heap() {
 /// An abort that somebody else sends, or one that was ignored, is left as it is. The command gets the default
 /// back with its exec.
 pub fn fail_on_abort() {
-    const MESSAGE: &[u8] = b"zklock: ended by a fault, most likely of memory that a server made us ask for\n";
+    const MESSAGE: &[u8] = b"zklock: crashed, probably because a server's answer asked for more memory than \
+         there is; check the connect string\n";
 
     extern "C" fn aborted(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
         // SAFETY: with SA_SIGINFO the kernel passes a valid `info`, which has a sender for signals that are sent.

@@ -200,7 +200,7 @@ fn write_all() {
         waiting.is_writing = true;
         drop(waiting);
         if left_out > 0 {
-            let text = format!("zklock: {left_out} messages were left out: nobody read them in time\n");
+            let text = format!("zklock: {left_out} messages were dropped: stderr was not read in time\n");
             beside(bar.as_ref(), || write(text.as_bytes()));
         }
         match item {

@@ -157,27 +157,30 @@ impl fmt::Display for Finding {
             Self::UnknownHost => f.write_str("unknown host"),
             Self::Refused => f.write_str("connection refused; nothing listens there"),
             Self::TimedOut => f.write_str("timed out; no answer from that address"),
-            Self::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or overloaded, or the line to it too slow"),
+            Self::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or \
+                 overloaded, or the line to it too slow"),
             Self::ClosedWithoutAnswer => {
-                f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections from this host")
+                f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections \
+                             from this host")
             }
             Self::SpeaksTls => {
                 f.write_str("speaks TLS: use --tls, and --tls-ca FILE if its authority is one of your own")
             }
             Self::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
-            Self::NoName => f.write_str("no certificate can bear that name: name the server otherwise"),
+            Self::NoName => f.write_str("that name can't appear in a certificate; use another host name"),
             Self::Tls(said) => f.write_str(said),
             Self::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
             Self::NotServing => f.write_str(
                 "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble",
             ),
             Self::ReadOnly => f.write_str(
-                "a ZooKeeper that is read-only, because it has lost its quorum: start the other servers of its ensemble",
+                "a ZooKeeper that is read-only, because it has lost its quorum: start the other servers of its \
+                 ensemble",
             ),
             Self::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
             Self::SaslWithoutEnd => f.write_str(
-                "a ZooKeeper that answers, but SASL came to no end; with Kerberos: is there a ticket (klist), \
-                 and does the server's principal bear this host name?",
+                "a ZooKeeper that answers, but SASL didn't finish; with Kerberos, check the ticket (klist) and \
+                 that the server's principal has this host name",
             ),
             Self::Other(error) => f.write_str(error),
         }

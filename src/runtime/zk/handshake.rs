@@ -45,9 +45,9 @@ pub(super) fn ask(
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             Some(error) => Handshake::Failed(explain(error, tls)),
             // It closed the connection in the middle: the alert that says why may have been lost on the way.
-            None if !stream.conn.is_handshaking() && tls.has_identity() => {
-                Handshake::Failed("it closes the connection when it has seen our certificate".to_owned())
-            }
+            None if !stream.conn.is_handshaking() && tls.has_identity() => Handshake::Failed(
+                "it closes the connection when it has seen the client's certificate".to_owned(),
+            ),
             None if !stream.conn.is_handshaking() => Handshake::Failed(DEMANDS.to_owned()),
             None if is_end(&error) => Handshake::NoTls,
             None => Handshake::Io(error),
@@ -83,7 +83,10 @@ fn explain(error: &Error, tls: &Tls) -> String {
     match error {
         Error::InvalidCertificate(error) => of_certificate(error, tls),
         Error::AlertReceived(alert) if tls.has_identity() => {
-            format!("it refuses our certificate of --tls-cert, or what we offer ({})", of_alert(*alert))
+            format!(
+                "it refuses the certificate of --tls-cert, or the TLS versions and ciphers offered ({})",
+                of_alert(*alert)
+            )
         }
         Error::AlertReceived(
             AlertDescription::CertificateRequired

@@ -420,7 +420,7 @@ impl Contender {
             Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
             Err(Failure::ConnectionLost) => self.watch_own(),
             Err(failure) => {
-                self.fail(trouble(failure.clone(), "read our own node", "READ", &self.entry.path))
+                self.fail(trouble(failure.clone(), "read its own node", "READ", &self.entry.path))
             }
         }
     }
@@ -446,7 +446,7 @@ impl Contender {
                 // The node of an earlier session, about to vanish. Ours it never becomes.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
-                Err(failure) => self.fail(trouble(failure, "read our own node", "READ", &self.entry.path)),
+                Err(failure) => self.fail(trouble(failure, "read its own node", "READ", &self.entry.path)),
             },
             Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
                 self.approached(path, result)
@@ -471,12 +471,7 @@ impl Contender {
             Err(Failure::NoNode) => return self.list_again(),
             Err(Failure::ConnectionLost) => return self.ask(Request::Watch(path.to_owned())),
             Err(failure) => {
-                return self.fail(trouble(
-                    failure,
-                    "watch the contender ahead of us",
-                    "READ",
-                    &self.entry.path,
-                ));
+                return self.fail(trouble(failure, "watch the predecessor", "READ", &self.entry.path));
             }
         };
         let parent = self.entry.path.clone();

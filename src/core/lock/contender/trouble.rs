@@ -10,7 +10,7 @@ use crate::core::protocol::Failure;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Trouble {
     /// Our node is gone though our session lives: somebody deleted it.
-    #[error("our node was deleted by somebody; run the command again to queue anew")]
+    #[error("its lock node was deleted by another client; run the command again")]
     Deleted,
     /// The queue excludes nobody.
     #[error(transparent)]
@@ -27,8 +27,8 @@ pub enum Trouble {
     },
     /// The ACL that we gave our own node keeps it from ourselves.
     #[error(
-        "our own node can't be read, so that we would never know whether we still hold the lock: \
-         the list of --acl must give READ to ourselves"
+        "zklock can't read its own node, so it couldn't tell when it loses the lock: the list of --acl must \
+         give it READ"
     )]
     OwnNodeHidden,
     /// A node above can't have children.
@@ -38,7 +38,10 @@ pub enum Trouble {
     #[error("the chroot of the connect string doesn't exist: create it once, or correct the connect string")]
     NoChroot,
     /// The parents vanish as fast as they are made.
-    #[error("the lock's parent vanished again and again while we were queueing: is something deleting it?")]
+    #[error(
+        "the lock's parent was deleted again and again while zklock was queueing: find the program that \
+             deletes it"
+    )]
     ParentsVanish,
     /// The server says no.
     #[error("{0}")]

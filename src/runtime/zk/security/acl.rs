@@ -47,7 +47,7 @@ pub enum BadAcl {
     )]
     Digest,
     /// Nobody could use the lock.
-    #[error("it gives nobody {0} permission; zklock needs it on the nodes that it makes")]
+    #[error("it gives no one {0}; zklock needs it on its nodes")]
     LockedOut(&'static str),
 }
 

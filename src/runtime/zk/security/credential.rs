@@ -65,7 +65,7 @@ impl Credential {
                 return Err(BadCredential::NotSent(scheme.to_owned(), why));
             }
             "auth" => {
-                let why = "it means, in an ACL, whoever made the node";
+                let why = "in an ACL it means the creator of the node";
                 return Err(BadCredential::NotSent(scheme.to_owned(), why));
             }
             "x509" => {

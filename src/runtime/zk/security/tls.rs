@@ -66,9 +66,7 @@ pub enum BadTls {
     #[error("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in it")]
     NoKey,
     /// A key that asks for a password.
-    #[error(
-        "the key in it is encrypted, and nobody may be there to type its password: openssl pkey writes it plain"
-    )]
+    #[error("the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey")]
     EncryptedKey,
     /// Both are there and don't fit together.
     #[error("the certificate and the key can't be used: {0}")]

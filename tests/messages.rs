@@ -1,0 +1,328 @@
+//! docs/troubleshooting.md and what the core can say, checked against each other.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use zklock::core::lock::contender::Trouble;
+use zklock::core::lock::name::{Family, Mode};
+use zklock::core::lock::neighbour::Recipe;
+use zklock::core::lock::queue::Refusal;
+use zklock::core::loss::{Loss, Silence};
+use zklock::core::message::{Level, Message};
+use zklock::core::monitor::{Ending, Why, WorkersEnd};
+use zklock::core::pair::Stage;
+use zklock::core::protocol::{Away, Failure};
+
+const SPAN: Duration = Duration::from_secs(12);
+
+/// Names every variant of a type once. A variant that is missing here doesn't compile, and one without an example fails
+/// the test.
+macro_rules! variants {
+    ($of:ident, $name:ident, $all:ident: $($variant:ident),+ $(,)?) => {
+        const $all: &[&str] = &[$(stringify!($variant)),+];
+
+        fn $name(value: &$of) -> &'static str {
+            match value {
+                $($of::$variant { .. } => stringify!($variant)),+
+            }
+        }
+    };
+}
+
+variants!(Message, message_name, MESSAGES:
+    Queued, WaitingFor, Acquired, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
+    SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
+    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
+    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, ConnectionLost,
+    ConnectedAgain, LockLost, CommandStopped, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
+    LeftTheQueue, SessionOver, ReleaseUnconfirmed,
+);
+
+variants!(Trouble, trouble_name, TROUBLES:
+    Deleted, Refused, Permission, OwnNodeHidden, EphemeralParent, NoChroot, ParentsVanish, Server,
+);
+
+variants!(Failure, failure_name, FAILURES:
+    ConnectionLost, NoNode, NoAuth, NoCreate, Hidden, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
+    TooOld, Quota, ReadOnly, Expired, GivenUp, AuthFailed, Other,
+);
+
+fn failures() -> Vec<Failure> {
+    use Failure as F;
+    let other = F::Other("the ZooKeeper client failed at what the server said".to_owned());
+    vec![
+        F::ConnectionLost,
+        F::NoNode,
+        F::NoAuth,
+        F::NoCreate("/a".to_owned()),
+        F::Hidden,
+        F::InvalidAcl,
+        F::EphemeralParent,
+        F::Changed,
+        F::LocalSession,
+        F::Unsupported,
+        F::TooOld,
+        F::Quota,
+        F::ReadOnly,
+        F::Expired,
+        F::GivenUp,
+        F::AuthFailed,
+        other,
+    ]
+}
+
+fn troubles() -> Vec<Trouble> {
+    let node = || "_c_1-lock-0000000001".to_owned();
+    let refusals = [
+        Refusal::OtherFamily { node: node(), family: Family::Kazoo },
+        Refusal::OtherRecipe { node: node(), recipe: Recipe::CuratorSemaphore },
+        Refusal::OtherKind { node: node(), theirs: Mode::Slots(3), ours: Mode::Slots(2) },
+        Refusal::CounterEnd { node: node() },
+        Refusal::Tie { one: node(), other: node() },
+    ];
+    let mut troubles = vec![
+        Trouble::Deleted,
+        Trouble::Permission { action: "queue", permission: "CREATE", node: "/a".to_owned() },
+        Trouble::Permission {
+            action: "see whether a semaphore of Curator's is held here",
+            permission: "READ",
+            node: "/a/leases".to_owned(),
+        },
+        Trouble::OwnNodeHidden,
+        Trouble::EphemeralParent,
+        Trouble::NoChroot,
+        Trouble::ParentsVanish,
+        Trouble::Server(Failure::Quota),
+    ];
+    troubles.extend(refusals.map(Trouble::Refused));
+    troubles
+}
+
+fn losses() -> Vec<Loss> {
+    let silences = [
+        None,
+        Some(Silence::Ours(SPAN)),
+        Some(Silence::Line(SPAN, Some(Away::Refused))),
+        Some(Silence::Line(SPAN, Some(Away::Silent))),
+        Some(Silence::LineWasAway(SPAN)),
+        Some(Silence::Server(SPAN)),
+        Some(Silence::SlowLine(SPAN)),
+    ];
+    let mut losses: Vec<Loss> =
+        silences.into_iter().map(|silence| Loss::LeaseOver { silent_for: SPAN, silence }).collect();
+    losses.extend([
+        Loss::Session(Failure::Expired, None),
+        Loss::Session(Failure::Expired, Some(SPAN)),
+        Loss::Session(Failure::GivenUp, None),
+        Loss::NodeDeleted,
+        Loss::Revoked(None),
+        Loss::Revoked(Some("web-1:4711".to_owned())),
+        Loss::Queue(Trouble::Permission { action: "queue", permission: "READ", node: "/a".to_owned() }),
+        Loss::MonitorDied,
+    ]);
+    losses
+}
+
+fn messages() -> Vec<Message> {
+    use Message as M;
+    let who = || "web-1:4711 (nightly backup)".to_owned();
+    let hosts = || "zk1:2181".to_owned();
+    let job = || "job.sh".to_owned();
+    let slow = |trip| M::LineTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
+    let mut messages = vec![
+        M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
+        M::WaitingFor { who: who(), ahead: 2 },
+        M::Acquired { after: SPAN, token: 7 },
+        M::Busy { holder: who() },
+        M::GaveUp { waited: SPAN, ahead: who() },
+        M::GaveUpStopped { waited: SPAN, seen_busy: true },
+        M::GaveUpStopped { waited: SPAN, seen_busy: false },
+        M::LeftTheQueueStopped,
+        M::QueueingAgainAfterStop,
+        M::QueueingAgain(Failure::Expired),
+        M::SignalIgnored(10),
+        M::AwaitsLease,
+        M::ConnectionLostWaiting,
+        M::ConnectedAgainWaiting,
+        M::ConfirmationFailed(Failure::Quota),
+        M::Skipped { ago: SPAN, host: Some("web-1".to_owned()), period: SPAN },
+        M::Unreachable { within: Some(SPAN), servers: vec![] },
+        M::CredentialsRefused { hosts: hosts(), given: true },
+        M::CredentialsRefused { hosts: hosts(), given: false },
+        M::SessionFailed(Failure::LocalSession),
+        M::SessionClosed,
+        M::PlaceRevoked(None),
+        M::PlaceRevoked(Some(who())),
+        slow(Duration::from_millis(10)),
+        slow(Duration::from_secs(2)),
+        slow(Duration::from_hours(1000)),
+        M::NotConfirmed { waited: SPAN },
+        M::LastSeenBusy { waited: SPAN, silence: SPAN, ahead: who() },
+        M::KeptBusy { hosts: hosts(), waited: SPAN },
+        M::NoAnswer { hosts: hosts(), waited: SPAN },
+        M::WaitsForItself { pid: 812 },
+        M::OncePerInside,
+        M::HeldInOtherNaming { outer: Family::Kazoo, inner: Family::Curator },
+        M::HeldTooWeakly { outer: "shared".to_owned(), inner: Mode::Exclusive },
+        M::NotStarted(
+            "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
+        ),
+        M::ConnectionLost,
+        M::ConnectedAgain,
+        M::Suspended { command: job(), wants_terminal: false, held: true },
+        M::Suspended { command: job(), wants_terminal: false, held: false },
+        M::Suspended { command: job(), wants_terminal: true, held: true },
+        M::LeftAfterKill(
+            "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
+        ),
+        M::SuccessRecorded,
+        M::SuccessNotRecorded("no server confirmed it".to_owned()),
+        M::Released,
+        M::LeftTheQueue,
+        M::SessionOver,
+        M::ReleaseUnconfirmed,
+    ];
+    messages.extend(troubles().into_iter().map(M::Contender));
+    for loss in losses() {
+        messages.push(M::LockLost { loss: loss.clone(), command: job(), stops: true });
+        messages.push(M::CommandStopped { loss, command: job(), after: Some(SPAN) });
+    }
+    messages
+}
+
+/// What the worker's steps say is told in docs/usage.md, not as a message with a remedy.
+fn needs_a_remedy(message: &Message) -> bool {
+    message.level() <= Level::Warning
+}
+
+/// A message as the page writes it: its constant parts, in their order.
+struct Pattern(Vec<String>);
+
+impl Pattern {
+    /// `[…]` stands for what differs, `…` for what is said elsewhere, and brackets with "or" for another wording.
+    fn new(text: &str) -> Self {
+        let (mut parts, mut part, mut depth) = (vec![], String::new(), 0_usize);
+        for c in text.replace("...", "[]").chars() {
+            match c {
+                '[' => {
+                    depth += 1;
+                    parts.push(std::mem::take(&mut part));
+                }
+                ']' => depth = depth.saturating_sub(1),
+                c if depth == 0 => part.push(c),
+                _ => {}
+            }
+        }
+        parts.push(part);
+        let parts = parts.iter().map(|part| part.split(" (or: ").next().unwrap_or_default());
+        Self(parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect())
+    }
+
+    fn matches(&self, said: &str) -> bool {
+        let mut rest = said;
+        self.0.iter().all(|part| {
+            let found = rest.split_once(part.as_str());
+            rest = found.map_or(rest, |(_, after)| after);
+            found.is_some()
+        })
+    }
+
+    /// Whether it says enough to be told from others.
+    fn is_specific(&self) -> bool {
+        self.0.iter().map(String::len).sum::<usize>() >= 8
+    }
+}
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The first column of the page's tables: each wording of each message.
+fn documented() -> Vec<String> {
+    let page = fs::read_to_string(repository().join("docs/troubleshooting.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
+    let cells = rows.filter_map(|row| row.split(" |").next());
+    let headers = ["message", "why", "result of a server", "symptom"];
+    let cells = cells.filter(|cell| !headers.contains(cell));
+    cells.flat_map(|cell| cell.split("<br>")).map(|text| text.replace('`', "")).collect()
+}
+
+/// The rows of the page that match what was said.
+fn explains(patterns: &[Pattern], said: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.is_specific() && pattern.matches(said))
+}
+
+#[test]
+fn every_message_has_an_example_here() {
+    let said: Vec<&str> = messages().iter().map(message_name).collect();
+    let troubles: Vec<&str> = troubles().iter().map(trouble_name).collect();
+    let failures: Vec<&str> = failures().iter().map(failure_name).collect();
+    for (all, said) in [(MESSAGES, said), (TROUBLES, troubles), (FAILURES, failures)] {
+        let missing: Vec<_> = all.iter().filter(|name| !said.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
+
+#[test]
+fn the_page_explains_every_message() {
+    let patterns: Vec<Pattern> = documented().iter().map(|text| Pattern::new(text)).collect();
+    let unexplained: Vec<String> = said_by_the_core().filter(|said| !explains(&patterns, said)).collect();
+    assert!(unexplained.is_empty(), "docs/troubleshooting.md doesn't have:\n{}", unexplained.join("\n"));
+}
+
+/// Every example but those of steps.
+fn said_by_the_core() -> impl Iterator<Item = String> {
+    let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
+    let failures = failures().into_iter().map(|failure| failure.to_string());
+    let endings = [WorkersEnd::StoodStill(Why::Frozen), WorkersEnd::StoodStill(Why::Deaf(15))];
+    let endings = endings.map(|cause| Ending::Worker { cause, stage: Stage::Running });
+    let endings = endings.into_iter().chain([true, false].map(|gone| Ending::Node { gone }));
+    messages.chain(failures).chain(endings.map(|ending| ending.to_string()))
+}
+
+#[test]
+fn the_page_explains_nothing_that_is_not_said() {
+    let mut sources = String::new();
+    let mut directories = vec![repository().join("src")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else {
+                sources.push_str(&said_in(&fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    let symptoms = documented().into_iter().skip_while(|text| text != "it waits silently");
+    let symptoms: Vec<String> = symptoms.collect();
+    assert!(!symptoms.is_empty(), "the last table tells of no message");
+    // The words of libraries.
+    let others = ["cannot be used with", "required arguments", "unexpected argument", "invalid value"];
+    let others = [&others[..], &["a value is required for", "that scheme is world:anyone"]].concat();
+    let is_ours =
+        |text: &String| !symptoms.contains(text) && !others.iter().any(|words| text.contains(words));
+    let said: Vec<String> = said_by_the_core().collect();
+    let mut stale = vec![];
+    for text in documented().into_iter().filter(is_ours) {
+        let pattern = Pattern::new(&text);
+        if said.iter().any(|said| pattern.matches(said)) {
+            continue;
+        }
+        let longest = pattern.0.iter().max_by_key(|part| part.len()).cloned().unwrap_or_default();
+        // What stands in brackets or quotes may be filled in.
+        let constant = longest.split(['\'', '(', ')', ':', ';']).map(str::trim).max_by_key(|part| part.len());
+        if constant.is_some_and(|constant| constant.len() > 10 && !sources.contains(constant)) {
+            stale.push(text);
+        }
+    }
+    assert!(stale.is_empty(), "zklock doesn't say:\n{}", stale.join("\n"));
+}
+
+/// A source without comments and tests, its texts on one line each.
+fn said_in(source: &str) -> String {
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    lines.map(|line| line.strip_suffix('\\').unwrap_or(line)).collect()
+}
