@@ -60,7 +60,7 @@ pub struct Claim {
 enum End {
     /// Nobody has said so: its nodes may be there yet.
     Presumed,
-    /// The servers have said so, or it never began: no node of it is left.
+    /// The end was committed, or it never began: no node of it is left.
     Known,
 }
 
@@ -121,9 +121,9 @@ impl Claim {
             return vec![];
         }
         self.end = self.end.max(match change {
-            SessionChange::Lost(Failure::Expired) | SessionChange::Unreachable(_) | SessionChange::Closed => {
-                Some(End::Known)
-            }
+            SessionChange::Unreachable(_) | SessionChange::Closed => Some(End::Known),
+            // "Expired" too: a leader says so before the quorum has committed the end (`SessionTrackerImpl.run` marks the
+            // session as closing first). If another leads by then, the session has a whole timeout again.
             SessionChange::Lost(_) => Some(End::Presumed),
             _ => None,
         });
