@@ -93,6 +93,27 @@ fn a_worker_that_stood_still_until_its_time_was_over_runs_nothing() {
     next.wait(SOON);
 }
 
+#[test]
+fn a_worker_that_is_frozen_on_its_way_out_of_the_queue_holds_nobody_up() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("window-leaving").through(&proxy.connect_string());
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["true"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    let worker = worker_of(waiter.pid());
+    proxy.once(op::DELETE, At::Hold);
+    waiter.signal(Signal::SIGTERM);
+    proxy.wait_fired(1, SOON);
+    // It has heard of the signal, and its node is still there.
+    freeze(worker);
+    let output = waiter.wait(SOON);
+    output.assert_signal(Signal::SIGTERM).assert_stderr("didn't react to SIGTERM");
+    proxy.release();
+    case.wait_for_contenders(1);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON);
+}
+
 /// A job that has ended by itself, and left somebody in the background who doesn't belong to it any more; the delete of
 /// its node is under way.
 fn releasing(case: &Case, proxy: &Proxy) -> (Running, Pid) {

@@ -13,6 +13,9 @@ use crate::core::time::BootTime;
 /// How long a worker that only waits may take to hear of a signal that ends it.
 const HEARING: Duration = Duration::from_secs(2);
 
+/// How long it may take to leave the queue then: twice what the servers get to answer (`releasing`), and a reserve.
+const LEAVING: Duration = Duration::from_secs(15);
+
 /// What the worker shows without a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
@@ -45,7 +48,7 @@ pub enum Task {
 pub enum Why {
     /// The worker stands still: the lease is nearly over, and the command is not.
     Frozen,
-    /// The worker stands still while it waits, and didn't hear that it is to end.
+    /// The worker stands still while it waits: it didn't hear that it is to end, or heard it and never got there.
     Deaf(i32),
 }
 
@@ -57,6 +60,8 @@ pub(super) struct Duty {
     continued: u64,
     /// Signals that end a waiter: the number of each among those relayed, and when that was.
     unheard: VecDeque<(u64, i32, BootTime)>,
+    /// The first of them, and when that was.
+    told_to_end: Option<(i32, BootTime)>,
     exit: Option<Exit>,
     variables: Option<Vec<(String, String)>>,
     session_timeout: Option<Duration>,
@@ -69,7 +74,10 @@ impl Duty {
         self.relayed += 1;
         match signal {
             SIGCONT => self.continued += 1,
-            signal if ends_waiting(signal) => self.unheard.push_back((self.relayed, signal, now)),
+            signal if ends_waiting(signal) => {
+                self.unheard.push_back((self.relayed, signal, now));
+                self.told_to_end.get_or_insert((signal, now));
+            }
             _ => {}
         }
     }
@@ -103,15 +111,20 @@ impl Duty {
         if shown.deadline.is_some_and(|deadline| deadline <= now) {
             return Some(Why::Frozen);
         }
-        let deaf =
-            self.unheard.front().filter(|&&(.., at)| shown.stage == Stage::Waiting && at + HEARING <= now);
-        deaf.map(|&(_, signal, _)| Why::Deaf(signal))
+        let deaf = self.limits(shown).find(|&(at, _)| at <= now);
+        deaf.map(|(_, signal)| Why::Deaf(signal))
     }
 
     /// When to look next, if nothing happens before.
     pub(super) fn next_look(&self, shown: Shown) -> Option<BootTime> {
-        let hearing = self.unheard.front().filter(|_| shown.stage == Stage::Waiting);
-        [shown.deadline, hearing.map(|&(.., at)| at + HEARING)].into_iter().flatten().min()
+        self.limits(shown).map(|(at, _)| at).chain(shown.deadline).min()
+    }
+
+    /// By when a worker that waits has to have heard of a signal, and by when to have ended.
+    fn limits(&self, shown: Shown) -> impl Iterator<Item = (BootTime, i32)> {
+        let hearing = self.unheard.front().map(|&(_, signal, at)| (at + HEARING, signal));
+        let leaving = self.told_to_end.map(|(signal, at)| (at + LEAVING, signal));
+        hearing.into_iter().chain(leaving).filter(move |_| shown.stage == Stage::Waiting)
     }
 
     /// How zklock ends, if the worker ended of itself and said so.
@@ -191,7 +204,22 @@ mod tests {
         assert_eq!(duty.next_look(waiting(2)), Some(at(5)));
         assert_eq!(duty.look(shown(Stage::Running, None, 2), at(9)), None, "a command may take its time");
         assert_eq!(duty.look(waiting(3), at(9)), None);
-        assert_eq!(duty.next_look(waiting(3)), None);
+    }
+
+    #[test]
+    fn a_waiter_that_heard_of_a_signal_and_never_ends_is_ended() {
+        let mut duty = Duty::default();
+        let waiting = shown(Stage::Waiting, None, 1);
+        assert_eq!(duty.next_look(waiting), None);
+        duty.relayed(SIGTERM, at(2));
+        assert_eq!(duty.look(waiting, at(16)), None, "the servers may be slow");
+        assert_eq!(duty.next_look(waiting), Some(at(17)));
+        assert_eq!(duty.look(waiting, at(17)), Some(Why::Deaf(SIGTERM)));
+        assert_eq!(
+            duty.look(shown(Stage::Over, None, 1), at(99)),
+            None,
+            "the success of a command is recorded"
+        );
     }
 
     #[test]
