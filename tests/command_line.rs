@@ -158,7 +158,38 @@ fn words_and_options_of_other_lock_programs_are_told_what_to_write() {
         (&["-o", "/locks/a", "true"], "leave it out"),
         (&["-F", "/locks/a", "true"], "leave it out"),
         (&["--no-fork", "/locks/a", "true"], "leave it out"),
+        (&["--close", "/locks/a", "true"], "leave it out"),
+        (&["--unlock", "/locks/a"], "zklock revoke PATH"),
+        (&["-ne", "/locks/a", "true"], "write -x"),
+        (&["-n", "9"], "zklock takes no file descriptor"),
+        (&["version"], "zklock --version"),
+        (&["--json"], "zklock status --json"),
+        (&["-n", "--force", "/locks/a"], "zklock revoke --force"),
     ] {
         case.zklock().args(words).run().assert_code(125).assert_stderr(instead);
+    }
+}
+
+#[test]
+fn a_suggestion_is_made_only_for_a_word_that_is_nearly_right() {
+    let case = Case::new("suggestions");
+    for (words, meant) in [
+        (&["--time", "3", "/a", "true"][..], Some("'--timeout'")),
+        (&["--onceper", "3", "/a", "true"], Some("'--once-per'")),
+        (&["status", "--jsno"], Some("'--json'")),
+        (&["statsu"], Some("'status'")),
+        (&["--nonsense", "/a", "true"], None),
+        (&["-Z", "/a", "true"], None),
+        (&["status", "--timeout", "3"], None),
+        (&["make", "all"], None),
+        (&["stat", "/etc/hosts"], None),
+        (&["mail"], None),
+        (&["./status"], None),
+    ] {
+        let output = case.zklock().args(words).run();
+        match meant {
+            Some(meant) => drop(output.assert_code(125).assert_stderr(&format!("did you mean {meant}?"))),
+            None => assert!(!output.assert_code(125).stderr.contains("did you mean"), "{output}"),
+        }
     }
 }

@@ -121,7 +121,20 @@ fn a_command_that_is_not_there_is_127() {
 #[test]
 fn a_shell_line_that_is_not_found_is_told_of_c() {
     let case = Case::new("shell-line");
-    for command in [&["ls -l"][..], &["VAR=1", "env"], &["cd", "/"], &["true;"], &["$HOME/x"]] {
+    let long = format!("echo {}", "x".repeat(300));
+    for command in [
+        &["ls -l"][..],
+        &["/bin/ls -l"],
+        &["VAR=1", "env"],
+        &["VAR=1 env"],
+        &["cd", "/"],
+        &[".", "./env.sh"],
+        &["while", "true"],
+        &["true;"],
+        &["$HOME/x"],
+        &["~/x"],
+        &[&long],
+    ] {
         case.lock(&[], command.iter().copied()).run().assert_code(127).assert_stderr("goes behind -c");
     }
     for command in ["no-such-program", "./no=such", "-x"] {

@@ -19,6 +19,25 @@ fn help_and_version_go_to_stdout() {
 }
 
 #[test]
+fn the_short_help_fits_a_terminal_and_the_full_one_is_in_groups() {
+    let case = Case::new("help-size");
+    let short = case.zklock().arg("-h").run().stdout;
+    assert!(short.lines().count() <= 24 && short.lines().all(|line| line.len() <= 80), "{short}");
+    let full = case.zklock().arg("--help").run().stdout;
+    let places: Vec<_> = ["Locking:", "Waiting:", "Command:", "Connection:", "Security:", "Output:"]
+        .map(|heading| full.find(&format!("\n{heading}\n")))
+        .into_iter()
+        .collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{full}");
+    for verb in ["completions", "man"] {
+        let help = case.zklock().args([verb, "--help"]).run();
+        assert!(!help.assert_code(0).stdout.contains("--tls"), "{help}");
+    }
+    let help = case.zklock().args(["revoke", "-h"]).run();
+    assert!(help.assert_code(0).stdout.contains("--force") && !help.stdout.contains("--tls"), "{help}");
+}
+
+#[test]
 fn the_last_of_a_repeated_option_wins() {
     let case = Case::new("repeated");
     let run = |options: &[&str], command: &str| case.lock(options, ["sh", "-c", command]).run();

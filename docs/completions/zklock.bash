@@ -38,12 +38,72 @@ _zklock() {
 
     case "${cmd}" in
         zklock)
-            opts="-z -v -q -n -w -E -s -x -c -h -V --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --nb --nonblocking --nonblock --wait --timeout --conflict-exit-code --shared --exclusive --slots --once-per --naming --command --session-timeout --signal --kill-after --on-lost --label --help --version status revoke forget completions man"
+            opts="-s -x -n -w -E -c -z -v -q -h -V --shared --exclusive --slots --once-per --label --naming --nb --nonblocking --nonblock --wait --timeout --conflict-exit-code --command --signal --kill-after --on-lost --session-timeout --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help --version status revoke forget completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --once-per)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --naming)
+                    COMPREPLY=($(compgen -W "curator curator-rw kazoo" -- "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --conflict-exit-code)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -E)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --signal)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kill-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-lost)
+                    COMPREPLY=($(compgen -W "terminate continue" -- "${cur}"))
+                    return 0
+                    ;;
+                --session-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --zookeeper)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -77,66 +137,6 @@ _zklock() {
                     return 0
                     ;;
                 --tls-key)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --wait)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -w)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --conflict-exit-code)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -E)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --slots)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --once-per)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --naming)
-                    COMPREPLY=($(compgen -W "curator curator-rw kazoo" -- "${cur}"))
-                    return 0
-                    ;;
-                --command)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --session-timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --signal)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kill-after)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --on-lost)
-                    COMPREPLY=($(compgen -W "terminate continue" -- "${cur}"))
-                    return 0
-                    ;;
-                --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -198,7 +198,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__forget)
-            opts="-z -v -q -h --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
+            opts="-h -z -v -q --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -298,7 +298,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__revoke)
-            opts="-z -v -q -h --node --all --force --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
+            opts="-h -z -v -q --node --all --force --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -352,7 +352,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__status)
-            opts="-z -v -q -h --json --watch --recursive --exit-code --show-config --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
+            opts="-h -z -v -q --json --watch --recursive --exit-code --show-config --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,5 +1,8 @@
 //! The parts of the manual page that the definition of the command line doesn't hold, in roff.
 
+/// When the page changed last; readers of manual pages want a date.
+pub(super) const DATE: &str = "2026-11-23";
+
 /// What it is, before the options.
 pub(super) const DESCRIPTION: &str = r".SH DESCRIPTION
 \fBzklock\fR runs \fICOMMAND\fR while it holds the lock \fIPATH\fR in Apache ZooKeeper: of all that ask for one path,

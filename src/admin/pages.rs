@@ -2,26 +2,27 @@
 
 use std::io::{self, Write};
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::manual_text;
-use crate::cli::{KnownShell, Options};
+use crate::cli::{KnownShell, definition};
 
 /// The completions for a shell.
 pub fn completions(shell: KnownShell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(Shell::from(shell), &mut Options::command(), "zklock", &mut text);
+    clap_complete::generate(Shell::from(shell), &mut definition(), "zklock", &mut text);
     text
 }
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
-    let mut command = Options::command();
+    // What the short help leaves out would have no text here.
+    let mut command = definition().mut_args(|arg| arg.hide_short_help(false));
     command.build();
     let mut text = Vec::new();
-    let page = Man::new(command.clone());
+    let page = Man::new(command.clone()).date(manual_text::DATE).manual("User Commands");
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
     page.render_synopsis_section(&mut text)?;

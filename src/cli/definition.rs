@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory, Parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
 
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
@@ -16,6 +16,8 @@ use crate::runtime::zk::Settings;
 #[command(
     name = "zklock",
     version,
+    disable_help_flag = true,
+    disable_version_flag = true,
     max_term_width = 100,
     args_override_self = true,
     disable_help_subcommand = true,
@@ -27,16 +29,28 @@ use crate::runtime::zk::Settings;
                       zklock status [--json] [--watch] [--recursive] [--exit-code] [PATH ...]\n       \
                       zklock revoke PATH [--node NODE | --all] [--force]\n       \
                       zklock forget PATH",
-    after_help = EXIT_CODES,
+    after_long_help = EXIT_CODES,
 )]
 pub struct Options {
+    /// How to take and hold the lock.
+    #[command(flatten)]
+    pub lock: LockOptions,
+
     /// How to reach the servers.
     #[command(flatten)]
     pub ensemble: Ensemble,
 
-    /// How to take and hold the lock.
-    #[command(flatten)]
-    pub lock: LockOptions,
+    /// Print the options that are used most
+    #[arg(short = 'h', help_heading = "Output")]
+    pub short_help: bool,
+
+    /// Print this help
+    #[arg(long, action = ArgAction::HelpLong, help_heading = "Output")]
+    pub help: Option<bool>,
+
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
+    pub version: Option<bool>,
 
     /// What to do instead of running a command.
     #[command(subcommand)]
@@ -74,12 +88,38 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
+/// Gives each verb a help of its own. The help of `without_servers` leaves out the options for a connection, which are
+/// accepted there too.
+pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
+    let global = command.get_arguments().filter(|arg| arg.is_global_set());
+    let hidden: Vec<Arg> = global.map(|arg| arg.clone().hide(true)).collect();
+    let help = |text: &'static str| {
+        Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)
+    };
+    command.mut_subcommands(|verb| {
+        if without_servers.contains(&verb.get_name()) {
+            verb.args(&hidden).arg(help("Print this help"))
+        } else {
+            verb.arg(help("Print this verb's options; --help adds the common ones"))
+        }
+    })
+}
+
+/// The verb that has this option, which was written elsewhere.
+pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
+    let long = option.strip_prefix("--")?;
+    let has =
+        |verb: &&Command| verb.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long));
+    let verb = definition.get_subcommands().find(has)?.get_name();
+    Some(format!("it goes behind its verb: zklock {verb} {option}"))
+}
+
 /// Refuses options of the main job in front of a verb, where they would mean nothing.
 pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(verb) = matches.subcommand_name() else {
         return Ok(());
     };
-    let of_the_lock = LockOptions::augment_args(clap::Command::new("lock"));
+    let of_the_lock = LockOptions::augment_args(Command::new("lock"));
     let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     match of_the_lock.get_arguments().find(|arg| said(arg.get_id().as_str())) {
         Some(arg) => {

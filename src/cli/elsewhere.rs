@@ -1,25 +1,33 @@
 //! Words and options that other lock programs have, and what to write instead.
 
+use super::definition;
+use super::definition::verb_with;
+
+const RELEASE: &str =
+    "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop";
+
 /// What to write instead of a verb that zklock doesn't have.
 pub(super) fn verb(word: &str) -> Option<&'static str> {
     Some(match word {
         "help" => "for help write zklock --help",
+        "version" => "for the version write zklock --version",
         "list" | "ls" => "zklock status lists all locks",
         "run" | "lock" | "exec" => "none is needed; write zklock PATH -- COMMAND",
-        "unlock" | "release" => {
-            "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop"
-        }
+        "unlock" | "release" => RELEASE,
         _ => return None,
     })
 }
 
-/// What to do without an option that flock(1) has and zklock doesn't.
-pub fn option(name: &str) -> Option<&'static str> {
+/// What to do about an option that flock(1) has and zklock doesn't, or that a verb has.
+pub fn option(name: &str) -> Option<String> {
+    of_flock(name).map(str::to_owned).or_else(|| verb_with(&definition(), name))
+}
+
+fn of_flock(name: &str) -> Option<&'static str> {
     Some(match name {
+        // For flock, -e and -x are the same.
         "-e" => "write -x, or leave it out: an exclusive lock is the default",
-        "-u" | "--unlock" => {
-            "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop"
-        }
+        "-u" | "--unlock" => RELEASE,
         "-o" | "--close" => "leave it out: the command inherits nothing that holds the lock",
         "-F" | "--no-fork" => "leave it out: zklock stays beside the command to keep the lock",
         _ => return None,

@@ -9,20 +9,31 @@ use super::security::{AuthLines, SecurityOptions};
 use super::values;
 use crate::runtime::zk::Hosts;
 
-/// Options that go with a command and with every verb.
+/// Options that go with a command and with every verb. The `-h` of a verb leaves them out.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Servers and settings")]
+#[command(next_help_heading = "Connection")]
 pub struct Ensemble {
-    /// ZooKeeper servers: host:port,host:port[/chroot]
-    #[arg(short, long, global = true, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
+    /// ZooKeeper servers: HOST:PORT,...[/CHROOT]
+    #[arg(short, long, global = true, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, hide_short_help = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
     pub zookeeper: Hosts,
 
-    /// Give up if no server can be reached in this time (with -w, that time counts)
-    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, default_value = "10s", value_parser = values::positive_time)]
+    /// Give up if no server can be reached in this time
+    ///
+    /// With -w, that time counts instead.
+    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, hide_short_help = true, default_value = "10s", value_parser = values::positive_time)]
     pub connect_timeout: Duration,
 
-    /// Settings in TOML, instead of /etc/zklock.toml and ~/.config/zklock/config.toml
-    #[arg(long, global = true, value_name = "FILE", env = "ZKLOCK_CONFIG", hide_env_values = true)]
+    /// Read the settings from this file
+    ///
+    /// It is TOML, and replaces /etc/zklock.toml and ~/.config/zklock/config.toml.
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ZKLOCK_CONFIG",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
     pub config: Option<PathBuf>,
 
     #[command(flatten)]
@@ -34,10 +45,10 @@ pub struct Ensemble {
     pub auth: Vec<AuthLines>,
 
     /// Say each step; twice or more for debugging
-    #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet")]
+    #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet", help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
 
     /// Say nothing but errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Output", hide_short_help = true)]
     pub quiet: bool,
 }

@@ -13,63 +13,86 @@ use crate::core::lock::name::{Family, Mode};
 
 /// How the lock is taken, held and lost.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Locking")]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct LockOptions {
-    /// Don't wait: if the lock is busy, exit with 124
-    #[arg(short, long, visible_aliases = ["nb", "nonblocking"])]
-    pub nonblock: bool,
-
-    /// Wait at most SECS (90, 1.5, 500ms, 30s, 10m, 2h, 1d) to connect and get the lock, then exit with 124 (125 if not connected); 0 is -n
-    #[arg(short = 'w', long, value_name = "SECS", allow_negative_numbers = true, visible_alias = "wait", value_parser = duration::parse)]
-    pub timeout: Option<Duration>,
-
-    /// Exit code when the lock is busy; 0 makes cron skip quietly
-    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, value_parser = values::exit_code)]
-    pub conflict_exit_code: u8,
-
-    /// Take a read lock: other readers may hold it too, a writer waits for all of them
+    /// Take a read lock, which readers hold together
+    ///
+    /// A writer waits for all of them.
     #[arg(short, long, overrides_with = "exclusive")]
     pub shared: bool,
 
-    /// Take a write lock: nobody else holds it meanwhile (the default)
+    /// Take a write lock, which one contender holds alone (the default)
     #[arg(short = 'x', long)]
     pub exclusive: bool,
 
-    /// Let N hold at once; all contenders for a path must say the same N
+    /// Let N commands run at once
+    ///
+    /// All contenders for a path must give the same N.
     #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = clap::value_parser!(u32).range(1..))]
     pub slots: Option<u32>,
 
-    /// Skip, as if busy, when the command succeeded less than SECS ago, on whatever host
+    /// Skip if the command succeeded less than SECS ago
+    ///
+    /// It counts on whatever host that was, by the servers' clock. A skip ends as a busy lock does.
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, conflicts_with_all = ["shared", "slots"], value_parser = values::positive_time)]
     pub once_per: Option<Duration>,
 
-    /// Whose lock nodes the path is shared with: curator, curator-rw or kazoo
+    /// Show TEXT to other contenders and in 'status'
+    ///
+    /// Without it they see the program's name, never its arguments.
+    #[arg(long, value_name = "TEXT", value_parser = values::label)]
+    pub label: Option<String>,
+
+    /// Name lock nodes as other programs on the path do: curator, curator-rw or kazoo
     #[arg(long, value_name = "FAMILY", default_value = "curator", hide_possible_values = true)]
     pub naming: Naming,
 
-    /// Run STRING by /bin/sh -c; also right behind the one PATH
-    #[arg(short, long, value_name = "STRING")]
+    /// Don't wait: if the lock is busy, exit with 124
+    #[arg(short, long, visible_aliases = ["nb", "nonblocking"], help_heading = "Waiting")]
+    pub nonblock: bool,
+
+    /// Wait at most SECS, then exit with 124
+    ///
+    /// A time is 90, 1.5, 500ms, 30s, 10m, 2h or 1d; 0 is -n. Connecting counts, too: zklock exits with 125 if no
+    /// server can be reached in that time.
+    #[arg(short = 'w', long, value_name = "SECS", allow_negative_numbers = true, visible_alias = "wait", help_heading = "Waiting", value_parser = duration::parse)]
+    pub timeout: Option<Duration>,
+
+    /// Exit with N if the lock is busy; 0 suits cron
+    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::exit_code)]
+    pub conflict_exit_code: u8,
+
+    /// Run STRING by /bin/sh -c
+    ///
+    /// As in flock(1), it may also follow the one PATH.
+    #[arg(short, long, value_name = "STRING", help_heading = "Command")]
     pub command: Option<OsString>,
 
-    /// Session timeout to ask of ZooKeeper: after a crash the next contender runs this much later at most
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", value_parser = values::session_timeout)]
-    pub session_timeout: Duration,
-
-    /// What a forced stop of the command sends first
-    #[arg(long, value_name = "SIG", default_value = "TERM", value_parser = values::signal)]
+    /// Begin a forced stop of the command with this signal
+    #[arg(long, value_name = "SIG", default_value = "TERM", help_heading = "Command", value_parser = values::signal)]
     pub signal: Signal,
 
-    /// Grace between that signal and KILL
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "5s", value_parser = duration::parse)]
+    /// Send KILL this long after that signal
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "5s", help_heading = "Command", value_parser = duration::parse)]
     pub kill_after: Duration,
 
-    /// What happens to the command when the lock can no longer be trusted: terminate or continue
-    #[arg(long, value_name = "ACTION", default_value = "terminate", hide_possible_values = true)]
+    /// When the lock is lost, terminate the command or let it continue
+    #[arg(
+        long,
+        value_name = "ACTION",
+        default_value = "terminate",
+        help_heading = "Command",
+        hide_possible_values = true
+    )]
     pub on_lost: OnLost,
 
-    /// What others see of this contender; without it, the program's name (never its arguments)
-    #[arg(long, value_name = "TEXT", value_parser = values::label)]
-    pub label: Option<String>,
+    /// Ask the servers for this session timeout
+    ///
+    /// After a crash the next contender runs this much later at most.
+    // Behind the options that every verb has.
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::session_timeout)]
+    pub session_timeout: Duration,
 
     /// The lock, and the command with its arguments
     #[arg(value_name = "PATH [--] COMMAND", trailing_var_arg = true, hide = true, value_hint = ValueHint::CommandWithArguments)]

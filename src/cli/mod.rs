@@ -3,6 +3,7 @@
 mod definition;
 mod elsewhere;
 mod ensemble;
+mod help;
 mod lock;
 mod security;
 mod settings;
@@ -27,12 +28,18 @@ pub use self::verbs::{ForgetOptions, KnownShell, RevokeOptions, StatusOptions, V
 pub use self::words::{BadWords, Words};
 use crate::config::{self, BadConfig, Config};
 
+/// Verbs that print something of zklock's own.
+const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
+
 /// Why zklock doesn't begin.
 #[derive(Debug, Error)]
 pub enum Refused {
     /// Bad usage; or `--help` and `--version`, which end it too.
     #[error(transparent)]
     Usage(#[from] clap::Error),
+    /// `-h`: no failure.
+    #[error("{0}")]
+    ShortHelp(String),
     /// A configuration file is no good.
     #[error(transparent)]
     Config(#[from] BadConfig),
@@ -41,10 +48,13 @@ pub enum Refused {
 /// The command line, over the environment, over the configuration files.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Refused> {
     let matches = definition().try_get_matches_from(words)?;
+    if matches.get_flag("short_help") {
+        return Err(Refused::ShortHelp(help::short(&definition())));
+    }
     let file = matches.get_one::<std::path::PathBuf>("config");
     let mut config = match matches.subcommand_name() {
         // What they print has nothing to do with it.
-        Some("completions" | "man") => Config::default(),
+        Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Config::default(),
         _ => config::read(definition, file.map(AsRef::as_ref))?,
     };
     if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
@@ -81,8 +91,9 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
 /// The definition. A variable that is empty says nothing, as is usual.
 pub fn definition() -> clap::Command {
     let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
-    Options::command()
-        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg })
+    let command = Options::command()
+        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg });
+    definition::with_help(command, VERBS_WITHOUT_SERVERS)
 }
 
 /// The definition, with the values of the configuration as defaults.

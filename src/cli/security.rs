@@ -32,34 +32,42 @@ impl fmt::Debug for AuthLines {
 
 /// What the user says about security.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Security")]
 pub struct SecurityOptions {
-    /// File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in `ZKLOCK_AUTH`
+    /// Read credentials from this file
     #[arg(
         long,
         global = true,
         value_name = "FILE",
-        help = "File with lines SCHEME:CREDENTIALS, such as digest:USER:PASSWORD; or put them in ZKLOCK_AUTH"
+        hide_short_help = true,
+        long_help = "Read credentials from this file\n\n\
+                     Its lines are SCHEME:CREDENTIALS, such as digest:USER:PASSWORD. The variable ZKLOCK_AUTH can hold \
+                     them instead."
     )]
     pub auth_file: Option<PathBuf>,
 
-    /// Who may touch the nodes we create: open, creator (the default with credentials) or SCHEME:ID:PERMS,...
-    #[arg(long, global = true, value_name = "ACL", value_parser = AclChoice::parse)]
+    /// Who may use the nodes that zklock creates: open, creator or SCHEME:ID:PERMS,...
+    ///
+    /// The default is creator with credentials, and open without.
+    #[arg(long, global = true, value_name = "ACL", hide_short_help = true, value_parser = AclChoice::parse)]
     pub acl: Option<AclChoice>,
 
-    /// Connect with TLS; the port of a server is 2181 unless you say otherwise
-    #[arg(long, global = true)]
+    /// Connect with TLS
+    ///
+    /// The default port is still 2181.
+    #[arg(long, global = true, hide_short_help = true)]
     pub tls: bool,
 
-    /// Believe servers whose certificate one of these signed, instead of those that this system trusts
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Trust the CA certificates in this file instead of the system's
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub tls_ca: Option<PathBuf>,
 
-    /// Our own certificate, where servers ask for one; needs --tls-key
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The certificate that identifies zklock; needs --tls-key
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub tls_cert: Option<PathBuf>,
 
     /// The private key of --tls-cert
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
 }
 

@@ -62,6 +62,12 @@ pub enum BadWords {
     /// A verb that another lock program may have.
     #[error("'{0}' is no verb of zklock: {1}")]
     VerbElsewhere(String, &'static str),
+    /// flock(1) takes the number of an open file.
+    #[error(
+        "'{0}' can't be a lock: zklock takes no file descriptor; put the commands under the lock behind -c, as in \
+         zklock /locks/job -c 'first; second'"
+    )]
+    Descriptor(String),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, BadPath),
@@ -133,6 +139,9 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
             LockPath::parse(word).map_err(|why| {
                 let word = word.to_string_lossy().into_owned();
                 match (elsewhere::verb(&word), nearest_verb(&word)) {
+                    _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
+                        BadWords::Descriptor(word)
+                    }
                     (Some(instead), _) => BadWords::VerbElsewhere(word, instead),
                     (None, Some(verb)) if why == BadPath::NotAbsolute => BadWords::NearlyAVerb(word, verb),
                     _ => BadWords::Path(word, why),
@@ -142,11 +151,11 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
         .collect()
 }
 
-/// The verb that was meant, perhaps.
+/// The verb that was meant, perhaps: one of four letters may be wrong.
 fn nearest_verb(word: &str) -> Option<&'static str> {
-    let likeness = |verb: &&str| strsim::jaro_winkler(word, verb);
-    let nearest = VERBS.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    nearest.filter(|verb| likeness(verb) > 0.85)
+    let mistakes = |verb: &&str| strsim::osa_distance(word, verb);
+    let nearest = VERBS.into_iter().min_by_key(mistakes);
+    nearest.filter(|verb| mistakes(verb) * 4 <= verb.len())
 }
 
 #[cfg(test)]
@@ -202,7 +211,12 @@ mod tests {
         assert_eq!(parse(&["/a", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
         assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
         assert_eq!(parse(&["job", "ls"], None), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
+        assert_eq!(parse(&["9"], None), Err(BadWords::Descriptor("9".to_owned())));
         assert_eq!(parse(&["stauts"], None), Err(BadWords::NearlyAVerb("stauts".to_owned(), "status")));
+        for word in ["stat", "start", "make", "mail", "./status", ""] {
+            let why = BadPath::NotAbsolute;
+            assert_eq!(parse(&[word], None), Err(BadWords::Path(word.to_owned(), why)));
+        }
         for word in ["help", "list", "run", "unlock"] {
             assert!(matches!(parse(&[word, "/a"], None), Err(BadWords::VerbElsewhere(..))), "{word}");
         }

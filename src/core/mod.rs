@@ -16,6 +16,7 @@ pub mod path;
 pub mod planted;
 pub mod protocol;
 pub mod run;
+pub mod shell_line;
 pub mod signal;
 pub mod supervisor;
 pub mod time;

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::terminal::Terminal;
 use crate::core::exit;
+use crate::core::shell_line::is_for_a_shell;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 use crate::runtime::pair::{Found, Page};
@@ -116,6 +117,12 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
             program,
             "the interpreter that its first line names was not found".to_owned(),
         ),
+        // A line may be longer than a name can be; and "." is a directory.
+        Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
+            if is_for_a_shell(program.as_encoded_bytes()) && !is_there(&program) =>
+        {
+            SpawnError::NotFound(program)
+        }
         Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
             SpawnError::NoProcess(program, without_number(error))
         }
@@ -123,33 +130,17 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
     }
 }
 
+const FOR_A_SHELL: &str = "a line for the shell goes behind -c, as in zklock PATH -c 'cd /tmp; ls -l'";
+
 /// What may have been meant.
 fn how_to_find(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes() {
-        name if is_for_a_shell(name) => {
-            "a line for the shell goes behind -c, as in zklock PATH -c 'cd /tmp; ls -l'"
-        }
+        name if is_for_a_shell(name) => FOR_A_SHELL,
         [b'-', ..] => "options go before the lock path",
         [b'/', ..] => "check its name; for several locks put -- before the command",
         name if name.contains(&b'/') => "check its name, and the directory you are in",
         _ => "check its name, and the directories in the variable PATH",
     }
-}
-
-/// Whether only a shell could make sense of it: a whole line, an assignment, or a command of the shell's own.
-fn is_for_a_shell(name: &[u8]) -> bool {
-    const BUILTINS: [&[u8]; 12] = [
-        b"cd", b"source", b".", b"export", b"set", b"unset", b"eval", b"exec", b"ulimit", b"umask", b"if",
-        b"for",
-    ];
-    let is_variable = |name: &[u8]| {
-        name.first().is_some_and(|b| !b.is_ascii_digit())
-            && name.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    let assigned = name.split(|&b| b == b'=').next().filter(|variable| variable.len() < name.len());
-    BUILTINS.contains(&name)
-        || name.iter().any(|b| b.is_ascii_whitespace() || b"|&;<>$`".contains(b))
-        || assigned.is_some_and(is_variable)
 }
 
 /// "Permission denied" without "(os error 13)".

@@ -57,6 +57,10 @@ pub fn refused(refused: &Refused) -> Exit {
             let _ = error.print();
             return Exit::Code(0);
         }
+        Refused::ShortHelp(text) => {
+            let _ = write!(io::stdout(), "{text}");
+            return Exit::Code(0);
+        }
         Refused::Usage(error) => usage(error),
         Refused::Config(error) => drop(writeln!(io::stderr(), "zklock: {error}")),
     }

@@ -1,0 +1,90 @@
+//! What `zklock -h` prints: the options that are used most, on one screen.
+
+use clap::{Arg, Command};
+
+/// By their names in the definition, in this order.
+const MOST_USED: [&str; 11] = [
+    "zookeeper",
+    "nonblock",
+    "timeout",
+    "conflict_exit_code",
+    "shared",
+    "slots",
+    "once_per",
+    "command",
+    "label",
+    "verbose",
+    "quiet",
+];
+
+const BEFORE: &str = "\
+Run COMMAND while holding the lock PATH in ZooKeeper, one contender at a time
+
+Usage: zklock [OPTIONS] PATH [--] COMMAND [ARG ...]
+       zklock [OPTIONS] PATH PATH ... -- COMMAND [ARG ...]
+       zklock [OPTIONS] PATH -c 'SHELL STRING'
+       zklock ";
+
+const AFTER: &str = "
+Example:    zklock -n -E 0 /locks/backup -- ./backup.sh
+Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
+More help:  zklock --help, zklock VERB --help
+";
+
+/// The text, made from the definition.
+pub(super) fn short(definition: &Command) -> String {
+    let verbs: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
+    let option = |id: &&str| definition.get_arguments().find(|arg| arg.get_id() == *id).map(line);
+    let options: String = MOST_USED.iter().filter_map(option).collect();
+    format!("{BEFORE}{}\n\n{options}{AFTER}", verbs.join(" | "))
+}
+
+fn line(arg: &Arg) -> String {
+    let short = arg.get_short().map_or("   ".to_owned(), |short| format!("-{short},"));
+    let value = arg.get_value_names().unwrap_or_default().first();
+    let value = value.filter(|_| arg.get_action().takes_values()).map(|value| format!(" <{value}>"));
+    let name = format!("{short} --{}{}", arg.get_long().unwrap_or_default(), value.unwrap_or_default());
+    format!("  {name:28} {}\n", arg.get_help().map(ToString::to_string).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::definition;
+
+    #[test]
+    fn it_fits_one_screen_and_has_every_option_that_it_names() {
+        let text = short(&definition());
+        assert!(text.lines().count() <= 24, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with("  ") && line.contains(" --")).count() - 1,
+            MOST_USED.len()
+        );
+    }
+
+    #[test]
+    fn the_full_help_has_groups_in_a_fixed_order() {
+        let text = definition().render_long_help().to_string();
+        let at = |heading: &str| text.find(&format!("\n{heading}:\n"));
+        let places: Vec<_> = ["Locking", "Waiting", "Command", "Connection", "Security", "Output"]
+            .map(at)
+            .into_iter()
+            .collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {text}");
+        assert!(!text.contains("\nOptions:\n"), "{text}");
+    }
+
+    #[test]
+    fn a_verb_shows_its_own_options_first_and_alone_in_the_short_help() {
+        let mut definition = definition();
+        definition.build();
+        for verb in definition.get_subcommands_mut() {
+            let (short, long) = (verb.render_help().to_string(), verb.render_long_help().to_string());
+            assert!(!short.contains("--zookeeper"), "{short}");
+            let asks_servers = !matches!(verb.get_name(), "completions" | "man");
+            assert_eq!(long.contains("--tls"), asks_servers, "{long}");
+            assert!(long.find("\nOptions:\n") < long.find("\nConnection:\n") || !asks_servers, "{long}");
+        }
+    }
+}
