@@ -1,7 +1,9 @@
 //! The options: where they end, which of several counts, and what is refused.
 
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, Zklock};
 use nix::sys::signal::Signal;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn help_and_version_go_to_stdout() {
@@ -65,6 +67,10 @@ fn a_wrong_option_is_our_failure_and_touches_nothing() {
         (&["--once-per", ""], "not a time: write"),
         (&["--signal", "NOPE"], "'NOPE'"),
         (&["--on-lost", "panic"], "'panic'"),
+        (&["--slots", "0"], "'0' for '--slots <N>': the number of slots is 1 or more"),
+        (&["-z", "a:2181 b:2181"], "write a:2181,b:2181"),
+        (&["-z", "a;b"], "write a,b"),
+        (&["-z", "zk://h"], "servers have no 'zk://' before them"),
         (&["--label", "two\nlines"], "control characters"),
     ] {
         let output = case.lock(options, ["echo", "ran"]).run();
@@ -103,4 +109,50 @@ fn a_time_may_have_a_unit() {
     case.lock(&["--config", config, "-n"], ["true"]).run().assert_code(124);
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON);
+}
+
+#[test]
+fn a_wrong_variable_is_blamed_unless_the_command_line_overrides_it() {
+    let case = Case::new("variable");
+    let config = case.dir().join("empty.toml");
+    std::fs::write(&config, "").unwrap();
+    for (value, reason) in [
+        (OsStr::new("a;b"), "zklock: ZKLOCK_ZOOKEEPER: a;b: servers are separated by commas: write a,b\n"),
+        (OsStr::new("zk://h"), "zklock: ZKLOCK_ZOOKEEPER: zk://h: servers have no 'zk://' before them"),
+        (OsStr::from_bytes(b"h\xff"), "zklock: ZKLOCK_ZOOKEEPER: h\\xff: it isn't UTF-8\n"),
+    ] {
+        let zklock =
+            || Zklock::bare(case.marker()).env("ZKLOCK_ZOOKEEPER", value).env("ZKLOCK_CONFIG", &config);
+        for words in [&["status", case.path()][..], &[case.path(), "echo", "ran"]] {
+            let output = zklock().args(words).run();
+            assert!(output.assert_code(125).stderr.starts_with(reason), "{output}");
+            zklock().args(["-z", case.hosts()]).args(words).run().assert_code(0);
+        }
+        let output = zklock().args(["-z", "c;d", "status"]).run();
+        output.assert_code(125).assert_stderr("'--zookeeper <HOSTS>'").assert_stderr("write c,d");
+    }
+}
+
+#[test]
+fn foreign_bytes_never_reach_the_terminal() {
+    let case = Case::new("escaped");
+    let bad = OsStr::from_bytes(b"\x1b[1m\xff\r\n");
+    let long = OsStr::from_bytes(b"--\x1b[1m\x07");
+    let path = OsStr::from_bytes(b"/\x1b[1m");
+    for (words, shown) in [
+        (&[OsStr::new("--label"), bad, path][..], "\\u{1b}[1m\\xff\\r\\n"),
+        (&[OsStr::new("-z"), bad, OsStr::new("status")], "for '--zookeeper <HOSTS>': it isn't UTF-8"),
+        (&[OsStr::new("--naming"), OsStr::new("\x1b[1m")], "\\u{1b}[1m"),
+        (&[OsStr::new("--config"), bad, OsStr::new("status")], "\\xff"),
+        (&[long], "--\\u{1b}[1m\\u{7}"),
+        (&[bad], "'\\u{1b}[1m\\xff\\r\\n' can't be a lock"),
+        (&[path, OsStr::new("true")], "'/\\u{1b}[1m' can't be a lock"),
+        (&[OsStr::new("status"), path], "/\\u{1b}[1m"),
+        (&[OsStr::new(case.path()), bad], "'\\u{1b}[1m\\xff\\r\\n' was not found"),
+    ] {
+        let output = case.zklock().args(words).run();
+        output.assert_stderr(shown);
+        assert!(output.code.is_some_and(|code| code == 125 || code == 127), "{output}");
+        assert!(output.stderr.chars().all(|c| c == '\n' || !c.is_control()), "{output}");
+    }
 }

@@ -198,7 +198,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__forget)
-            opts="-h -z -v -q --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
+            opts="-z -v -q -h --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -298,7 +298,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__revoke)
-            opts="-h -z -v -q --node --all --force --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
+            opts="-z -v -q -h --node --all --force --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -352,7 +352,7 @@ _zklock() {
             return 0
             ;;
         zklock__subcmd__status)
-            opts="-h -z -v -q --json --watch --recursive --exit-code --show-config --help --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet"
+            opts="-z -v -q -h --json --watch --recursive --exit-code --show-config --zookeeper --connect-timeout --config --auth-file --acl --tls --tls-ca --tls-cert --tls-key --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

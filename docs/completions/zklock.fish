@@ -73,10 +73,10 @@ complete -c zklock -n "__fish_zklock_using_subcommand status" -l watch -d 'Go on
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l recursive -d 'Show every lock at or below each PATH'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l exit-code -d 'Exit with 1 when somebody holds one of the locks, with 0 when nobody does'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l show-config -d 'Show the settings in effect and where each comes from, and ask no server'
-complete -c zklock -n "__fish_zklock_using_subcommand status" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -l tls -d 'Connect with TLS'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -s v -l verbose -d 'Say each step; twice or more for debugging'
 complete -c zklock -n "__fish_zklock_using_subcommand status" -s q -l quiet -d 'Say nothing but errors'
+complete -c zklock -n "__fish_zklock_using_subcommand status" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l node -d 'This contender, holding or waiting: its node\'s name, as \'status\' shows it' -r
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s z -l zookeeper -d 'ZooKeeper servers: HOST:PORT,...[/CHROOT]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l connect-timeout -d 'Give up if no server can be reached in this time' -r
@@ -88,10 +88,10 @@ complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls-cert -d 'Th
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls-key -d 'The private key of --tls-cert' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l all -d 'Every contender, holding or waiting'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l force -d 'Don\'t ask: delete the node. The next contender may start before the command has stopped'
-complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -l tls -d 'Connect with TLS'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s v -l verbose -d 'Say each step; twice or more for debugging'
 complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s q -l quiet -d 'Say nothing but errors'
+complete -c zklock -n "__fish_zklock_using_subcommand revoke" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -s z -l zookeeper -d 'ZooKeeper servers: HOST:PORT,...[/CHROOT]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l connect-timeout -d 'Give up if no server can be reached in this time' -r
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l config -d 'Read the settings from this file' -r -F
@@ -100,10 +100,10 @@ complete -c zklock -n "__fish_zklock_using_subcommand forget" -l acl -d 'Who may
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-ca -d 'Trust the CA certificates in this file instead of the system\'s' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-cert -d 'The certificate that identifies zklock; needs --tls-key' -r -F
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls-key -d 'The private key of --tls-cert' -r -F
-complete -c zklock -n "__fish_zklock_using_subcommand forget" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -l tls -d 'Connect with TLS'
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -s v -l verbose -d 'Say each step; twice or more for debugging'
 complete -c zklock -n "__fish_zklock_using_subcommand forget" -s q -l quiet -d 'Say nothing but errors'
+complete -c zklock -n "__fish_zklock_using_subcommand forget" -s h -l help -d 'Print this verb\'s options; --help adds the common ones'
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -s z -l zookeeper -d 'ZooKeeper servers: HOST:PORT,...[/CHROOT]' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l connect-timeout -d 'Give up if no server can be reached in this time' -r
 complete -c zklock -n "__fish_zklock_using_subcommand completions" -l config -d 'Read the settings from this file' -r -F

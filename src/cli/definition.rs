@@ -92,7 +92,9 @@ Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 /// accepted there too.
 pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
-    let hidden: Vec<Arg> = global.map(|arg| arg.clone().hide(true)).collect();
+    // A copy looks at no variable: for the original it counts less than the command line.
+    let shown: Vec<Arg> = global.map(|arg| arg.clone().env(None::<&str>)).collect();
+    let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
     let help = |text: &'static str| {
         Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)
     };
@@ -100,7 +102,7 @@ pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
         if without_servers.contains(&verb.get_name()) {
             verb.args(&hidden).arg(help("Print this help"))
         } else {
-            verb.arg(help("Print this verb's options; --help adds the common ones"))
+            verb.args(&shown).arg(help("Print this verb's options; --help adds the common ones"))
         }
     })
 }

@@ -19,7 +19,7 @@ pub(super) fn verb(word: &str) -> Option<&'static str> {
 }
 
 /// What to do about an option that flock(1) has and zklock doesn't, or that a verb has.
-pub fn option(name: &str) -> Option<String> {
+pub(super) fn option(name: &str) -> Option<String> {
     of_flock(name).map(str::to_owned).or_else(|| verb_with(&definition(), name))
 }
 

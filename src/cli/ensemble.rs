@@ -14,25 +14,37 @@ use crate::runtime::zk::Hosts;
 #[command(next_help_heading = "Connection")]
 pub struct Ensemble {
     /// ZooKeeper servers: HOST:PORT,...[/CHROOT]
-    #[arg(short, long, global = true, value_name = "HOSTS", env = "ZKLOCK_ZOOKEEPER", hide_env_values = true, hide_short_help = true, default_value = "localhost:2181", value_parser = Hosts::parse)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "HOSTS",
+        env = "ZKLOCK_ZOOKEEPER",
+        hide_env = true,
+        hide_short_help = true,
+        default_value = "localhost:2181",
+        value_parser = values::checked(Hosts::parse),
+        long_help = "ZooKeeper servers: HOST:PORT,...[/CHROOT]\n\nThe variable ZKLOCK_ZOOKEEPER can name them instead."
+    )]
     pub zookeeper: Hosts,
 
     /// Give up if no server can be reached in this time
     ///
     /// With -w, that time counts instead.
-    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, hide_short_help = true, default_value = "10s", value_parser = values::positive_time)]
+    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, hide_short_help = true, default_value = "10s", value_parser = values::checked(values::positive_time))]
     pub connect_timeout: Duration,
 
     /// Read the settings from this file
-    ///
-    /// It is TOML, and replaces /etc/zklock.toml and ~/.config/zklock/config.toml.
     #[arg(
         long,
         global = true,
         value_name = "FILE",
         env = "ZKLOCK_CONFIG",
-        hide_env_values = true,
-        hide_short_help = true
+        hide_env = true,
+        hide_short_help = true,
+        long_help = "Read the settings from this file\n\n\
+                     It is TOML, and replaces /etc/zklock.toml and ~/.config/zklock/config.toml. The variable \
+                     ZKLOCK_CONFIG can name it instead."
     )]
     pub config: Option<PathBuf>,
 
@@ -45,7 +57,7 @@ pub struct Ensemble {
     pub auth: Vec<AuthLines>,
 
     /// Say each step; twice or more for debugging
-    #[arg(short, long, global = true, action = ArgAction::Count, overrides_with = "quiet", help_heading = "Output", hide_short_help = true)]
+    #[arg(short, long, global = true, action = ArgAction::Count, value_parser = values::checked(values::verbosity), overrides_with = "quiet", help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
 
     /// Say nothing but errors

@@ -1,6 +1,6 @@
 //! What `zklock -h` prints: the options that are used most, on one screen.
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command};
 
 /// By their names in the definition, in this order.
 const MOST_USED: [&str; 11] = [
@@ -30,6 +30,11 @@ Example:    zklock -n -E 0 /locks/backup -- ./backup.sh
 Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
 More help:  zklock --help, zklock VERB --help
 ";
+
+/// Whether the command line says `-h`, and no verb.
+pub(super) fn is_asked_for(matches: &ArgMatches) -> bool {
+    matches.get_flag("short_help")
+}
 
 /// The text, made from the definition.
 pub(super) fn short(definition: &Command) -> String {

@@ -5,6 +5,7 @@ mod elsewhere;
 mod ensemble;
 mod help;
 mod lock;
+mod mistake;
 mod security;
 mod settings;
 mod values;
@@ -18,9 +19,9 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
 pub use self::definition::Options;
-pub use self::elsewhere::option as option_elsewhere;
 pub use self::ensemble::Ensemble;
 pub use self::lock::{LockOptions, Naming, OnLost};
+pub use self::mistake::text as mistake;
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
@@ -40,6 +41,9 @@ pub enum Refused {
     /// `-h`: no failure.
     #[error("{0}")]
     ShortHelp(String),
+    /// A variable holds a wrong value.
+    #[error("{0}: {1}")]
+    Variable(String, String),
     /// A configuration file is no good.
     #[error(transparent)]
     Config(#[from] BadConfig),
@@ -47,8 +51,8 @@ pub enum Refused {
 
 /// The command line, over the environment, over the configuration files.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Refused> {
-    let matches = definition().try_get_matches_from(words)?;
-    if matches.get_flag("short_help") {
+    let matches = definition().try_get_matches_from(words).map_err(|error| mistake::blame(error, words))?;
+    if help::is_asked_for(&matches) {
         return Err(Refused::ShortHelp(help::short(&definition())));
     }
     let file = matches.get_one::<std::path::PathBuf>("config");
@@ -64,6 +68,9 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Re
     let matches =
         if config.is_empty() { matches } else { with_defaults(&config).try_get_matches_from(words)? };
     let mut options = Options::from_arg_matches(&matches)?;
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let from_files = config.values().filter(|value| !is_given(&value.id()));
+    options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
     Ok((options, settings::in_effect(&matches, &config)))
@@ -80,9 +87,9 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
         ensemble.auth = vec![AuthLines { place: AUTH.to_owned(), text }];
         return;
     }
-    let file = config.auth_source().unwrap_or_default();
+    let place = config.auth_place();
     let entry = |(index, line): (usize, &String)| AuthLines {
-        place: format!("{file}: auth entry {}", index + 1),
+        place: format!("{place}: auth entry {}", index + 1),
         text: line.into(),
     };
     ensemble.auth = config.auth().iter().enumerate().map(entry).collect();
@@ -90,17 +97,24 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
 
 /// The definition. A variable that is empty says nothing, as is usual.
 pub fn definition() -> clap::Command {
-    let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
-    let command = Options::command()
-        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg });
-    definition::with_help(command, VERBS_WITHOUT_SERVERS)
+    adjusted_definition(|command| command)
 }
 
 /// The definition, with the values of the configuration as defaults.
 fn with_defaults(config: &Config) -> clap::Command {
-    config.values().fold(definition(), |command, value| {
-        command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
+    adjusted_definition(|command| {
+        config.values().fold(command, |command, value| {
+            command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
+        })
     })
+}
+
+/// The definition, adjusted before its options are copied to the verbs.
+fn adjusted_definition(adjust: impl FnOnce(clap::Command) -> clap::Command) -> clap::Command {
+    let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+    let command = Options::command()
+        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg });
+    definition::with_help(adjust(command), VERBS_WITHOUT_SERVERS)
 }
 
 #[cfg(test)]

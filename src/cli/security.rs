@@ -1,5 +1,6 @@
 //! The options about who we are, who may do what, and who can listen; and what they come to.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
+use super::values;
 use crate::runtime::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Sources, Tls};
 use crate::runtime::{files, memory};
 
@@ -49,7 +51,7 @@ pub struct SecurityOptions {
     /// Who may use the nodes that zklock creates: open, creator or SCHEME:ID:PERMS,...
     ///
     /// The default is creator with credentials, and open without.
-    #[arg(long, global = true, value_name = "ACL", hide_short_help = true, value_parser = AclChoice::parse)]
+    #[arg(long, global = true, value_name = "ACL", hide_short_help = true, value_parser = values::checked(AclChoice::parse))]
     pub acl: Option<AclChoice>,
 
     /// Connect with TLS
@@ -69,6 +71,10 @@ pub struct SecurityOptions {
     /// The private key of --tls-cert
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
+
+    /// Where configuration files set them, by key.
+    #[arg(skip)]
+    pub places: BTreeMap<&'static str, String>,
 }
 
 /// What `--acl` takes.
@@ -100,7 +106,7 @@ impl SecurityOptions {
         let mut security = Security::default();
         let mut add = |place: &str, text: &str| -> Result<()> {
             let added = security.credentials.add_lines(text);
-            added.map_err(|(line, bad)| explain(place, line, &bad))
+            added.map_err(|(line, bad)| explain(place, text, line, &bad))
         };
         if self.auth_file.is_some() || !lines.is_empty() {
             memory::hide();
@@ -111,7 +117,7 @@ impl SecurityOptions {
         }
         if let Some(path) = &self.auth_file {
             let place = path.display().to_string();
-            add(&place, &files::read_secret(path).context("--auth-file")?)?;
+            add(&place, &files::read_secret(path).with_context(|| self.place("auth-file"))?)?;
             if security.credentials.is_empty() {
                 bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
             }
@@ -124,17 +130,22 @@ impl SecurityOptions {
 
     fn tls(&self) -> Result<Option<Tls>> {
         let identity = match (&self.tls_cert, &self.tls_key) {
-            (Some(certificate), Some(key)) => Some(identity(certificate, key)?),
-            (Some(_), None) => bail!("--tls-cert needs --tls-key FILE, the key that belongs to it"),
-            (None, Some(_)) => bail!("--tls-key needs --tls-cert FILE, the certificate that belongs to it"),
+            (Some(certificate), Some(key)) => Some(self.identity(certificate, key)?),
+            (Some(_), None) => {
+                bail!("{} needs --tls-key FILE, the key that belongs to it", self.place("tls-cert"))
+            }
+            (None, Some(_)) => {
+                bail!("{} needs --tls-cert FILE, the certificate that belongs to it", self.place("tls-key"))
+            }
             (None, None) => None,
         };
         let ca = match &self.tls_ca {
             Some(file) => {
-                let text = files::read_public(file).context("--tls-ca")?;
-                Ca::new(file, text).with_context(|| format!("--tls-ca: {}", file.display()))?
+                let text = files::read_public(file).with_context(|| self.place("tls-ca"))?;
+                Ca::new(file, text)
+                    .with_context(|| format!("{}: {}", self.place("tls-ca"), file.display()))?
             }
-            None if self.tls || identity.is_some() => Ca::system().context("--tls")?,
+            None if self.tls || identity.is_some() => Ca::system().with_context(|| self.place("tls"))?,
             None => return Ok(None),
         };
         let sources = Sources::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
@@ -150,26 +161,37 @@ impl SecurityOptions {
         };
         if acl.needs_credentials() && !known {
             bail!(
-                "--acl {acl} gives the nodes to whoever made them, and nothing says who we are: \
-                 add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open"
+                "{} {acl} gives the nodes to whoever made them, and nothing says who that is: \
+                 add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
+                self.place("acl")
             );
         }
         Ok(acl)
     }
+
+    fn identity(&self, certificate: &Path, key: &Path) -> Result<Identity> {
+        memory::hide();
+        let (chain, secret) = (
+            files::read_short(certificate).with_context(|| self.place("tls-cert"))?,
+            files::read_secret(key).with_context(|| self.place("tls-key"))?,
+        );
+        Identity::new(chain, secret).map_err(|bad| match bad {
+            BadTls::NoCertificate => anyhow!("{}: {}: {bad}", self.place("tls-cert"), certificate.display()),
+            bad => anyhow!("{}: {}: {bad}", self.place("tls-key"), key.display()),
+        })
+    }
+
+    /// Where the option of this name was set: on the command line, or in a file.
+    fn place(&self, key: &str) -> String {
+        self.places.get(key).cloned().unwrap_or_else(|| format!("--{key}"))
+    }
 }
 
-fn identity(certificate: &Path, key: &Path) -> Result<Identity> {
-    memory::hide();
-    let (chain, secret) = (
-        files::read_short(certificate).context("--tls-cert")?,
-        files::read_secret(key).context("--tls-key")?,
-    );
-    Identity::new(chain, secret).map_err(|bad| match bad {
-        BadTls::NoCertificate => anyhow!("--tls-cert: {}: {bad}", certificate.display()),
-        bad => anyhow!("--tls-key: {}: {bad}", key.display()),
-    })
-}
-
-fn explain(place: &str, line: usize, bad: &BadCredential) -> anyhow::Error {
-    anyhow!("{place}: line {line}: {bad}")
+/// The line is named where there are several.
+fn explain(place: &str, text: &str, line: usize, bad: &BadCredential) -> anyhow::Error {
+    if text.lines().nth(1).is_some() {
+        anyhow!("{place}: line {line}: {bad}")
+    } else {
+        anyhow!("{place}: {bad}")
+    }
 }

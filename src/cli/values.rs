@@ -1,11 +1,73 @@
 //! Option values: what is accepted, and what is said about the rest.
 
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clap::builder::TypedValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 use nix::sys::signal::Signal;
 
 use crate::core::duration;
+use crate::core::words::escaped;
+
+/// Checks a value, and names the option and the value, in printable characters, if it is refused.
+pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Display + 'static,
+{
+    Checked(check)
+}
+
+#[derive(Debug)]
+struct Checked<T, E>(fn(&str) -> Result<T, E>);
+
+impl<T, E> Clone for Checked<T, E> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+impl<T, E> TypedValueParser for Checked<T, E>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Display + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let why = match value.to_str().map(self.0) {
+            Some(Ok(value)) => return Ok(value),
+            Some(Err(why)) => escaped(why.to_string().as_bytes()),
+            None => "it isn't UTF-8".to_owned(),
+        };
+        let option = arg.map(ToString::to_string).unwrap_or_default();
+        let value = escaped(value.as_encoded_bytes());
+        let message = format!("invalid value '{value}' for '{option}': {why}");
+        let mut error = clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
+        error.insert(ContextKind::InvalidArg, ContextValue::String(option));
+        Err(error)
+    }
+}
+
+/// How many may hold a lock at once.
+pub(super) fn slots(text: &str) -> Result<u32> {
+    match text.parse() {
+        Ok(slots) if slots > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(slots),
+        _ => bail!("the number of slots is 1 or more"),
+    }
+}
+
+/// How much to say, in a configuration file: `-v` is 1.
+pub(super) fn verbosity(text: &str) -> Result<u8> {
+    match text.parse() {
+        Ok(count) => Ok(count),
+        Err(_) => bail!("must be a number: 1 is -v, 2 is -vv"),
+    }
+}
 
 /// A time above zero.
 pub(super) fn positive_time(text: &str) -> Result<Duration> {
@@ -73,6 +135,14 @@ mod tests {
         assert!(exit_code("255").is_ok_and(|code| code == 255));
         for text in ["256", "600", "-1", "+1", "", "x"] {
             assert!(exit_code(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn slots_are_1_or_more() {
+        assert!(slots("1").is_ok_and(|slots| slots == 1));
+        for text in ["0", "-1", "+1", "", "x", "4294967296"] {
+            assert!(slots(text).is_err(), "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::values;
 use crate::core::path::LockPath;
 
 /// A verb with its options.
@@ -52,7 +53,7 @@ pub struct StatusOptions {
     pub show_config: bool,
 
     /// The locks; without any, every lock that the servers have
-    #[arg(value_name = "PATH", value_parser = lock_path)]
+    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
     pub paths: Vec<LockPath>,
 }
 
@@ -60,11 +61,11 @@ pub struct StatusOptions {
 #[derive(Debug, Clone, Args)]
 pub struct RevokeOptions {
     /// The lock
-    #[arg(value_name = "PATH", value_parser = lock_path)]
+    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
     pub path: LockPath,
 
     /// This contender, holding or waiting: its node's name, as 'status' shows it
-    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = node_name)]
+    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = values::checked(node_name))]
     pub node: Option<String>,
 
     /// Every contender, holding or waiting
@@ -80,7 +81,7 @@ pub struct RevokeOptions {
 #[derive(Debug, Clone, Args)]
 pub struct ForgetOptions {
     /// The lock
-    #[arg(value_name = "PATH", value_parser = lock_path)]
+    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
     pub path: LockPath,
 }
 

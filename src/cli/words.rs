@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::elsewhere;
 use crate::core::path::{BadPath, LockPath};
+use crate::core::words::escaped;
 
 /// What the command line's definition calls its verbs.
 const VERBS: [&str; 5] = ["status", "revoke", "forget", "completions", "man"];
@@ -88,19 +89,19 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
         if paths > 0
             && let Some(extra) = rest.first()
         {
-            return Err(BadWords::TwoCommands(extra.to_string_lossy().into_owned()));
+            return Err(BadWords::TwoCommands(escaped(extra.as_encoded_bytes())));
         }
         return shell_words(locks(words.get(..paths.max(1)).unwrap_or_default())?, string);
     }
     let (locks_end, command_start) = if paths > 0 && dashes { (paths, paths + 1) } else { (1, 1) };
     let locks = locks(words.get(..locks_end).unwrap_or_default())?;
-    let path = first.to_string_lossy().into_owned();
+    let path = escaped(first.as_encoded_bytes());
     match words.get(command_start..) {
         None | Some([]) => Err(BadWords::NoCommand(path)),
         Some([dash_c, rest @ ..]) if !dashes && (dash_c == "-c" || dash_c == "--command") => match rest {
             [] => Err(BadWords::NoCommand(path)),
             [string] => shell_words(locks, string),
-            [_, extra, ..] => Err(BadWords::TwoCommands(extra.to_string_lossy().into_owned())),
+            [_, extra, ..] => Err(BadWords::TwoCommands(escaped(extra.as_encoded_bytes()))),
         },
         Some([program, ..]) if program.is_empty() => Err(BadWords::EmptyCommand(path)),
         Some([program, arguments @ ..]) => Ok(Words {
@@ -137,7 +138,7 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
         .iter()
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
-                let word = word.to_string_lossy().into_owned();
+                let word = escaped(word.as_encoded_bytes());
                 match (elsewhere::verb(&word), nearest_verb(&word)) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         BadWords::Descriptor(word)

@@ -1,21 +1,24 @@
 //! Values of a file, checked by the very definition of the command line.
 
+use std::ffi::OsStr;
+
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
 use super::{AUTH, BadConfig, KEYS, id};
-use crate::core::words::without_controls;
+use crate::cli::mistake;
+use crate::core::words::escaped;
 
 /// The value as the command line would have it; `None` is a switch that is off.
 pub(super) fn text(
     definition: &Command,
-    file: &str,
+    place: &str,
     key: &'static str,
     value: &Value,
 ) -> Result<Option<String>, BadConfig> {
     let bad =
-        |why: &str| BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: why.to_owned() };
+        |why: &str| BadConfig::BadValue { place: place.to_owned(), key: key.to_owned(), why: why.to_owned() };
     if is_switch(definition, key) {
         let on = value.as_bool().ok_or_else(|| bad("must be true or false"))?;
         return Ok(on.then(|| "true".to_owned()));
@@ -29,11 +32,11 @@ pub(super) fn text(
 }
 
 /// Auth lines, each checked where all credentials are.
-pub(super) fn lines(file: &str, value: &Value) -> Result<Vec<String>, BadConfig> {
+pub(super) fn lines(place: &str, value: &Value) -> Result<Vec<String>, BadConfig> {
     let line = |value: &Value| value.as_str().map(str::to_owned);
     let lines = value.as_array().and_then(|all| all.iter().map(line).collect::<Option<Vec<_>>>());
     lines.ok_or_else(|| BadConfig::BadValue {
-        file: file.to_owned(),
+        place: place.to_owned(),
         key: AUTH.to_owned(),
         why: "must be a list of strings, such as [\"digest:USER:PASSWORD\"]".to_owned(),
     })
@@ -42,7 +45,7 @@ pub(super) fn lines(file: &str, value: &Value) -> Result<Vec<String>, BadConfig>
 /// Whether the definition of the command line takes the value.
 pub(super) fn as_option(
     definition: &Command,
-    file: &str,
+    place: &str,
     key: &'static str,
     text: &str,
 ) -> Result<(), BadConfig> {
@@ -54,7 +57,8 @@ pub(super) fn as_option(
     match command.try_get_matches_from(["zklock"]) {
         Ok(_) => Ok(()),
         Err(error) => {
-            Err(BadConfig::BadValue { file: file.to_owned(), key: key.to_owned(), why: reason(&error, text) })
+            let why = reason(&error, OsStr::new(text));
+            Err(BadConfig::BadValue { place: place.to_owned(), key: key.to_owned(), why })
         }
     }
 }
@@ -77,19 +81,14 @@ fn is_switch(definition: &Command, key: &str) -> bool {
     arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))
 }
 
-/// Why a value was refused: the value and the reason, without the option's name. The file calls it by its key.
-fn reason(error: &clap::Error, value: &str) -> String {
-    let text = error.to_string();
-    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let line = without_controls(&first.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+/// Why a value was refused: the value and the reason, without the option's name. A file calls it by its key.
+pub fn reason(error: &clap::Error, value: &OsStr) -> String {
+    let line = mistake(error);
     match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => {
-            let after = format!(" for '{option}'");
-            match line.split_once(&format!("{after}: ")) {
-                Some((_, why)) => format!("{}: {why}", without_controls(value)),
-                None => line.replace(&after, ""),
-            }
-        }
+        Some(ContextValue::String(option)) => match line.split_once(&format!(" for '{option}': ")) {
+            Some((_, why)) => format!("{}: {why}", escaped(value.as_encoded_bytes())),
+            None => line,
+        },
         _ => line,
     }
 }

@@ -1,15 +1,16 @@
 //! One file: TOML with a flat table of keys.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use clap::Command;
-use toml::Table;
+use toml::{Spanned, Value as Toml};
 
 use super::check;
 use super::{AUTH, BadConfig, Definition, KEYS, id};
-use crate::core::words::without_controls;
+use crate::core::words::escaped;
 use crate::runtime::files::refuse_if_others_can_read;
 
 /// A setting as a file has it.
@@ -18,6 +19,7 @@ pub struct Value {
     key: &'static str,
     text: String,
     file: String,
+    line: usize,
 }
 
 impl Value {
@@ -40,6 +42,11 @@ impl Value {
     pub fn file(&self) -> &str {
         &self.file
     }
+
+    /// The file, the line and the key, for whoever made a mistake there.
+    pub fn place(&self) -> String {
+        format!("{}: line {}: {}", self.file, self.line, self.key)
+    }
 }
 
 /// What a file says.
@@ -48,16 +55,18 @@ pub(super) struct Content {
     pub(super) values: Vec<Value>,
     pub(super) auth: Vec<String>,
     pub(super) file: String,
+    pub(super) auth_place: String,
+    keys: BTreeMap<&'static str, usize>,
 }
 
 pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, BadConfig> {
-    let file = path.display().to_string();
+    let file = escaped(path.as_os_str().as_encoded_bytes());
     let unreadable = |why| BadConfig::Unreadable { file: file.clone(), why };
     let mut open = File::open(path).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
-    let mut text = String::new();
-    open.read_to_string(&mut text).map_err(unreadable)?;
-    let content = understand(definition, &file, &text)?;
+    let mut bytes = vec![];
+    open.read_to_end(&mut bytes).map_err(unreadable)?;
+    let content = understand(definition, &file, utf8(&file, &bytes)?)?;
     if !content.auth.is_empty() {
         refuse_if_others_can_read(path, &metadata)
             .map_err(|why| BadConfig::Exposed { file: file.clone(), why: why.to_string() })?;
@@ -65,47 +74,77 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, 
     Ok(content)
 }
 
+/// TOML is UTF-8.
+fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, BadConfig> {
+    str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = line(&String::from_utf8_lossy(before), before.len());
+        BadConfig::NotToml { place: place(file, line), why: "it isn't UTF-8".to_owned() }
+    })
+}
+
 /// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
 /// that shows only now and then is found too late.
 pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, BadConfig> {
-    let table: Table = text.parse().map_err(|why: toml::de::Error| BadConfig::NotToml {
-        file: file.to_owned(),
-        why: one_line(&why, text),
-    })?;
+    let table: BTreeMap<Spanned<String>, Toml> =
+        toml::from_str(text).map_err(|why| not_toml(file, &why, text))?;
     let definition = definition();
     let mut content = Content { file: file.to_owned(), ..Content::default() };
     for (said, value) in &table {
+        let line = line(text, said.span().start);
+        let place = place(file, line);
+        let said = said.get_ref().as_str();
         if said == AUTH {
-            content.auth = check::lines(file, value)?;
+            content.auth = check::lines(&place, value)?;
+            content.auth_place = place;
             continue;
         }
-        let key = known(&definition, file, said)?;
-        if let Some(text) = check::text(&definition, file, key, value)? {
-            check::as_option(&definition, file, key, &text)?;
-            content.values.push(Value { key, text, file: file.to_owned() });
+        let key = known(&definition, &place, said)?;
+        if let Some(other) = content.keys.insert(key, line) {
+            let (line, place) = (other.min(line), self::place(file, other.max(line)));
+            return Err(BadConfig::SetTwice { place, key: key.to_owned(), line });
+        }
+        if let Some(text) = check::text(&definition, &place, key, value)? {
+            check::as_option(&definition, &place, key, &text)?;
+            content.values.push(Value { key, text, file: file.to_owned(), line });
         }
     }
     Ok(content)
 }
 
 /// The key that is meant: dashes or underscores are the same.
-fn known(definition: &Command, file: &str, said: &str) -> Result<&'static str, BadConfig> {
+fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, BadConfig> {
     let meant = said.replace('_', "-");
     if let Some(key) = KEYS.iter().find(|key| **key == meant) {
         return Ok(key);
     }
     Err(BadConfig::UnknownKey {
-        file: file.to_owned(),
-        key: without_controls(said),
+        place: place.to_owned(),
+        key: escaped(said.as_bytes()),
         remedy: check::remedy(definition, &meant),
     })
 }
 
-/// The parser's words without its drawing of the place, but with the line.
-fn one_line(why: &toml::de::Error, text: &str) -> String {
-    let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let message = without_controls(&why.message().replace('\n', "; "));
-    format!("line {}: {message}", before.matches('\n').count() + 1)
+/// The parser's words without its drawing of the place, but with the line; and what to write where quotes are missing.
+fn not_toml(file: &str, why: &toml::de::Error, text: &str) -> BadConfig {
+    let line = why.span().map_or(1, |span| line(text, span.start));
+    let (message, said) = (why.message(), text.lines().nth(line - 1).unwrap_or_default());
+    let why = match said.split_once('=') {
+        Some((key, value)) if message.contains("must be quoted") && !value.contains(['"', '\'', '#']) => {
+            format!("a text needs quotes: write {} = \"{}\"", key.trim(), value.trim())
+        }
+        _ => message.replace('\n', "; "),
+    };
+    BadConfig::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
+}
+
+/// The number of the line, counted from 1, in which the byte at `offset` is.
+fn line(text: &str, offset: usize) -> usize {
+    text.get(..offset).unwrap_or_default().matches('\n').count() + 1
+}
+
+fn place(file: &str, line: usize) -> String {
+    format!("{file}: line {line}")
 }
 
 #[cfg(test)]
@@ -138,29 +177,58 @@ mod tests {
     #[test]
     fn each_mistake_is_said_with_its_remedy() {
         for (text, expected) in [
-            ("sesion-timeout = 5", "f.toml: unknown key 'sesion-timeout'; did you mean 'session-timeout'?"),
-            ("zokeeper = 'a'", "f.toml: unknown key 'zokeeper'; did you mean 'zookeeper'?"),
-            ("nonblock = true", "f.toml: unknown key 'nonblock'; a file can't set it, only the command line"),
-            ("xyzzy = 1", "f.toml: unknown key 'xyzzy'; known are zookeeper, "),
-            ("kill-after = 'soon'", "f.toml: kill-after: soon: not a time: write 90, 1.5, "),
-            ("kill-after = -1", "f.toml: kill-after: -1: not a time: write 90, 1.5, "),
-            ("kill-after = nan", "f.toml: kill-after: NaN: not a time: write 90, 1.5, "),
-            ("kill-after = inf", "f.toml: kill-after: inf: not a time: write 90, 1.5, "),
+            (
+                "sesion-timeout = 5",
+                "f.toml: line 1: unknown key 'sesion-timeout'; did you mean 'session-timeout'?",
+            ),
+            ("zokeeper = 'a'", "f.toml: line 1: unknown key 'zokeeper'; did you mean 'zookeeper'?"),
+            (
+                "nonblock = true",
+                "f.toml: line 1: unknown key 'nonblock'; a file can't set it, only the command line",
+            ),
+            ("xyzzy = 1", "f.toml: line 1: unknown key 'xyzzy'; known are zookeeper, "),
+            ("kill-after = 'soon'", "f.toml: line 1: kill-after: soon: not a time: write 90, 1.5, "),
+            ("kill-after = -1", "f.toml: line 1: kill-after: -1: not a time: write 90, 1.5, "),
+            ("kill-after = nan", "f.toml: line 1: kill-after: NaN: not a time: write 90, 1.5, "),
+            ("kill-after = inf", "f.toml: line 1: kill-after: inf: not a time: write 90, 1.5, "),
             (
                 "conflict-exit-code = 600",
-                "f.toml: conflict-exit-code: 600: an exit code is a number from 0 to 255",
+                "f.toml: line 1: conflict-exit-code: 600: an exit code is a number from 0 to 255",
             ),
-            ("naming = 'curatr'", "f.toml: naming: invalid value 'curatr'"),
-            ("quiet = 'yes'", "f.toml: quiet: must be true or false"),
-            ("zookeeper = ['a', 'b']", "f.toml: zookeeper: must be a string or a number"),
-            ("[zookeeper]\nhosts = 'a'", "f.toml: zookeeper: must be a string or a number"),
-            ("auth = 'x'", "f.toml: auth: must be a list of strings"),
+            ("naming = 'curatr'", "f.toml: line 1: naming: curatr: it must be one of curator, "),
+            ("quiet = 'yes'", "f.toml: line 1: quiet: must be true or false"),
+            ("zookeeper = ['a', 'b']", "f.toml: line 1: zookeeper: must be a string or a number"),
+            ("[zookeeper]\nhosts = 'a'", "f.toml: line 1: zookeeper: must be a string or a number"),
+            ("auth = 'x'", "f.toml: line 1: auth: must be a list of strings"),
             ("\nzookeeper = ", "f.toml: line 2: "),
+            ("\nzookeeper = a:1", "f.toml: line 2: a text needs quotes: write zookeeper = \"a:1\""),
+            ("kill-after = 5s", "f.toml: line 1: a text needs quotes: write kill-after = \"5s\""),
+            ("\n\nkill-after = 'soon'", "f.toml: line 3: kill-after: soon: not a time"),
+            (
+                "session-timeout = 4\n\nsession_timeout = 5",
+                "f.toml: line 3: 'session-timeout' is set already, in line 1: dashes and underscores are equivalent",
+            ),
+            (
+                "session_timeout = 4\nsession-timeout = 5",
+                "f.toml: line 2: 'session-timeout' is set already, in line 1",
+            ),
+            (
+                "quiet = false\nverbose = 300",
+                "f.toml: line 2: verbose: 300: must be a number: 1 is -v, 2 is -vv",
+            ),
+            ("label = \"a\\u001b\"", "f.toml: line 1: label: a\\u{1b}: a label has no control characters"),
+            ("\"a\\u001b\" = 1", "f.toml: line 1: unknown key 'a\\u{1b}'"),
         ] {
             let error = said(text).unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_of_other_bytes_than_utf_8_is_refused_with_the_line() {
+        let error = utf8("f.toml", b"quiet = true\nlabel = '\xff'").unwrap_err();
+        assert_eq!(error.to_string(), "f.toml: line 2: it isn't UTF-8");
     }
 
     proptest! {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub use self::check::reason;
 pub use self::file::Value;
 use self::file::{Content, read_file};
 
@@ -61,22 +62,32 @@ pub enum BadConfig {
         why: std::io::Error,
     },
     /// It isn't TOML.
-    #[error("{file}: {why}")]
+    #[error("{place}: {why}")]
     NotToml {
-        /// The file.
-        file: String,
-        /// Where and what.
+        /// The file and the line.
+        place: String,
+        /// What is wrong there.
         why: String,
     },
     /// It sets what can't be set there.
-    #[error("{file}: unknown key '{key}'{remedy}")]
+    #[error("{place}: unknown key '{key}'{remedy}")]
     UnknownKey {
-        /// The file.
-        file: String,
+        /// The file and the line.
+        place: String,
         /// What it says.
         key: String,
         /// What was meant, perhaps.
         remedy: String,
+    },
+    /// It sets something twice, with a dash and with an underscore.
+    #[error("{place}: '{key}' is set already, in line {line}: dashes and underscores are equivalent")]
+    SetTwice {
+        /// The file and the line.
+        place: String,
+        /// What it says.
+        key: String,
+        /// The line that set it first.
+        line: usize,
     },
     /// It holds a secret that isn't one.
     #[error("{file}: {why}")]
@@ -87,10 +98,10 @@ pub enum BadConfig {
         why: String,
     },
     /// The value isn't one.
-    #[error("{file}: {key}: {why}")]
+    #[error("{place}: {key}: {why}")]
     BadValue {
-        /// The file.
-        file: String,
+        /// The file and the line.
+        place: String,
         /// The key.
         key: String,
         /// What is wrong with its value.
@@ -104,6 +115,7 @@ pub struct Config {
     values: Vec<Value>,
     auth: Vec<String>,
     auth_file: Option<String>,
+    auth_place: String,
 }
 
 impl Config {
@@ -142,6 +154,11 @@ impl Config {
         self.auth_file.as_deref()
     }
 
+    /// The file and the line that have them.
+    pub fn auth_place(&self) -> &str {
+        &self.auth_place
+    }
+
     /// Leaves out what is said of `key`: something else overrides it.
     pub fn forget(&mut self, key: &str) {
         self.values.retain(|value| value.key() != key);
@@ -160,6 +177,7 @@ impl Config {
         }
         if !content.auth.is_empty() {
             (self.auth, self.auth_file) = (content.auth, Some(content.file));
+            self.auth_place = content.auth_place;
         }
     }
 }

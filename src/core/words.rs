@@ -32,6 +32,23 @@ pub fn without_controls(text: &str) -> String {
     text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
 }
 
+/// Foreign bytes as they can be shown: what [`without_controls`] replaces, and what isn't UTF-8, is written as its code.
+pub fn escaped(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if is_shown(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
+/// Several lines, each [`escaped`].
+pub fn escaped_lines(text: &str) -> String {
+    text.split('\n').map(|line| escaped(line.as_bytes())).collect::<Vec<_>>().join("\n")
+}
+
 /// Control characters move the cursor; what orders text from right to left, or has no width, makes a name read
 /// as another; and a line must not end in the middle.
 fn is_shown(c: char) -> bool {
@@ -44,6 +61,13 @@ fn is_shown(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_bytes_are_shown_as_their_codes() {
+        assert_eq!(escaped(b"plain \\ \xc3\xbc"), "plain \\ ü");
+        assert_eq!(escaped(b"a\x1b[1m\r\n\t\xff\xe2\x80\xae"), "a\\u{1b}[1m\\r\\n\\t\\xff\\u{202e}");
+        assert_eq!(escaped_lines("a\nb\x07"), "a\nb\\u{7}");
+    }
 
     #[test]
     fn times_are_said_as_people_say_them() {

@@ -13,6 +13,7 @@ use super::terminal::Terminal;
 use crate::core::exit;
 use crate::core::shell_line::is_for_a_shell;
 use crate::core::time::BootTime;
+use crate::core::words::escaped;
 use crate::runtime::clock;
 use crate::runtime::pair::{Found, Page};
 use crate::runtime::sys::{self, Image, Spawned};
@@ -34,10 +35,10 @@ pub struct Launch {
 #[derive(Debug, Error)]
 pub enum SpawnError {
     /// There is no such program.
-    #[error("'{}' was not found: {}", .0.display(), how_to_find(.0))]
+    #[error("'{}' was not found: {}", escaped(.0.as_encoded_bytes()), how_to_find(.0))]
     NotFound(OsString),
     /// It is there and can't be run.
-    #[error("'{}' can't be run: {}", .0.display(), .1)]
+    #[error("'{}' can't be run: {}", escaped(.0.as_encoded_bytes()), .1)]
     CannotRun(OsString, String),
     /// The lease was over just before its exec.
     #[error(
@@ -46,7 +47,7 @@ pub enum SpawnError {
     )]
     TooLate,
     /// The system has no room for another process.
-    #[error("can't start a process for '{}': {}", .0.display(), .1)]
+    #[error("can't start a process for '{}': {}", escaped(.0.as_encoded_bytes()), .1)]
     NoProcess(OsString, String),
 }
 

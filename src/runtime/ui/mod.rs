@@ -6,16 +6,16 @@ mod output;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
-use crate::cli::{Refused, option_elsewhere};
+use crate::cli::{Refused, mistake};
 use crate::core::exit::{self, Exit};
 use crate::core::path::LockPath;
-use crate::core::words::without_controls;
+use crate::core::words::{escaped_lines, without_controls};
 
 /// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
 pub fn init(verbose: u8, quiet: bool) {
@@ -35,7 +35,7 @@ pub fn init(verbose: u8, quiet: bool) {
         .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
             let line = if level <= Level::Info && target.starts_with("zklock") {
-                format!("zklock: {text}\n")
+                format!("zklock: {}\n", escaped_lines(&text.to_string()))
             } else {
                 // The client library repeats what servers say.
                 let text = without_controls(&text.to_string());
@@ -62,27 +62,16 @@ pub fn refused(refused: &Refused) -> Exit {
             return Exit::Code(0);
         }
         Refused::Usage(error) => usage(error),
-        Refused::Config(error) => drop(writeln!(io::stderr(), "zklock: {error}")),
+        Refused::Variable(..) | Refused::Config(_) => {
+            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&refused.to_string())));
+        }
     }
     Exit::Code(exit::FAILURE)
 }
 
 /// A mistake on the command line, in one line, and where to find help.
 fn usage(error: &clap::Error) {
-    let text = error.to_string();
-    // clap's tip for an unknown option is to pass it as a value, which is never what was meant here.
-    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let suggestion = match error.get(ContextKind::SuggestedArg) {
-        Some(ContextValue::String(option)) => format!("; did you mean '{option}'?"),
-        _ => String::new(),
-    };
-    let suggestion = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => {
-            option_elsewhere(option).map_or(suggestion, |instead| format!("; {instead}"))
-        }
-        _ => suggestion,
-    };
-    let _ = writeln!(io::stderr(), "zklock: {first}{suggestion}\nzklock: see 'zklock --help'");
+    let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock --help'", mistake(error));
 }
 
 /// A step on the way, shown with `-v`.

@@ -34,6 +34,14 @@ pub enum BadHosts {
     /// A server without a name.
     #[error("a server's name is empty; write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181")]
     EmptyHost,
+    /// Written as an address of the web.
+    #[error(
+        "servers have no '{0}://' before them: write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181"
+    )]
+    Scheme(String),
+    /// Something else than commas between the servers.
+    #[error("servers are separated by commas: write {0}")]
+    Separator(String),
     /// A port that isn't one.
     #[error("'{0}' isn't a port: it must be a number from 1 to 65535")]
     Port(String),
@@ -59,6 +67,9 @@ impl Hosts {
 
     /// Understands a connect string.
     pub fn parse(text: &str) -> Result<Self, BadHosts> {
+        if let Some((scheme, _)) = text.split_once("://") {
+            return Err(BadHosts::Scheme(scheme.to_owned()));
+        }
         let (servers, chroot) = match text.find('/') {
             Some(slash) => text.split_at(slash),
             None => (text, "/"),
@@ -70,6 +81,14 @@ impl Hosts {
                 Some(chroot.map_err(|why| BadHosts::Chroot(path.to_owned(), why))?)
             }
         };
+        let by_commas: Vec<&str> =
+            servers.split([',', ';', ' ', '\t', '\n', '\r']).filter(|server| !server.is_empty()).collect();
+        let is_meant = || by_commas.iter().all(|server| Server::parse(server).is_ok());
+        if servers.split(',').any(|server| server.trim().contains([';', ' ', '\t', '\n', '\r'])) && is_meant()
+        {
+            let chroot = chroot.as_ref().map_or("", LockPath::as_str);
+            return Err(BadHosts::Separator(by_commas.join(",") + chroot));
+        }
         let servers =
             servers.split(',').map(|server| Server::parse(server.trim())).collect::<Result<_, _>>()?;
         Ok(Self { servers, chroot })
@@ -161,7 +180,14 @@ mod tests {
             ("[zk]:1", BadHosts::NotIpv6("[zk]:1".to_owned())),
             ("[::1]2181", BadHosts::NotIpv6("[::1]2181".to_owned())),
             ("[::1", BadHosts::NotIpv6("[::1".to_owned())),
-            ("z k", BadHosts::HostName("z k".to_owned())),
+            ("a:2181 b:2181", BadHosts::Separator("a:2181,b:2181".to_owned())),
+            ("a;b", BadHosts::Separator("a,b".to_owned())),
+            ("a:1;b:2/app", BadHosts::Separator("a:1,b:2/app".to_owned())),
+            ("a\nb", BadHosts::Separator("a,b".to_owned())),
+            ("a b!", BadHosts::HostName("a b!".to_owned())),
+            ("zk://h", BadHosts::Scheme("zk".to_owned())),
+            ("http://h:2181/a", BadHosts::Scheme("http".to_owned())),
+            ("z!k", BadHosts::HostName("z!k".to_owned())),
             ("zk/app/", BadHosts::Chroot("/app/".to_owned(), BadPath::TrailingSlash)),
         ] {
             assert_eq!(Hosts::parse(text), Err(reason), "{text}");

@@ -1,0 +1,105 @@
+//! A mistake on the command line or in a variable: what it is, and who is to blame.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use super::{Refused, definition, elsewhere};
+use crate::config;
+use crate::core::words::{escaped, escaped_lines};
+
+/// What is wrong, in printable characters.
+pub fn text(error: &Error) -> String {
+    let argument = context(error, ContextKind::InvalidArg);
+    let value = context(error, ContextKind::InvalidValue);
+    match (error.kind(), argument, value) {
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            let suggested = context(error, ContextKind::SuggestedArg);
+            let nearly = || suggested.map(|option| format!("did you mean '{option}'?"));
+            let remedy = elsewhere::option(argument).or_else(nearly).map(|remedy| format!("; {remedy}"));
+            format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
+        }
+        (ErrorKind::InvalidValue, Some(argument), Some(value)) if !value.is_empty() => {
+            let known = match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(known)) => known.join(", "),
+                _ => String::new(),
+            };
+            format!("invalid value '{}' for '{argument}': it must be one of {known}", shown(value))
+        }
+        (ErrorKind::TooManyValues, Some(argument), Some(value)) => {
+            format!("'{argument}' takes no value, but got '{}'", shown(value))
+        }
+        // clap's tips are about passing an option as a value, which is never what was meant here.
+        _ => {
+            let text = error.to_string();
+            escaped_lines(text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
+        }
+    }
+}
+
+/// What is to blame for an error: a variable, if there is no such error without it, or else the command line.
+pub(super) fn blame(error: Error, words: &[OsString]) -> Refused {
+    let definition = definition();
+    for arg in definition.get_arguments() {
+        let Some((variable, value)) = arg.get_env().and_then(|name| Some((name, env::var_os(name)?))) else {
+            continue;
+        };
+        let without = definition.clone().mut_arg(arg.get_id().as_str(), |arg| arg.env(None::<&str>));
+        match without.try_get_matches_from(words) {
+            Err(other) if text(&other) == text(&error) => {}
+            _ => return Refused::Variable(variable.display().to_string(), config::reason(&error, &value)),
+        }
+    }
+    error.into()
+}
+
+fn context(error: &Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn shown(text: &str) -> String {
+    escaped(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &[&str]) -> String {
+        let words = std::iter::once("zklock").chain(words.iter().copied());
+        definition().try_get_matches_from(words).map_or_else(|error| text(&error), |_| String::new())
+    }
+
+    #[test]
+    fn a_mistake_is_told_in_printable_characters() {
+        for (words, expected) in [
+            (&["--\x1b[1m"][..], "unexpected argument '--\\u{1b}[1m' found"),
+            (&["--tiemout", "3"], "unexpected argument '--tiemout' found; did you mean '--timeout'?"),
+            (
+                &["-e"],
+                "unexpected argument '-e' found; write -x, or leave it out: an exclusive lock is the default",
+            ),
+            (
+                &["--json"],
+                "unexpected argument '--json' found; it goes behind its verb: zklock status --json",
+            ),
+            (
+                &["--naming", "\x1b"],
+                "invalid value '\\u{1b}' for '--naming <FAMILY>': it must be one of curator, curator-rw, kazoo",
+            ),
+            (&["--tls=\n"], "'--tls' takes no value, but got '\\n'"),
+            (
+                &["--label", "\x1b"],
+                "invalid value '\\u{1b}' for '--label <TEXT>': a label has no control characters",
+            ),
+            (&["--slots", "0"], "invalid value '0' for '--slots <N>': the number of slots is 1 or more"),
+            (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
+        ] {
+            assert_eq!(said(words), expected);
+        }
+    }
+}
