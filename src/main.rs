@@ -14,6 +14,9 @@ fn main() {
     // A name that is none is told before anything is done.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
+    if let Some(line) = cli::asked(&words) {
+        end(admin::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
+    }
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
         Err(refused) => end(ui::refused(&refused)),

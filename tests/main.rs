@@ -15,6 +15,7 @@ mod architecture;
 mod bad_paths;
 mod busy;
 mod command_line;
+mod completion;
 mod configuration;
 mod connecting;
 mod corpus;

@@ -38,30 +38,6 @@ fn the_committed_copies_are_current() {
 }
 
 #[test]
-fn bash_completes_verbs_options_and_values() {
-    let script = format!(
-        "source '{}' && complete -p zklock && COMP_WORDS=(zklock status --re) COMP_CWORD=2 && \
-         _zklock zklock --re status && echo \"${{COMPREPLY[@]}}\" && COMP_WORDS=(zklock completions '') && \
-         _zklock zklock '' completions && echo \"${{COMPREPLY[@]}}\"",
-        committed(PAGES[1].0)
-    );
-    let output = said_by("bash", &["--norc", "-c", &script]).expect("bash");
-    assert_content(&output);
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(stdout.contains("zklock\n--recursive\n"), "{stdout}");
-    assert!(stdout.contains("bash zsh fish"), "{stdout}");
-}
-
-#[test]
-fn the_other_shells_read_theirs_where_they_are_installed() {
-    for (shell, page) in [("zsh", PAGES[2].0), ("fish", PAGES[3].0)] {
-        if let Some(output) = said_by(shell, &["-n", &committed(page)]) {
-            assert_content(&output);
-        }
-    }
-}
-
-#[test]
 fn no_reader_of_manual_pages_complains_where_one_is_installed() {
     let page = committed(PAGES[0].0);
     for (program, arguments) in

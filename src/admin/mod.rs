@@ -1,5 +1,6 @@
 //! The verbs: what operators do with locks besides running commands under them.
 
+mod complete;
 mod conversation;
 mod forget;
 mod manual_text;
@@ -16,6 +17,7 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Result;
 use nix::sys::signal::Signal;
 
+pub use self::complete::complete;
 pub use self::pages::{completions, manual};
 use crate::cli::{Options, Setting, Verb};
 use crate::core::exit::Exit;
@@ -27,7 +29,7 @@ pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
         Verb::Status(status) => status::run(status, options),
         Verb::Revoke(revoke) => revoke::run(revoke, options),
         Verb::Forget(forget) => forget::run(forget, options),
-        Verb::Completions { shell } => print(&completions(*shell)),
+        Verb::Completions { shell } => print(completions(*shell).as_bytes()),
         Verb::Man => print(&manual()?),
     }
 }

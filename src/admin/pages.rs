@@ -3,17 +3,18 @@
 use std::io::{self, Write};
 
 use clap::{Arg, Command};
-use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::manual_text;
 use crate::cli::{KnownShell, definition};
 
-/// The completions for a shell.
-pub fn completions(shell: KnownShell) -> Vec<u8> {
-    let mut text = Vec::new();
-    clap_complete::generate(Shell::from(shell), &mut definition(), "zklock", &mut text);
-    text
+/// The completions for a shell: a script that asks zklock what can follow.
+pub fn completions(shell: KnownShell) -> &'static str {
+    match shell {
+        KnownShell::Bash => include_str!("completions/zklock.bash"),
+        KnownShell::Zsh => include_str!("completions/_zklock"),
+        KnownShell::Fish => include_str!("completions/zklock.fish"),
+    }
 }
 
 /// The manual page, in roff.

@@ -1,6 +1,6 @@
 //! What there is: locks, their contenders in order, and when the command of each last succeeded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -142,6 +142,27 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
     Ok(Survey::new(locks, closed))
+}
+
+/// Locks directly below `parent`, which is empty for the root, and nodes there that have something else below them: these
+/// with a slash at the end.
+pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Result<Vec<String>> {
+    let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
+    let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
+    let children = list(conversation, &[base])?.pop().flatten().unwrap_or_default();
+    let recorded = children.iter().filter_map(|child| recorded_lock(child)).map(str::to_owned);
+    let names: BTreeSet<String> =
+        children.iter().filter(|child| is_place(child)).cloned().chain(recorded).collect();
+    let mut paths: Vec<String> = names.into_iter().map(|name| format!("{parent}/{name}")).collect();
+    paths.retain(|path| conversation.has_chroot() || path != ZOOKEEPERS_OWN);
+    let listed = list(conversation, &paths)?;
+    let places = |(path, children): (String, Option<Vec<String>>)| {
+        let children = children.unwrap_or_default();
+        let above = children.iter().any(is_place).then(|| format!("{path}/"));
+        let is_lock = above.is_none() || !children.iter().all(is_place);
+        is_lock.then_some(path).into_iter().chain(above)
+    };
+    Ok(paths.into_iter().zip(listed).flat_map(places).collect())
 }
 
 /// The children of each path; of one that isn't there, none. `None`: they can't be seen.

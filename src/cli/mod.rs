@@ -1,5 +1,6 @@
 //! The command line: what the user said, checked before anything is touched.
 
+mod completion;
 mod definition;
 mod elsewhere;
 mod ensemble;
@@ -18,6 +19,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
+pub use self::completion::{ByShell, Completion, asked, complete};
 pub use self::definition::Options;
 pub use self::ensemble::Ensemble;
 pub use self::lock::{LockOptions, Naming, OnLost};

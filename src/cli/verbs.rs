@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use clap_complete::Shell;
 
 use super::values;
 use crate::core::path::LockPath;
@@ -92,16 +91,6 @@ pub enum KnownShell {
     Bash,
     Zsh,
     Fish,
-}
-
-impl From<KnownShell> for Shell {
-    fn from(shell: KnownShell) -> Self {
-        match shell {
-            KnownShell::Bash => Self::Bash,
-            KnownShell::Zsh => Self::Zsh,
-            KnownShell::Fish => Self::Fish,
-        }
-    }
 }
 
 fn lock_path(text: &str) -> Result<LockPath> {

@@ -30,6 +30,7 @@ pub(crate) mod running;
 mod server;
 mod server_builder;
 mod shell;
+mod skip;
 pub(crate) mod spawn;
 mod wait;
 mod zklock;
@@ -56,6 +57,7 @@ pub(crate) use {
     server::{Server, shared},
     server_builder::ServerBuilder,
     shell::Shell,
+    skip::skip,
     wait::{SOON, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

@@ -1,0 +1,316 @@
+//! What can be typed next on a command line that isn't finished: for the completions of the shells.
+
+use clap::{Arg, ArgAction, Command};
+
+use super::definition;
+
+/// The first word of a call that asks for completions. It is no verb: people never type it.
+const ASKED: &str = "__complete";
+
+/// The usual ones; zklock takes every signal.
+const SIGNALS: [&str; 7] = ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"];
+
+/// What can be typed next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Words, each with a description.
+    pub words: Vec<(String, String)>,
+    /// A lock path that begins like this.
+    pub lock: Option<String>,
+    /// What the shell completes by itself.
+    pub shell: ByShell,
+    /// Options that were typed and say how to reach the servers.
+    pub connection: Vec<String>,
+}
+
+/// What the shell completes by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ByShell {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The name of a file.
+    Files,
+    /// A command that begins with the word of this number, counted from 0.
+    Command(usize),
+}
+
+/// The line whose completions a shell asks for, up to the cursor; `None` if this is an ordinary call.
+pub fn asked(words: &[std::ffi::OsString]) -> Option<Vec<String>> {
+    let line = words.get(1).filter(|word| *word == ASKED).and_then(|_| words.get(2..))?;
+    Some(line.iter().map(|word| word.to_string_lossy().into_owned()).collect())
+}
+
+/// What can be typed in the place of the last word of `line`. The first is zklock.
+pub fn complete(line: &[String]) -> Completion {
+    let mut definition = definition();
+    definition.build();
+    let Some((typed, before)) = line.split_last() else { return Completion::default() };
+    let mut walk = Walk::new(&definition);
+    for (index, word) in before.iter().enumerate().skip(1) {
+        walk.pass(index, word);
+        if walk.path.is_some() {
+            break;
+        }
+    }
+    let mut found = match (walk.value_of, walk.path) {
+        (Some(arg), _) => value(arg, "", typed),
+        (None, Some(path)) => behind_path(path, before, typed, walk.is_string_given),
+        (None, None) => walk.next(typed),
+    };
+    found.words.retain(|(word, _)| word.starts_with(typed.as_str()));
+    found.connection = walk.connection;
+    found
+}
+
+/// What the words so far were.
+struct Walk<'a> {
+    /// The whole definition or that of a verb.
+    command: &'a Command,
+    is_verb: bool,
+    /// The next word is the value of this option.
+    value_of: Option<&'a Arg>,
+    only_words: bool,
+    is_string_given: bool,
+    /// How many words that are no options a verb has.
+    positionals: usize,
+    /// The place of the first lock path.
+    path: Option<usize>,
+    connection: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(definition: &'a Command) -> Self {
+        Self {
+            command: definition,
+            is_verb: false,
+            value_of: None,
+            only_words: false,
+            is_string_given: false,
+            positionals: 0,
+            path: None,
+            connection: vec![],
+        }
+    }
+
+    fn pass(&mut self, index: usize, word: &str) {
+        if let Some(arg) = self.value_of.take() {
+            self.keep(arg, word);
+        } else if word == "--" && !self.only_words {
+            self.only_words = true;
+        } else if word.len() > 1 && word.starts_with('-') && !self.only_words {
+            self.option(word);
+        } else if self.is_verb {
+            self.positionals += 1;
+        } else if let Some(verb) = self.command.find_subcommand(word) {
+            (self.command, self.is_verb) = (verb, true);
+        } else {
+            self.path = Some(index);
+        }
+    }
+
+    /// One word with an option, or with several short ones.
+    fn option(&mut self, word: &str) {
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let Some(arg) = self.command.get_arguments().find(|arg| has_long(arg, name)) else { return };
+            self.keep(arg, word);
+            self.value_of = Some(arg).filter(|arg| value.is_none() && arg.get_action().takes_values());
+            return;
+        }
+        for (at, short) in word.char_indices().skip(1) {
+            let Some(arg) = self.command.get_arguments().find(|arg| arg.get_short() == Some(short)) else {
+                return;
+            };
+            let rest = &word[at + short.len_utf8()..];
+            if arg.get_action().takes_values() {
+                // Of several in one word only this one has a value.
+                self.keep(arg, &format!("-{short}{rest}"));
+                self.value_of = Some(arg).filter(|_| rest.is_empty());
+                return;
+            }
+            self.keep(arg, &format!("-{short}"));
+        }
+    }
+
+    /// Remembers what says how to reach the servers.
+    fn keep(&mut self, arg: &Arg, word: &str) {
+        self.is_string_given |= arg.get_id() == "command";
+        if arg.is_global_set() {
+            self.connection.push(word.to_owned());
+        }
+    }
+
+    /// What can follow where no lock path has been named yet.
+    fn next(&self, typed: &str) -> Completion {
+        if typed.starts_with('-') && !self.only_words {
+            return match typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
+                Some((name, _)) => {
+                    let arg = self.command.get_arguments().find(|arg| has_long(arg, name));
+                    arg.map(|arg| value(arg, &format!("--{name}="), typed)).unwrap_or_default()
+                }
+                None => options(self.command),
+            };
+        }
+        if !self.is_verb {
+            let verb = |verb: &Command| (verb.get_name().to_owned(), described(verb.get_about()));
+            return Completion { words: self.command.get_subcommands().map(verb).collect(), ..locks(typed) };
+        }
+        let positionals: Vec<&Arg> = self.command.get_positionals().collect();
+        let last = positionals.last().filter(|arg| matches!(arg.get_action(), ArgAction::Append));
+        match positionals.get(self.positionals).or(last) {
+            Some(arg) if arg.get_possible_values().is_empty() => locks(typed),
+            Some(arg) => value(arg, "", typed),
+            None => Completion::default(),
+        }
+    }
+}
+
+/// What can follow the first lock path, which is the word number `path`.
+fn behind_path(path: usize, before: &[String], typed: &str, is_string_given: bool) -> Completion {
+    let rest = before.get(path + 1..).unwrap_or_default();
+    let paths = rest.iter().take_while(|word| word.starts_with('/')).count();
+    let command = |at: usize| ByShell::Command(path + 1 + at);
+    let word = |word: &str, text: &str| (word.to_owned(), text.to_owned());
+    match rest.get(paths).map(String::as_str) {
+        _ if is_string_given => locks(typed),
+        Some("--") => Completion { shell: command(paths + 1), ..Completion::default() },
+        Some("-c" | "--command") if paths == 0 => Completion::default(),
+        None if typed.starts_with('-') => {
+            let string = word("-c", "Run a string by /bin/sh");
+            let words =
+                std::iter::once(word("--", "The command follows")).chain((paths == 0).then_some(string));
+            Completion { words: words.collect(), ..Completion::default() }
+        }
+        // Another lock, or the command.
+        None if typed.starts_with('/') => Completion { shell: command(0), ..locks(typed) },
+        _ => Completion { shell: command(0), ..Completion::default() },
+    }
+}
+
+fn locks(typed: &str) -> Completion {
+    let lock = (typed.is_empty() || typed.starts_with('/')).then(|| typed.to_owned());
+    Completion { lock, ..Completion::default() }
+}
+
+/// The values of an option, each behind `prefix`.
+fn value(arg: &Arg, prefix: &str, typed: &str) -> Completion {
+    let listed = arg.get_possible_values();
+    let known: Vec<&str> = match arg.get_id().as_str() {
+        "signal" => SIGNALS.to_vec(),
+        "acl" => vec!["open", "creator"],
+        _ => listed.iter().map(clap::builder::PossibleValue::get_name).collect(),
+    };
+    let is_file = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.as_str() == "FILE"));
+    let shell = if is_file && !typed.starts_with('-') { ByShell::Files } else { ByShell::Nothing };
+    let words = known.into_iter().map(|value| (format!("{prefix}{value}"), String::new())).collect();
+    Completion { words, shell, ..Completion::default() }
+}
+
+fn options(command: &Command) -> Completion {
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set() && !arg.is_positional());
+    let names = |arg: &Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let help = described(arg.get_help());
+        arg.get_short()
+            .map(|short| format!("-{short}"))
+            .into_iter()
+            .chain(long)
+            .map(move |name| (name, help.clone()))
+    };
+    Completion {
+        words: shown.flat_map(|arg| names(arg).collect::<Vec<_>>()).collect(),
+        ..Completion::default()
+    }
+}
+
+fn has_long(arg: &Arg, name: &str) -> bool {
+    arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+}
+
+fn described(text: Option<&clap::builder::StyledStr>) -> String {
+    text.map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Completion {
+        complete(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn words(line: &str) -> Vec<String> {
+        typed(line).words.into_iter().map(|(word, _)| word).collect()
+    }
+
+    #[test]
+    fn verbs_and_options_are_completed_where_they_can_stand() {
+        assert_eq!(words("zklock "), ["status", "revoke", "forget", "completions", "man"]);
+        assert_eq!(words("zklock -n -w 5 re"), ["revoke"]);
+        assert_eq!(words("zklock --ti"), ["--timeout"]);
+        assert_eq!(words("zklock status --re"), ["--recursive"]);
+        assert_eq!(words("zklock revoke --f"), ["--force"]);
+        assert_eq!(words("zklock revoke --zoo"), ["--zookeeper"]);
+        assert!(words("zklock man --t").is_empty());
+        assert!(words("zklock /a --ti").is_empty() && words("zklock -- st").contains(&"status".to_owned()));
+    }
+
+    #[test]
+    fn values_are_completed_behind_a_space_and_behind_an_equals_sign() {
+        assert_eq!(words("zklock completions "), ["bash", "zsh", "fish"]);
+        assert_eq!(words("zklock --naming cur"), ["curator", "curator-rw"]);
+        assert_eq!(words("zklock --naming=k"), ["--naming=kazoo"]);
+        assert_eq!(words("zklock -n --on-lost "), ["terminate", "continue"]);
+        assert_eq!(words("zklock --signal US"), ["USR1", "USR2"]);
+        assert_eq!(typed("zklock --tls-ca /e").shell, ByShell::Files);
+        assert_eq!(typed("zklock -w ").shell, ByShell::Nothing);
+        assert!(words("zklock --wait s").is_empty() && words("zklock -nw s").is_empty());
+    }
+
+    #[test]
+    fn the_command_is_the_shell_s_affair() {
+        for (line, at) in [
+            ("zklock /a ", 2),
+            ("zklock -n /a l", 3),
+            ("zklock -w 5 /a -- l", 5),
+            ("zklock /a git chec", 2),
+            ("zklock /a /b -- git ", 4),
+            ("zklock /a git -- -", 2),
+            ("zklock /a /bin/l", 2),
+        ] {
+            assert_eq!(typed(line).shell, ByShell::Command(at), "{line}");
+        }
+        assert_eq!(words("zklock /a -"), ["--", "-c"]);
+        assert_eq!(typed("zklock /a -c l"), Completion::default());
+    }
+
+    #[test]
+    fn lock_paths_are_completed_where_one_can_stand() {
+        for (line, lock) in [
+            ("zklock ", Some("")),
+            ("zklock /lo", Some("/lo")),
+            ("zklock -nw 5 /lo", Some("/lo")),
+            ("zklock status /a /lo", Some("/lo")),
+            ("zklock revoke /lo", Some("/lo")),
+            ("zklock revoke /a /lo", None),
+            ("zklock /a /lo", Some("/lo")),
+            ("zklock -c x /a /lo", Some("/lo")),
+            ("zklock /a ls /lo", None),
+            ("zklock -w /lo", None),
+            ("zklock man /", None),
+            ("zklock completions /", None),
+        ] {
+            assert_eq!(typed(line).lock.as_deref(), lock, "{line}");
+        }
+    }
+
+    #[test]
+    fn options_for_the_connection_are_kept() {
+        let kept = |line: &str| typed(line).connection.join(" ");
+        assert_eq!(kept("zklock -z h:1 -n -w 5 --tls-ca=f /"), "-z h:1 --tls-ca=f");
+        assert_eq!(kept("zklock -nqzh:1 status --json --config c /"), "-q -zh:1 --config c");
+        assert_eq!(kept("zklock -z h:1 /a ls -z x"), "-z h:1");
+    }
+}
