@@ -102,11 +102,11 @@ zklock \-q \-n \-E 0 /locks/backup \-\- /opt/backup.sh
 .EE
 .RE
 .PP
-A job that must succeed once an hour, on whichever host:
+The line of an hourly crontab on many hosts, for a job that is to succeed once each hour: the period is half the interval.
 .PP
 .RS 4
 .EX
-zklock \-E 0 \-\-once\-per 3600 /locks/report \-\- ./report.sh
+zklock \-q \-n \-E 0 \-\-once\-per 1800 /locks/report \-\- /opt/report.sh
 .EE
 .RE
 .PP
