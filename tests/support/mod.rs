@@ -17,6 +17,7 @@ mod jvm;
 mod keys;
 mod lines;
 mod metrics;
+mod namespace;
 mod neighbour;
 pub(crate) mod network;
 mod observer;
@@ -45,6 +46,7 @@ pub(crate) use {
     jvm::release,
     keys::{Authority, Identity, Keys},
     lines::Lines,
+    namespace::{has_namespaces, unshare},
     neighbour::{Theirs, curator, kazoo},
     observer::Observer,
     operators::{end, holder, host, start},

@@ -3,8 +3,13 @@
 use std::io::Write;
 use std::thread;
 
-/// Says by name that this test is skipped, where `scripts/test` sees it: a test that passes has its output hidden.
+/// Says by name that this test is skipped, although a test that passes has its output hidden. `scripts/test` collects
+/// the names in a file.
 pub(crate) fn skip(why: &str) {
     let name = thread::current().name().unwrap_or("a test").to_owned();
     std::io::stderr().write_all(format!("skipped: {name}: {why}\n").as_bytes()).ok();
+    if let Some(path) = std::env::var_os("SKIPPED_TESTS") {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        file.and_then(|mut file| file.write_all(format!("{name}: {why}\n").as_bytes())).ok();
+    }
 }

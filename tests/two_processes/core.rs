@@ -1,6 +1,6 @@
 //! The memory of both: none of it gets into a core dump, and the monitor's stays where it is.
 
-use crate::support::{Case, SOON, end, start, status_of, wait_until};
+use crate::support::{Case, SOON, end, skip, start, status_of, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use std::fs;
@@ -44,6 +44,7 @@ fn of_zklock_there_is_none() {
 #[test]
 fn the_monitor_stays_in_memory_once_a_command_runs() {
     if !geteuid().is_root() {
+        skip("it needs root");
         return;
     }
     let case = Case::new("in-memory");

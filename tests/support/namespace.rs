@@ -1,0 +1,24 @@
+//! Namespaces for the program under test, where the system gives some.
+
+use super::skip::skip;
+use nix::unistd::geteuid;
+use std::process::Command;
+
+/// The words that run what follows them in new namespaces of these kinds: `--mount`, `--pid --fork --mount-proc`.
+pub(crate) fn unshare(kinds: &str) -> String {
+    // Root of a namespace of users may do what root may.
+    let user = if geteuid().is_root() { "" } else { "--user --map-root-user " };
+    format!("unshare {user}{kinds}")
+}
+
+/// Whether `script` succeeds in such namespaces. Otherwise, as in a chroot or a container without privileges, the test
+/// that asks is skipped by name.
+pub(crate) fn has_namespaces(kinds: &str, script: &str) -> bool {
+    let words = unshare(kinds);
+    let probe = Command::new("sh").args(["-c", &format!("{words} sh -c '{script}'")]).output();
+    let is_possible = probe.is_ok_and(|output| output.status.success());
+    if !is_possible {
+        skip(&format!("'{words}' and '{script}' aren't possible here"));
+    }
+    is_possible
+}
