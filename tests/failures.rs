@@ -161,7 +161,8 @@ fn a_bad_connect_string_is_refused_at_once() {
         ("zk1:0", "port"),
         ("zk1:port", "port"),
         ("::1", "brackets"),
-        ("zk 1", "host name"),
+        ("zk 1", "separated by commas"),
+        ("zk!1", "host name"),
         ("zk1/a/", "chroot"),
         ("zk1/a//b", "chroot"),
     ] {

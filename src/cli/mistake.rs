@@ -3,10 +3,12 @@
 use std::env;
 use std::ffi::OsString;
 
+use clap::ArgMatches;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::parser::ValueSource;
 
 use super::{Refused, definition, elsewhere};
-use crate::config;
+use crate::config::{self, BadConfig};
 use crate::core::words::{escaped, escaped_lines};
 
 /// What is wrong, in printable characters.
@@ -52,6 +54,17 @@ pub(super) fn blame(error: Error, words: &[OsString]) -> Refused {
         }
     }
     error.into()
+}
+
+/// A file that can't be read may have been named by a variable.
+pub(super) fn blame_config(error: BadConfig, matches: &ArgMatches) -> Refused {
+    let is_by_variable = matches.value_source("config") == Some(ValueSource::EnvVariable);
+    match error {
+        BadConfig::Unreadable { .. } if is_by_variable => {
+            Refused::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
+        }
+        error => error.into(),
+    }
 }
 
 fn context(error: &Error, kind: ContextKind) -> Option<&str> {

@@ -61,7 +61,8 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Re
     let mut config = match matches.subcommand_name() {
         // What they print has nothing to do with it.
         Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Config::default(),
-        _ => config::read(definition, file.map(AsRef::as_ref))?,
+        _ => config::read(definition, file.map(AsRef::as_ref))
+            .map_err(|error| mistake::blame_config(error, &matches))?,
     };
     if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
         config.forget("quiet");

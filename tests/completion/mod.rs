@@ -3,11 +3,12 @@
 mod shells;
 
 use self::shells::Completing;
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, Zklock};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
@@ -152,13 +153,28 @@ fn without_servers_the_shells_complete_all_else_silently() {
     }
 }
 
-/// What the scripts ask for.
+/// What the scripts ask for: nothing listens, or nothing answers.
 #[test]
 fn a_question_without_servers_is_answered_soon_and_without_a_message() {
     let case = Case::new("completion-answer");
-    let output = crate::support::Zklock::bare(case.marker())
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for hosts in ["127.0.0.1:1", &silent.local_addr().unwrap().to_string()] {
+        let begun = Instant::now();
+        let output = Zklock::bare(case.marker()).args(["__complete", "zklock", "-z", hosts, "/"]).run();
+        assert_eq!((output.assert_code(0).stdout.as_str(), output.stderr.as_str()), ("nothing\n", ""));
+        // Other calls try for this long.
+        assert!(begun.elapsed() < Duration::from_secs(10), "{hosts}");
+    }
+}
+
+#[test]
+fn a_wrong_configuration_leaves_the_completions_without_a_message() {
+    let case = Case::new("completion-config");
+    let output = Zklock::bare(case.marker())
         .env("ZKLOCK_CONFIG", "/no/such/file")
-        .args(["__complete", "zklock", "-z", "127.0.0.1:1", "/"])
+        .env("ZKLOCK_ZOOKEEPER", "a;b")
+        .args(["__complete", "zklock", "sta"])
         .run();
-    assert_eq!((output.assert_code(0).stdout.as_str(), output.stderr.as_str()), ("nothing\n", ""));
+    assert!(output.assert_code(0).stdout.starts_with("nothing\nstatus\t"), "{output}");
+    assert_eq!(output.stderr, "");
 }

@@ -108,6 +108,8 @@ fn a_file_that_is_named_has_to_be_there() {
         output.assert_code(125).assert_stderr(&missing.display().to_string()).assert_stderr("No such file");
         assert_eq!(output.stdout, "");
     }
+    let output = case.zklock().env("ZKLOCK_CONFIG", &missing).arg("status").run();
+    output.assert_code(125).assert_stderr("zklock: ZKLOCK_CONFIG: can't read the configuration file");
     let directory = case.zklock().arg("--config").arg(case.dir()).args([case.path(), "true"]).run();
     directory.assert_code(125).assert_stderr("can't read the configuration file");
 }
