@@ -54,7 +54,7 @@ pub fn complete(line: &[String]) -> Completion {
         }
     }
     let mut found = match (walk.value_of, walk.path) {
-        (Some(arg), _) => value(arg, "", typed),
+        (Some(arg), _) => value(arg, ""),
         (None, Some(path)) => behind_path(path, before, typed, walk.is_string_given),
         (None, None) => walk.next(typed),
     };
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
             return match typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
                 Some((name, _)) => {
                     let arg = self.command.get_arguments().find(|arg| has_long(arg, name));
-                    arg.map(|arg| value(arg, &format!("--{name}="), typed)).unwrap_or_default()
+                    arg.map(|arg| value(arg, &format!("--{name}="))).unwrap_or_default()
                 }
                 None => options(self.command),
             };
@@ -161,7 +161,7 @@ impl<'a> Walk<'a> {
         let last = positionals.last().filter(|arg| matches!(arg.get_action(), ArgAction::Append));
         match positionals.get(self.positionals).or(last) {
             Some(arg) if arg.get_possible_values().is_empty() => locks(typed),
-            Some(arg) => value(arg, "", typed),
+            Some(arg) => value(arg, ""),
             None => Completion::default(),
         }
     }
@@ -195,7 +195,7 @@ fn locks(typed: &str) -> Completion {
 }
 
 /// The values of an option, each behind `prefix`.
-fn value(arg: &Arg, prefix: &str, typed: &str) -> Completion {
+fn value(arg: &Arg, prefix: &str) -> Completion {
     let listed = arg.get_possible_values();
     let known: Vec<&str> = match arg.get_id().as_str() {
         "signal" => SIGNALS.to_vec(),
@@ -203,7 +203,7 @@ fn value(arg: &Arg, prefix: &str, typed: &str) -> Completion {
         _ => listed.iter().map(clap::builder::PossibleValue::get_name).collect(),
     };
     let is_file = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.as_str() == "FILE"));
-    let shell = if is_file && !typed.starts_with('-') { ByShell::Files } else { ByShell::Nothing };
+    let shell = if is_file { ByShell::Files } else { ByShell::Nothing };
     let words = known.into_iter().map(|value| (format!("{prefix}{value}"), String::new())).collect();
     Completion { words, shell, ..Completion::default() }
 }
@@ -265,6 +265,7 @@ mod tests {
         assert_eq!(words("zklock -n --on-lost "), ["terminate", "continue"]);
         assert_eq!(words("zklock --signal US"), ["USR1", "USR2"]);
         assert_eq!(typed("zklock --tls-ca /e").shell, ByShell::Files);
+        assert_eq!(typed("zklock --tls-ca=/e").shell, ByShell::Files);
         assert_eq!(typed("zklock -w ").shell, ByShell::Nothing);
         assert!(words("zklock --wait s").is_empty() && words("zklock -nw s").is_empty());
     }

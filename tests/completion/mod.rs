@@ -58,8 +58,21 @@ fn commands_behind_the_path(name: &str) {
             ("zklock /a /b -- only-this-c", "zklock /a /b -- only-this-command "),
             ("zklock -z h:1 /a cat input-f", "zklock -z h:1 /a cat input-file "),
             ("zklock --config input-f", "zklock --config input-file "),
+            ("zklock --config=input-f", "zklock --config=input-file "),
         ],
     );
+    if name == "bash" {
+        // As where the package bash-completion isn't installed.
+        shell.run("unset -f _command_offset _comp_command_offset");
+        assert_completed(
+            &mut shell,
+            name,
+            &[
+                ("zklock -z h:1 /a only-this-c", "zklock -z h:1 /a only-this-command "),
+                ("zklock -z h:1 /a cat input-f", "zklock -z h:1 /a cat input-file "),
+            ],
+        );
+    }
 }
 
 fn lock_paths(name: &str) {

@@ -70,6 +70,14 @@ impl Completing {
         Some(Self { terminal, shown })
     }
 
+    /// Runs a command of the shell.
+    #[track_caller]
+    pub(super) fn run(&mut self, line: &str) {
+        self.terminal.send(format!("{line}\n").as_bytes());
+        self.terminal.expect(&format!("{line}\r\n"), SOON);
+        self.terminal.expect(PROMPT, SOON);
+    }
+
     /// The line after `typed` and a Tab.
     #[track_caller]
     pub(super) fn completed(&mut self, typed: &str) -> String {

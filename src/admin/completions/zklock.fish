@@ -8,7 +8,11 @@ function __zklock_complete
     test (count $lines) -gt 1; and printf '%s\n' $lines[2..-1]
     switch "$lines[1]"
         case files
-            __fish_complete_path "$current"
+            # The value of an option may stand behind '='.
+            set -l before (string match -r -- '^--[^=]*=' "$current")
+            for path in (__fish_complete_path (string replace -- "$before" '' "$current"))
+                printf '%s\n' "$before$path"
+            end
         case 'command *'
             set -l first (math (string replace 'command ' '' -- $lines[1]) + 1)
             set -l command
