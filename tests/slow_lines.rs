@@ -1,6 +1,6 @@
 //! Lines that are too slow for a lease: that is told before the command is started, and nobody waits for such a host.
 
-use crate::support::{At, Case, Proxy, SOON, end, op, pass_time, shared, wait_until};
+use crate::support::{At, Case, Proxy, SOON, assert_no_processes, end, op, pass_time, shared, wait_until};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ fn a_line_that_is_too_slow_is_told_with_what_it_takes_and_nothing_was_started() 
         assert_eq!(output.stdout, "");
         assert!(proposal(&output.stderr) > timeout.parse().unwrap(), "{output}");
         case.wait_for_contenders(0);
+        // On such a line its session may expire: then it looks for its node, at most for the timeout.
+        assert_no_processes(case.marker(), SOON);
     }
 }
 

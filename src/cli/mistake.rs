@@ -4,39 +4,24 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::ArgMatches;
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
 use super::{Refused, definition, elsewhere};
-use crate::config::{self, BadConfig};
-use crate::core::words::{escaped, escaped_lines};
+use crate::config::{self, BadConfig, context};
+use crate::core::words::escaped;
 
 /// What is wrong, in printable characters.
 pub fn text(error: &Error) -> String {
     let argument = context(error, ContextKind::InvalidArg);
-    let value = context(error, ContextKind::InvalidValue);
-    match (error.kind(), argument, value) {
-        (ErrorKind::UnknownArgument, Some(argument), _) => {
+    match (error.kind(), argument) {
+        (ErrorKind::UnknownArgument, Some(argument)) => {
             let suggested = context(error, ContextKind::SuggestedArg);
             let nearly = || suggested.map(|option| format!("did you mean '{option}'?"));
             let remedy = elsewhere::option(argument).or_else(nearly).map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
-        (ErrorKind::InvalidValue, Some(argument), Some(value)) if !value.is_empty() => {
-            let known = match error.get(ContextKind::ValidValue) {
-                Some(ContextValue::Strings(known)) => known.join(", "),
-                _ => String::new(),
-            };
-            format!("invalid value '{}' for '{argument}': it must be one of {known}", shown(value))
-        }
-        (ErrorKind::TooManyValues, Some(argument), Some(value)) => {
-            format!("'{argument}' takes no value, but got '{}'", shown(value))
-        }
-        // clap's tips are about passing an option as a value, which is never what was meant here.
-        _ => {
-            let text = error.to_string();
-            escaped_lines(text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
-        }
+        _ => config::mistake(error),
     }
 }
 
@@ -64,13 +49,6 @@ pub(super) fn blame_config(error: BadConfig, matches: &ArgMatches) -> Refused {
             Refused::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
         }
         error => error.into(),
-    }
-}
-
-fn context(error: &Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text),
-        _ => None,
     }
 }
 

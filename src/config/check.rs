@@ -6,8 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
-use super::{AUTH, BadConfig, KEYS, id};
-use crate::cli::mistake;
+use super::{AUTH, BadConfig, KEYS, id, mistake};
 use crate::core::words::escaped;
 
 /// The value as the command line would have it; `None` is a switch that is off.

@@ -5,6 +5,7 @@
 
 mod check;
 mod file;
+mod mistake;
 
 use std::env;
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use thiserror::Error;
 pub use self::check::reason;
 pub use self::file::Value;
 use self::file::{Content, read_file};
+pub use self::mistake::{context, mistake};
 
 /// What a file can set: options that belong to a host or a user. Whatever belongs to one job stays on its
 /// command line.
