@@ -1,4 +1,8 @@
-//! A lock inside itself, where the variables that would tell were lost on the way: `sudo`, `env -i`, `ssh`.
+//! A lock inside itself, where the variables that would tell were lost on the way: `sudo`, `su -`, `env -i`.
+
+use std::process::{Command, Stdio};
+
+use nix::unistd::geteuid;
 
 use super::{inner, outer, shell, start};
 use crate::support::{Case, SOON};
@@ -39,4 +43,35 @@ fn another_slot_is_taken() {
     let parts = [forgetful(inner(&case, &slots)), shell("echo ran")];
     let output = outer(&case, &slots, &parts).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+fn works(words: &[&str]) -> bool {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).arg("true").stdin(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Becoming root needs no password only for root, and sudo isn't everywhere.
+#[test]
+fn through_sudo_and_su() {
+    let case = Case::new("descent-sudo");
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let run = |parts: &[Vec<String>]| outer(&case, &[], parts).run();
+    let refuses = |parts: &[Vec<String>]| {
+        let output = run(parts);
+        output.assert_code(125).assert_stderr("this would wait for itself: PID ");
+        assert_eq!(output.stdout, "");
+    };
+    if works(&["sudo", "-n"]) {
+        refuses(&[words(&["sudo", "-n"]), inner(&case, &[]), words(&["echo", "ran"])]);
+        let kept = words(&["sudo", "-n", "--preserve-env=ZKLOCK_HELD"]);
+        let output = run(&[kept, inner(&case, &[]), words(&["echo", "ran"])]);
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
+    if geteuid().is_root() && works(&["su", "-", "-c"]) {
+        let line = format!("{} echo ran", inner(&case, &[]).join(" "));
+        refuses(&[words(&["su", "-", "-c", &line])]);
+        let output = run(&[words(&["su", "-w", "ZKLOCK_HELD", "-", "-c", &line])]);
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
 }
