@@ -35,7 +35,7 @@ variants!(Message, message_name, MESSAGES:
     SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, ConnectionLost,
-    ConnectedAgain, LockLost, CommandStopped, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
+    ConnectedAgain, LockLost, CommandStopped, Suspended, Neighbour, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
 );
 
@@ -72,15 +72,18 @@ fn failures() -> Vec<Failure> {
     ]
 }
 
-fn troubles() -> Vec<Trouble> {
+fn refusals() -> [Refusal; 5] {
     let node = || "_c_1-lock-0000000001".to_owned();
-    let refusals = [
+    [
         Refusal::OtherFamily { node: node(), family: Family::Kazoo },
         Refusal::OtherRecipe { node: node(), recipe: Recipe::CuratorSemaphore },
         Refusal::OtherKind { node: node(), theirs: Mode::Slots(3), ours: Mode::Slots(2) },
         Refusal::CounterEnd { node: node() },
         Refusal::Tie { one: node(), other: node() },
-    ];
+    ]
+}
+
+fn troubles() -> Vec<Trouble> {
     let mut troubles = vec![
         Trouble::Deleted,
         Trouble::Permission { action: "queue", permission: "CREATE", node: "/a".to_owned() },
@@ -95,7 +98,7 @@ fn troubles() -> Vec<Trouble> {
         Trouble::ParentsVanish,
         Trouble::Server(Failure::Quota),
     ];
-    troubles.extend(refusals.map(Trouble::Refused));
+    troubles.extend(refusals().map(Trouble::Refused));
     troubles
 }
 
@@ -173,6 +176,7 @@ fn messages() -> Vec<Message> {
         M::Suspended { command: job(), wants_terminal: false, held: true },
         M::Suspended { command: job(), wants_terminal: false, held: false },
         M::Suspended { command: job(), wants_terminal: true, held: true },
+        M::Neighbour(Refusal::OtherFamily { node: "1__lock__0000000001".to_owned(), family: Family::Kazoo }),
         M::LeftAfterKill(
             "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
         ),

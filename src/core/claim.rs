@@ -242,6 +242,14 @@ impl Claim {
         }
     }
 
+    /// Looks for programs that came after us and don't wait for us: [`News::Neighbour`].
+    pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        if let Some(contending) = &mut self.contending {
+            let step = contending.set.look_around();
+            self.carry_out(step, now, out);
+        }
+    }
+
     /// Sends the confirmation that is due, if one is.
     pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let Some(contending) = &mut self.contending else {

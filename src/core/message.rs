@@ -7,6 +7,7 @@ use super::duration;
 use super::lock::contender::Trouble;
 use super::lock::name::{Family, Mode};
 use super::lock::pace::smallest_timeout;
+use super::lock::queue::Refusal;
 use super::loss::Loss;
 use super::protocol::Failure;
 use super::signal;
@@ -211,6 +212,8 @@ pub enum Message {
         /// Whether the lock is still held.
         held: bool,
     },
+    /// A program that doesn't wait for zklock came to the lock.
+    Neighbour(Refusal),
     /// A process doesn't end after KILL.
     LeftAfterKill(String),
 
@@ -252,6 +255,7 @@ impl Message {
             | Self::Skipped { .. }
             | Self::LockLost { .. }
             | Self::Suspended { .. }
+            | Self::Neighbour(_)
             | Self::LeftAfterKill(_)
             | Self::ReleaseUnconfirmed => Level::Warning,
             Self::SignalIgnored(_)
@@ -395,6 +399,7 @@ impl fmt::Display for Message {
                     write!(f, "{command} is stopped, and {kept}; fg or bg continues it")
                 }
             }
+            Self::Neighbour(refusal) => write!(f, "another program may run at the same time: {refusal}"),
             Self::LeftAfterKill(left) => {
                 write!(f, "{left}; zklock waits for its end, and keeps the lock while its session lasts")
             }

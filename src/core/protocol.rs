@@ -143,6 +143,8 @@ pub struct Node {
     pub created: ServerTime,
     /// When its data was last replaced.
     pub modified: ServerTime,
+    /// How many children it has.
+    pub children: i32,
 }
 
 impl Node {
@@ -154,6 +156,7 @@ impl Node {
         version: 0,
         created: ServerTime(0),
         modified: ServerTime(0),
+        children: 0,
     };
 
     /// Itself, unless nothing but its existence is known.

@@ -98,6 +98,7 @@ impl History {
             version: 0,
             created: ServerTime(0),
             modified: ServerTime(0),
+            children: 0,
         })
     }
 

@@ -420,7 +420,7 @@ impl Run {
         match news {
             News::Queued(_) => self.past.adopted |= adopts,
             News::Waiting { .. } => self.past.waited = true,
-            News::Held | News::Busy { .. } | News::Revoked(_) => {}
+            News::Held | News::Busy { .. } | News::Neighbour(_) | News::Revoked(_) => {}
             News::Failed(_) => {
                 self.past.wronged |= !self.past.robbed;
                 // A job is stopped first.

@@ -103,6 +103,29 @@ fn an_ephemeral_node_that_speaks_of_a_lock_is_refused() {
     case.observer().delete(&node);
 }
 
+/// All but the election, which fails by itself when it meets a node of zklock's.
+#[test]
+fn a_holder_is_told_of_a_neighbour_that_comes_later() {
+    let kazoo = ("kazoo lock", "follows the naming of kazoo", "");
+    let kinds = RECIPES.into_iter().filter(|(kind, ..)| *kind != "election").chain([kazoo]);
+    let together = kinds.map(|(kind, recipe, _)| {
+        let case = Case::new("later");
+        let holder = ours(&case, &["--session-timeout", "6"]);
+        wait_until_it_runs(&holder);
+        let neighbour = theirs(&case, kind);
+        (case, holder, neighbour, recipe)
+    });
+    for (case, holder, neighbour, recipe) in together.collect::<Vec<_>>() {
+        let told = holder.wait_for_line("another program may run at the same time: ", SOON);
+        assert!(told.contains(recipe), "{told}");
+        end(holder);
+        // ZooKeeper's WriteLock has waited for a node that sorts before its own.
+        neighbour.wait_held();
+        neighbour.give();
+        case.remove_semaphore();
+    }
+}
+
 /// It has to leave the queue again, where it would be in everybody's way.
 #[test]
 fn a_waiter_that_finds_another_recipe_leaves_the_queue() {

@@ -71,6 +71,11 @@ impl Set {
         self.step_all(|contender| contender.mark_stopped(stopped))
     }
 
+    /// See [`Contender::look_around`].
+    pub fn look_around(&mut self) -> SetStep {
+        self.step_all(Contender::look_around)
+    }
+
     /// Whether every lock is ours.
     pub fn all_held(&self) -> bool {
         self.held == self.contenders.len()

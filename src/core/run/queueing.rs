@@ -342,6 +342,8 @@ impl Queueing {
                 scene.says_of(path, Message::Busy { holder });
                 return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
             }
+            // Only a command that runs is told of it.
+            News::Neighbour(_) => {}
             News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
             // The watch that tells so fires too when the session ends, and may be read first after a freeze. The answer to
             // a confirmation tells which: no node, or no session.

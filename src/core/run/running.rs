@@ -18,6 +18,12 @@ use crate::core::time::BootTime;
 /// Waking up that much later than was asked for isn't the usual delay of a busy machine.
 const STANDSTILL: Duration = Duration::from_millis(500);
 
+/// Neighbours are looked for after this time, and then after pauses that double each time.
+const FIRST_LOOK_AROUND: Duration = Duration::from_secs(1);
+
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
 /// The command, as far as it is known here.
 #[derive(Debug)]
 pub(super) struct Running {
@@ -32,6 +38,8 @@ pub(super) struct Running {
     stuck: bool,
     /// What the monitor was told last.
     deadline: Option<Deadline>,
+    /// When to look for neighbours next, and how long to pause after that.
+    look_around: (BootTime, Duration),
 }
 
 impl Running {
@@ -45,6 +53,7 @@ impl Running {
             kill_again_at: None,
             stuck: false,
             deadline: None,
+            look_around: (scene.now + FIRST_LOOK_AROUND, FIRST_LOOK_AROUND),
         }
     }
 
@@ -96,9 +105,22 @@ impl Running {
             Notice::Lock(_, News::Failed(trouble)) => self.lose(Loss::Queue(trouble), scene),
             Notice::Disconnected => scene.says(Message::ConnectionLost),
             Notice::Reconnected => scene.says(Message::ConnectedAgain),
-            Notice::Confirmed => self.stood_still = None,
+            Notice::Lock(path, News::Neighbour(refusal)) => scene.says_of(path, Message::Neighbour(refusal)),
+            Notice::Confirmed => {
+                self.stood_still = None;
+                self.look_around(scene);
+            }
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             _ => {}
+        }
+    }
+
+    /// Just after a confirmation, as the next one is not to wait for the answer.
+    fn look_around(&mut self, scene: &mut Scene<'_>) {
+        let (at, pause) = self.look_around;
+        if at <= scene.now && self.lost.is_none() {
+            self.look_around = (scene.now + pause, LONGEST_PAUSE.min(pause * 2));
+            scene.state.claim.look_around(scene.now, scene.out);
         }
     }
 

@@ -110,5 +110,6 @@ fn node(data: Vec<u8>, stat: &Stat) -> Node {
         version: stat.version,
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
+        children: stat.num_children,
     }
 }

@@ -114,6 +114,7 @@ fn node(data: &[u8], stat: Stat) -> Node {
         version: stat.version,
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
+        children: stat.children,
     }
 }
 

@@ -3,10 +3,12 @@
 //! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
 //! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
 
+mod around;
 mod inspection;
 mod story;
 mod trouble;
 
+use self::around::Around;
 use self::inspection::{Finding, Inspection};
 pub use self::story::{Entry, Ids, News, OwnNode, Step};
 pub use self::trouble::Trouble;
@@ -77,6 +79,7 @@ pub struct Contender {
     seen_busy: bool,
     /// The other recipes on the path were looked at just before this list.
     inspected: bool,
+    around: Around,
     phase: Phase,
 }
 
@@ -105,6 +108,7 @@ impl Contender {
             entries: 0,
             seen_busy: false,
             inspected: false,
+            around: Around::default(),
             phase,
         }
     }
@@ -132,6 +136,19 @@ impl Contender {
     pub fn mark_stopped(&mut self, stopped: bool) -> Step {
         self.says.stopped = stopped;
         self.say()
+    }
+
+    /// Has a holder look for programs that came after it and don't wait for it: [`News::Neighbour`].
+    pub fn look_around(&mut self) -> Step {
+        let requests = if self.holds() { self.around.begin(&self.entry.path) } else { vec![] };
+        Step { requests, news: vec![] }
+    }
+
+    fn seen_around(&mut self, reply: Reply) -> Step {
+        match self.around.take(&self.entry.path, self.entry.family, reply) {
+            Ok(requests) => Step { requests, news: vec![] },
+            Err(refusal) => Step { requests: vec![], news: vec![News::Neighbour(refusal)] },
+        }
     }
 
     /// Whether somebody was seen ahead of us.
@@ -247,6 +264,7 @@ impl Contender {
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
         match (&mut self.phase, result) {
             (Phase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
+            (Phase::Holding, result) => self.seen_around(Reply::Listed(result)),
             (Phase::Looking, Ok(children)) => {
                 if let Some(step) = self.must_inspect(&children) {
                     return step;
@@ -434,6 +452,7 @@ impl Contender {
     fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         match &self.phase {
             Phase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
+            Phase::Holding => self.seen_around(Reply::Read(path.to_owned(), result)),
             Phase::Adopting(name) if self.path().child(name) == path => match result {
                 Ok(node) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::trouble::Trouble;
 use crate::core::lock::name::{Family, Mode};
+use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
 use crate::core::protocol::{Request, ServerTime};
 
@@ -82,6 +83,8 @@ pub enum News {
         /// Its data.
         data: Vec<u8>,
     },
+    /// A program that doesn't wait for us came while we held the lock.
+    Neighbour(Refusal),
     /// Somebody asks us to give up: who, as far as that is known.
     Revoked(Option<String>),
     /// It can't go on.

@@ -52,11 +52,27 @@ fn at(name: &str) -> String {
 }
 
 fn ours(czxid: i64) -> Node {
-    Node { data: b"me".to_vec(), owner: SESSION, czxid, version: 0, created: NEVER, modified: NEVER }
+    Node {
+        data: b"me".to_vec(),
+        owner: SESSION,
+        czxid,
+        version: 0,
+        created: NEVER,
+        modified: NEVER,
+        children: 0,
+    }
 }
 
 fn theirs() -> Node {
-    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0, created: NEVER, modified: NEVER }
+    Node {
+        data: b"them".to_vec(),
+        owner: SESSION + 1,
+        czxid: 1,
+        version: 0,
+        created: NEVER,
+        modified: NEVER,
+        children: 0,
+    }
 }
 
 /// A contender with number 5 behind these; its own name, and the step after create and list.

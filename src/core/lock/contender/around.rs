@@ -1,0 +1,177 @@
+//! What a holder sees when it looks around: programs that came after it, and that don't wait for it. Pure.
+//!
+//! The number of children is asked for first. A long queue is not listed, because its list would hold up the confirmation
+//! that follows on the same connection.
+
+use super::inspection::{Finding, Inspection};
+use super::trouble::Trouble;
+use crate::core::lock::name::{Family, Name};
+use crate::core::lock::refusal::Refusal;
+use crate::core::path::LockPath;
+use crate::core::protocol::{Failure, Node, Reply, Request};
+
+/// The most children that are listed.
+const MOST: i32 = 200;
+
+/// How far a look around has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) enum Around {
+    /// None is under way.
+    #[default]
+    Idle,
+    /// How many children are there?
+    Counting,
+    /// Which?
+    Listing,
+    /// Are the owners of these alive?
+    Inspecting(Inspection),
+    /// A neighbour was found, and told.
+    Told,
+}
+
+/// What follows from an answer.
+type Seen = Result<Vec<Request>, Refusal>;
+
+impl Around {
+    /// Begins, unless a look is under way or has found something.
+    pub(super) fn begin(&mut self, lock: &LockPath) -> Vec<Request> {
+        if *self != Self::Idle {
+            return vec![];
+        }
+        *self = Self::Counting;
+        vec![Request::Get(lock.to_string())]
+    }
+
+    /// Takes in an answer; an error is the neighbour that was found.
+    pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> Seen {
+        // What was asked isn't asked again: the next look is soon enough.
+        let lost = reply.failure() == Some(&Failure::ConnectionLost);
+        match (std::mem::take(self), reply) {
+            (Self::Told, _) => *self = Self::Told,
+            (_, _) if lost => {}
+            (Self::Counting, Reply::Read(path, Ok(Node { children: 2..=MOST, .. })))
+                if path == lock.as_str() =>
+            {
+                *self = Self::Listing;
+                return Ok(vec![Request::List(path)]);
+            }
+            (Self::Listing, Reply::Listed(Ok(children))) => return self.listed(lock, family, &children),
+            (Self::Inspecting(mut inspection), reply) => {
+                let finding = inspection.take(lock, reply);
+                return self.found(inspection, finding);
+            }
+            _ => {}
+        }
+        Ok(vec![])
+    }
+
+    fn listed(&mut self, lock: &LockPath, family: Family, children: &[String]) -> Seen {
+        let mut contenders = children.iter().filter_map(|child| Name::parse(child));
+        if let Some(other) = contenders.find(|name| name.family != family) {
+            *self = Self::Told;
+            return Err(Refusal::OtherFamily { node: other.text.to_owned(), family: other.family });
+        }
+        let Some(mut inspection) = Inspection::of(children) else { return Ok(vec![]) };
+        let finding = inspection.begin(lock);
+        self.found(inspection, finding)
+    }
+
+    fn found(&mut self, inspection: Inspection, finding: Finding) -> Seen {
+        match finding {
+            Finding::Ask(requests) => {
+                *self = Self::Inspecting(inspection);
+                Ok(requests)
+            }
+            Finding::Fail(Trouble::Refused(refusal)) => {
+                *self = Self::Told;
+                Err(refusal)
+            }
+            Finding::Fail(_) | Finding::Clean => Ok(vec![]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::core::lock::neighbour::Recipe;
+
+    const OURS: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-0000000001";
+    const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000002";
+    const KAZOO: &str = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000003";
+
+    fn lock() -> LockPath {
+        LockPath::parse(OsStr::new("/app")).unwrap()
+    }
+
+    fn take(around: &mut Around, reply: Reply) -> Seen {
+        around.take(&lock(), Family::Curator, reply)
+    }
+
+    fn read(path: &str, node: Node) -> Reply {
+        Reply::Read(path.to_owned(), Ok(node))
+    }
+
+    fn with(children: i32) -> Reply {
+        read("/app", Node { czxid: 1, children, ..Node::HIDDEN })
+    }
+
+    /// One that has listed these children.
+    fn listed(children: &[&str]) -> (Around, Seen) {
+        let mut around = Around::default();
+        assert_eq!(around.begin(&lock()), [Request::Get("/app".to_owned())]);
+        assert_eq!(around.begin(&lock()), [], "one look at a time");
+        assert_eq!(take(&mut around, with(2)), Ok(vec![Request::List("/app".to_owned())]));
+        let children = children.iter().map(|&child| child.to_owned()).collect();
+        let seen = take(&mut around, Reply::Listed(Ok(children)));
+        (around, seen)
+    }
+
+    #[test]
+    fn alone_or_in_a_crowd_nothing_is_listed() {
+        for children in [1, 201, i32::MAX] {
+            let mut around = Around::default();
+            around.begin(&lock());
+            assert_eq!(take(&mut around, with(children)), Ok(vec![]));
+            assert_ne!(around.begin(&lock()), [], "the next look is another");
+        }
+    }
+
+    #[test]
+    fn other_contenders_and_ordinary_children_are_no_neighbours() {
+        let (mut around, seen) = listed(&[OURS, "lock-0000000002", "config"]);
+        assert_eq!(seen, Ok(vec![]));
+        assert_ne!(around.begin(&lock()), []);
+    }
+
+    #[test]
+    fn a_contender_of_another_naming_is_found_and_told_once() {
+        let (mut around, seen) = listed(&[OURS, KAZOO]);
+        assert!(matches!(seen, Err(Refusal::OtherFamily { family: Family::Kazoo, .. })), "{seen:?}");
+        assert_eq!(around.begin(&lock()), []);
+    }
+
+    #[test]
+    fn another_recipe_is_found_if_its_node_is_alive() {
+        let latch = format!("/app/{LATCH}");
+        for (owner, alive) in [(7, true), (0, false)] {
+            let (mut around, seen) = listed(&[OURS, LATCH]);
+            assert_eq!(seen, Ok(vec![Request::Get(latch.clone())]));
+            let seen = take(&mut around, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
+            let found = matches!(&seen, Err(Refusal::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
+            assert_eq!(found, alive, "{seen:?}");
+            assert_eq!(around.begin(&lock()).is_empty(), alive);
+        }
+    }
+
+    #[test]
+    fn a_lost_connection_ends_a_look_and_the_next_one_begins_anew() {
+        let latch = format!("/app/{LATCH}");
+        let (mut around, _) = listed(&[OURS, LATCH]);
+        let lost = Reply::Read(latch, Err(Failure::ConnectionLost));
+        assert_eq!(take(&mut around, lost), Ok(vec![]));
+        assert_eq!(around.begin(&lock()), [Request::Get("/app".to_owned())]);
+    }
+}
