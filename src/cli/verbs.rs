@@ -6,8 +6,12 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 
+<<<<<<< ours
 use super::values;
 use crate::core::path::LockPath;
+=======
+use crate::core::path::{BadPath, LockPath};
+>>>>>>> theirs
 
 /// A verb with its options.
 #[derive(Debug, Clone, Subcommand)]
@@ -52,7 +56,11 @@ pub struct StatusOptions {
     pub show_config: bool,
 
     /// The locks; without any, every lock that the servers have
+<<<<<<< ours
     #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
+=======
+    #[arg(value_name = "PATH", value_parser = path_to_show)]
+>>>>>>> theirs
     pub paths: Vec<LockPath>,
 }
 
@@ -95,6 +103,14 @@ pub enum KnownShell {
 
 fn lock_path(text: &str) -> Result<LockPath> {
     Ok(LockPath::parse(&OsString::from(text))?)
+}
+
+/// What is above every lock needs no name.
+fn path_to_show(text: &str) -> Result<LockPath> {
+    match LockPath::parse(&OsString::from(text)) {
+        Err(BadPath::Root) => anyhow::bail!("leave the path out: 'zklock status' shows every lock"),
+        path => Ok(path?),
+    }
 }
 
 /// A node by its name, also where its whole path is given.

@@ -3,6 +3,7 @@
 use super::crowd::{Crowd, crowded, prefixes};
 use super::memory::Memory;
 use crate::support::{Case, Output, SOON};
+use nix::sys::signal::Signal::SIGTERM;
 
 /// Moves the cursor, sets the title, turns the text around, breaks the line, and hides.
 const HOSTILE: &str =
@@ -30,17 +31,22 @@ fn is_shown_harmlessly(data: &[u8]) -> [Output; 2] {
     case.observer().mkdirs(case.path());
     let mut crowd = Crowd::of(crowded());
     crowd.contend(&prefixes(case.path(), 1), data);
-    let running =
-        [&["-n"][..], &["-v", "-w", "0.5"]].map(|options| case.lock(options, ["echo", "ran"]).spawn());
-    let outputs = running.map(|running| {
-        let memory = Memory::watch(running.pid());
+    let running = [("-n", false), ("-v", true)].map(|(option, waits)| {
+        let running = case.lock(&[option], ["echo", "ran"]).spawn();
+        (Memory::watch(running.pid()), running, waits)
+    });
+    let outputs = running.map(|(memory, running, waits)| {
+        if waits {
+            running.wait_for_line("waiting for", SOON);
+            running.signal(SIGTERM);
+        }
         let output = running.wait(SOON);
         assert!(memory.peak_kib() < 200 << 10, "{output}");
         output
     });
     crowd.leave();
+    outputs[0].assert_code(124);
     for output in &outputs {
-        output.assert_code(124);
         assert_eq!(output.stdout, "");
         assert_harmless(&output.stderr);
     }

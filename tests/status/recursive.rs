@@ -39,6 +39,13 @@ fn locks_are_found_at_any_depth_and_what_is_none_is_not_shown() {
     }
 }
 
+#[test]
+fn everything_needs_no_path() {
+    let case = Case::new("recursive-root");
+    let refused = status(&case, &["--recursive", "/"]);
+    refused.assert_code(125).assert_stderr("leave the path out: 'zklock status' shows every lock");
+}
+
 /// The lock's node goes when it is empty; that its command succeeded is still known.
 #[test]
 fn a_lock_that_is_gone_is_found_by_its_record() {
