@@ -10,6 +10,7 @@ use super::owner::Owner;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
+use crate::core::lock::record::held_since;
 use crate::core::path::LockPath;
 use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
@@ -39,6 +40,8 @@ pub(super) struct Contender {
     pub(super) owner: Owner,
     /// This and what follows is unknown of a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
+    /// Since when it holds the lock, if it holds it and says so.
+    pub(super) held_since: Option<ServerTime>,
     pub(super) fencing_token: Option<i64>,
     pub(super) session: Option<i64>,
 }
@@ -236,6 +239,7 @@ fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
         node,
         owner: Owner::of(&read.data),
         since: known.map(|read| read.created),
+        held_since: known.filter(|_| standing.holds).and_then(|read| held_since(&read.data, read.created)),
         fencing_token: known.map(|read| read.czxid),
         session: known.map(|read| read.owner),
     }

@@ -6,12 +6,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 
-<<<<<<< ours
 use super::values;
-use crate::core::path::LockPath;
-=======
 use crate::core::path::{BadPath, LockPath};
->>>>>>> theirs
 
 /// A verb with its options.
 #[derive(Debug, Clone, Subcommand)]
@@ -56,11 +52,7 @@ pub struct StatusOptions {
     pub show_config: bool,
 
     /// The locks; without any, every lock that the servers have
-<<<<<<< ours
-    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
-=======
-    #[arg(value_name = "PATH", value_parser = path_to_show)]
->>>>>>> theirs
+    #[arg(value_name = "PATH", value_parser = values::checked(path_to_show))]
     pub paths: Vec<LockPath>,
 }
 

@@ -1,5 +1,6 @@
 //! A run's claim on its locks: a session, a contender for each lock, and the lease. Answers move it along.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::lock::contender::{Entry, News, OwnNode, Trouble};
@@ -80,6 +81,8 @@ struct Contending {
     /// The confirmation that is on its way, or was when the connection was lost.
     asked: Option<BootTime>,
     gap: Option<Gap>,
+    /// When the node of the lock with this index was made, and when the lock was ours.
+    held: BTreeMap<usize, (BootTime, Option<BootTime>)>,
 }
 
 /// A time without a connection.
@@ -199,6 +202,7 @@ impl Claim {
         let Some(contending) = &mut self.contending else {
             return vec![];
         };
+        contending.note(&step.news, now);
         let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         if queued {
             // The monitor has to know whom to delete if this process can't; before the next create is shown to it.
@@ -246,6 +250,16 @@ impl Claim {
     pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         if let Some(contending) = &mut self.contending {
             let step = contending.set.look_around();
+            self.carry_out(step, now, out);
+        }
+    }
+
+    /// Shows others since when the locks are held.
+    pub fn tell_held(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        if let Some(contending) = &mut self.contending {
+            let held = &contending.held;
+            let after = |lock| held.get(&lock).and_then(|(queued, held)| Some((*held)?.since(*queued)));
+            let step = contending.set.tell_held(after);
             self.carry_out(step, now, out);
         }
     }
@@ -372,6 +386,20 @@ impl Contending {
             pace: Pace::default(),
             asked: None,
             gap: None,
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Notes when what is told of each lock happened.
+    fn note(&mut self, news: &[(usize, News)], now: BootTime) {
+        for (lock, news) in news {
+            match news {
+                News::Queued(_) => drop(self.held.insert(*lock, (now, None))),
+                News::Held => {
+                    self.held.entry(*lock).and_modify(|(_, held)| *held = Some(now));
+                }
+                _ => {}
+            }
         }
     }
 

@@ -30,6 +30,7 @@ pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Re
         slots: mode.slots(),
         has_slot: false,
         stopped: false,
+        held_after_ms: None,
         process: lineage::process(pid).map(Box::new),
         revoked_by: None,
     }

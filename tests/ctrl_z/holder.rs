@@ -1,6 +1,6 @@
 //! The lock is kept for as long as the command stands stopped.
 
-use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
+use super::{LONGER, SHORT, contenders, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
 use crate::support::{Case, SOON, end, holder, pass_time, wait_until};
 
 /// Stops a holder with these options and paths, and sees it keep all its nodes.
@@ -16,6 +16,9 @@ fn assert_kept(options: &str, endings: &[&str]) {
     let before = nodes(&case, &paths);
     assert_eq!(before.len(), paths.len());
     wait_for_status(&case, &paths[0], 0, "held", false);
+    let held_since = || paths.iter().map(|path| contenders(&case, path)[0]["held_since"].clone());
+    wait_until("it to say since when", SOON, || held_since().all(|since| since.is_string()));
+    let since: Vec<_> = held_since().collect();
 
     let said = stop(&mut shell);
     assert!(said.contains("bash is stopped, and the lock is kept; fg or bg continues it"), "{said}");
@@ -26,6 +29,7 @@ fn assert_kept(options: &str, endings: &[&str]) {
     }
     pass_time(LONGER);
     assert_eq!(nodes(&case, &paths), before, "the same nodes of the same session");
+    assert!(held_since().eq(since.iter().cloned()), "since when it is held stays what it was");
     assert_eq!(history.sections().unwrap(), done, "it stands");
 
     shell.fg();
@@ -33,6 +37,7 @@ fn assert_kept(options: &str, endings: &[&str]) {
     for path in &paths {
         wait_for_status(&case, path, 0, "held", false);
     }
+    assert!(held_since().eq(since), "also when it goes on");
     assert_eq!(nodes(&case, &paths), before);
     history.finish("only");
     shell.prompt(SOON);

@@ -85,6 +85,14 @@ impl Crowd<'_> {
         wait_until(&format!("{count} watches"), PATIENCE, || server.watches() == count);
     }
 
+    /// Waits until the first so many say in their nodes since when they hold the lock, and nobody is woken by that any more:
+    /// so many watches are set.
+    #[track_caller]
+    fn wait_until_told(&self, holders: usize, watches: usize) {
+        (1..=holders).for_each(|place| drop(self.case.wait_until_it_tells_since_when(place)));
+        self.wait_for_watches(watches);
+    }
+
     fn running(&self) -> usize {
         self.members.iter().filter(|member| runs(member)).count()
     }

@@ -13,6 +13,7 @@ fn stages(queue: &Queue, count: usize) -> [Counted; 3] {
     let all = 1 + count + 1 + BEHIND;
     crowd.wait_for_watches(2 * all - 1);
     crowd.wait_for_running(1);
+    crowd.wait_until_told(1, 2 * all - 1);
 
     let mut before = queue.counted();
     let mut stage = || {
@@ -24,7 +25,7 @@ fn stages(queue: &Queue, count: usize) -> [Counted; 3] {
     crowd.end_holder(0);
     crowd.wait_for_running(count);
     // Each of the readers has its own node only now; those behind have two.
-    crowd.wait_for_watches(count + 2 * (1 + BEHIND));
+    crowd.wait_until_told(count, count + 2 * (1 + BEHIND));
     let released = stage();
 
     // The second writer watches the reader with the highest number, which is one of those that run.
@@ -53,8 +54,10 @@ fn a_writer_that_ends_wakes_the_readers_up_to_the_next_writer_and_each_of_those_
     let own = 1;
     for ([released, one_of_many, neighbour], count) in [(few, FEW), (many, MANY)] {
         let counted = |deletions, requests| Counted { deletions, writes: 0, requests };
-        // Delete and close; none of the readers asks anything before it runs.
-        assert_eq!(released, counted(own + count, 2), "all readers ahead of the writer, and no other");
+        // Delete and close; none of the readers asks anything before it runs. Then each says in its node since when it
+        // holds the lock: a write, and a watch of its own node. The writer watches one of them.
+        let told = Counted { writes: count + 1, ..counted(own + count, 2 + 2 * count + 1) };
+        assert_eq!(released, told, "all readers ahead of the writer, and no other");
         assert_eq!(one_of_many, counted(own, 2), "nobody");
         assert_eq!(neighbour, counted(own + 1, 4), "the writer, which looks and watches another");
     }

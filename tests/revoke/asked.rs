@@ -80,6 +80,7 @@ fn whoever_asks_again_hears_that_it_was_asked_before() {
 fn what_the_record_said_it_still_says() {
     let case = Case::new("revoke-record");
     let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
+    case.wait_until_it_tells_since_when(1);
     let record = || {
         let node = format!("{}/{}", case.path(), case.contenders()[0]);
         serde_json::from_str::<serde_json::Value>(&case.observer().data(&node).unwrap()).unwrap()

@@ -377,6 +377,7 @@ impl World {
             slots: contender.mode.slots(),
             has_slot: false,
             stopped: false,
+            held_after_ms: None,
             process: None,
             revoked_by: None,
         };

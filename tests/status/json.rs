@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Value {
     let node = format!("{}/{}", case.path(), case.contenders()[place - 1]);
     let stat = case.observer().stat(&node).unwrap();
+    let record = record(case, &node);
+    let after = record["held_after_ms"].as_i64();
     let mut fields = json!({
         "position": place,
         "state": "held",
@@ -16,10 +18,11 @@ fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Valu
         "slots": 1,
         "host": host(),
         "pid": contender.pid().as_raw(),
-        "user": record(case, &node)["user"],
+        "user": record["user"],
         "program": "sh",
         "label": null,
         "since": super::rfc3339(stat.ctime),
+        "held_since": after.map(|after| super::rfc3339(stat.ctime + after)),
         "fencing_token": stat.czxid,
         "session": format!("{:#x}", stat.ephemeral_owner),
         "node": node,
@@ -45,6 +48,7 @@ fn it_has_the_promised_fields_and_no_others() {
     let case = Case::new("json");
     let contenders =
         vec![holder(&case, &["--label", "first"]), waiter(&case, &[], 2), waiter(&case, &["-s"], 3)];
+    case.wait_until_it_tells_since_when(1);
     let seen = json(&case, &[case.path()]);
     let waits = |mode: &str| json!({"state": "waiting", "mode": mode, "program": "echo"});
     let expected = [
@@ -74,6 +78,7 @@ fn it_tells_slots_and_naming() {
     .into_iter()
     .enumerate()
     {
+        case.wait_until_it_tells_since_when(1);
         let expected = expected(case, 1, &contenders[index], &own);
         assert_eq!(json(case, &[case.path()])["locks"], json!([lock(case, &[expected])]));
     }

@@ -1,6 +1,7 @@
 //! `zklock status`: who holds the locks and who waits, for people and for scripts.
 
 mod exit_code;
+mod held;
 mod hostile;
 mod json;
 mod neighbours;

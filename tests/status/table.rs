@@ -18,17 +18,31 @@ fn it_tells_each_contender_s_place_and_who_it_is() {
     let case = Case::new("table");
     let contenders =
         vec![holder(&case, &["--label", "nightly backup"]), waiter(&case, &["--label", "second"], 2)];
+    let told = super::parsed(&case.wait_until_it_tells_since_when(1));
     let output = status(&case, &[case.path()]);
     let text = &output.assert_code(0).stdout;
     assert_eq!(output.stderr, "");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
-    let titles = ["POS", "STATE", "MODE", "HOST:PID", "USER", "RUNS", "SINCE", "TOKEN", "SESSION", "NODE"];
+    let titles = [
+        "POS",
+        "STATE",
+        "MODE",
+        "HOST:PID",
+        "USER",
+        "RUNS",
+        "SINCE",
+        "HELD SINCE",
+        "TOKEN",
+        "SESSION",
+        "NODE",
+    ];
     assert_eq!(cells(lines[0]), titles);
     assert_eq!(lines[1], format!("{}  held by 1, 1 waiting", case.path()));
     for (index, node) in case.contenders().iter().enumerate() {
         let stat = case.observer().stat(&format!("{}/{node}", case.path())).unwrap();
-        let since = jiff::Timestamp::from_millisecond(stat.ctime).unwrap();
+        let time = |millis| jiff::Timestamp::from_millisecond(millis).unwrap().strftime("%Y-%m-%d %H:%M:%SZ");
+        let held = time(stat.ctime + told["held_after_ms"].as_i64().unwrap()).to_string();
         assert_eq!(
             rows(text)[index],
             [
@@ -38,7 +52,8 @@ fn it_tells_each_contender_s_place_and_who_it_is() {
                 format!("{}:{}", host(), contenders[index].pid()),
                 user(),
                 ["nightly backup", "second"][index].to_owned(),
-                since.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+                time(stat.ctime).to_string(),
+                [held, "-".to_owned()][index].clone(),
                 stat.czxid.to_string(),
                 format!("{:#x}", stat.ephemeral_owner),
                 node.clone(),

@@ -4,7 +4,7 @@ use super::observer::Observer;
 use super::processes::{assert_no_processes, kill_all};
 use super::server::{Server, shared};
 use super::shell::Shell;
-use super::wait::SOON;
+use super::wait::{SOON, wait_for};
 use super::zklock::{Zklock, new_marker};
 use super::{History, Running};
 use std::path::Path;
@@ -140,6 +140,15 @@ impl Case {
                 self.observer.delete(&path);
             }
         }
+    }
+
+    /// Waits until the contender at this place says in its node since when it holds the lock; and gives what it says.
+    #[track_caller]
+    pub(crate) fn wait_until_it_tells_since_when(&self, place: usize) -> String {
+        wait_for("it to say since when it holds the lock", SOON, || {
+            let node = format!("{}/{}", self.path, self.contenders().get(place - 1)?);
+            self.observer.data(&node).filter(|data| data.contains("\"held_after_ms\":"))
+        })
     }
 
     /// Waits until there are exactly `count` contenders.

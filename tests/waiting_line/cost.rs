@@ -42,6 +42,8 @@ fn behind_the_holder_it_asks_nothing_at_all() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost").through(&proxy.connect_string());
     let holder = holder(&case, "one");
+    // What it says later would be read once more.
+    case.wait_until_it_tells_since_when(1);
     let without = wait_for_a_while(&case, &proxy, false);
     let with = wait_for_a_while(&case, &proxy, true);
     assert_eq!(with, without);
@@ -53,6 +55,8 @@ fn behind_another_it_reads_the_holder_s_node_once() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost-third").through(&proxy.connect_string());
     let holder = holder(&case, "one");
+    // What it says later would be read once more.
+    case.wait_until_it_tells_since_when(1);
     let second = second(&case, "two");
     let without = wait_for_a_while(&case, &proxy, false);
     let with = wait_for_a_while(&case, &proxy, true);

@@ -12,7 +12,7 @@ fn it_tells_the_place_the_time_and_who_holds() {
     waiter.expect(&format!("zklock: {}: number 2 in line for ", case.path()), SOON);
     waiter.expect(" min ", SOON);
     waiter.expect(" s left; held by ", SOON);
-    let who = format!("{}:{} (nightly backup), there for ", host(), holder.pid());
+    let who = format!("{}:{} (nightly backup), queued ", host(), holder.pid());
     assert_eq!(waiter.expect(&who, SOON), "");
     // Time goes on.
     waiter.expect("in line for 1 s", SOON);
@@ -42,7 +42,7 @@ fn who_is_behind_another_sees_both_and_that_the_other_leaves() {
     let second = second(&case, "two");
     let mut third = waiter(&case, &[], &["echo", "work"]);
     third.expect("number 3 in line for ", SOON);
-    third.expect(&format!("held by {}:{} (one), there for ", host(), holder.pid()), SOON);
+    third.expect(&format!("held by {}:{} (one), queued ", host(), holder.pid()), SOON);
     third.expect(&format!("; behind {}:{} (two)", host(), second.pid()), SOON);
     end(second);
     third.expect("number 2 in line for ", SOON);

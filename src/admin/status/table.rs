@@ -37,25 +37,26 @@ struct Column {
     cell: fn(&Contender) -> String,
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column { title: "POS", goes: 0, cell: |contender| contender.position.to_string() },
     Column { title: "STATE", goes: 0, cell: |contender| state(contender).to_owned() },
-    Column { title: "MODE", goes: 3, cell: |contender| mode(contender.mode) },
+    Column { title: "MODE", goes: 4, cell: |contender| mode(contender.mode) },
     Column { title: "HOST:PID", goes: 1, cell: |contender| contender.owner.place() },
     Column {
         title: "USER",
-        goes: 5,
+        goes: 6,
         cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
     },
     Column { title: "RUNS", goes: 0, cell: |contender| work(contender).to_owned() },
     Column { title: "SINCE", goes: 2, cell: |contender| time(contender.since) },
-    Column { title: "TOKEN", goes: 4, cell: |contender| known(contender.fencing_token) },
+    Column { title: "HELD SINCE", goes: 3, cell: |contender| time(contender.held_since) },
+    Column { title: "TOKEN", goes: 5, cell: |contender| known(contender.fencing_token) },
     Column {
         title: "SESSION",
-        goes: 6,
+        goes: 7,
         cell: |contender| known(contender.session.map(|id| format!("{id:#x}"))),
     },
-    Column { title: "NODE", goes: 7, cell: |contender| node_name(contender) },
+    Column { title: "NODE", goes: 8, cell: |contender| node_name(contender) },
 ];
 
 const INDENT: &str = "  ";

@@ -6,7 +6,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::protocol::ServerTime;
 use crate::core::words::printable;
+
+/// No contender waits for longer than 30 years: another number was made up, and might be no time at all.
+const LONGEST_WAIT: u64 = 1_000_000_000_000;
 
 /// The data of a lock node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +38,10 @@ pub struct Record {
     /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// How long after the node was made its owner got the lock, in milliseconds: set once the command has run for a while.
+    /// Counted from the node's own time, so that it stays true when the data is written again, by whomever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_after_ms: Option<u64>,
     /// Which process it is, also where host names lie, as in containers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Box<Process>>,
@@ -62,6 +70,12 @@ pub fn revocation(data: &[u8]) -> Option<Option<String>> {
         return Some(None);
     }
     Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
+}
+
+/// Since when the owner of a node with this data holds the lock, if the data says so; `created` is when the node was made.
+pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
+    let after = Record::from_bytes(data)?.held_after_ms.filter(|&after| after <= LONGEST_WAIT)?;
+    Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
 }
 
 /// Whether a node's data says that its owner waited for one of several slots and has got it.
@@ -136,6 +150,7 @@ mod tests {
             slots: 1,
             has_slot: false,
             stopped: false,
+            held_after_ms: None,
             process: None,
             revoked_by: None,
         }
@@ -192,6 +207,18 @@ mod tests {
         assert_eq!(revocation(b"__REVOKE__"), Some(None));
         assert_eq!(revocation(&record(None).to_bytes()), None);
         assert_eq!(revocation(b"10.0.0.1"), None);
+    }
+
+    #[test]
+    fn a_holder_tells_since_when_it_holds_from_the_time_of_its_node() {
+        let created = ServerTime(1_000);
+        let told = |after| held_since(&Record { held_after_ms: after, ..record(None) }.to_bytes(), created);
+        assert_eq!(told(Some(2_500)), Some(ServerTime(3_500)));
+        assert_eq!(told(Some(0)), Some(created));
+        for nothing in [None, Some(LONGEST_WAIT + 1), Some(u64::MAX)] {
+            assert_eq!(told(nothing), None);
+        }
+        assert_eq!(held_since(b"10.0.0.1", created), None);
     }
 
     proptest! {

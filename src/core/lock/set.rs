@@ -1,6 +1,8 @@
 //! Several locks at once: taken one after the other in one sorted order, so that two runs that want the same
 //! ones can't wait for each other. Pure.
 
+use std::time::Duration;
+
 use super::contender::{Contender, Entry, News, OwnNode};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -22,6 +24,13 @@ pub struct SetStep {
     pub requests: Vec<(usize, Request)>,
     /// To be told or acted on.
     pub news: Vec<(usize, News)>,
+}
+
+impl SetStep {
+    fn append(&mut self, mut other: Self) {
+        self.requests.append(&mut other.requests);
+        self.news.append(&mut other.news);
+    }
 }
 
 impl Set {
@@ -48,9 +57,7 @@ impl Set {
         if index == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
             self.held += 1;
             if self.held < self.contenders.len() {
-                let next = self.step(self.held, Contender::begin);
-                step.requests.extend(next.requests);
-                step.news.extend(next.news);
+                step.append(self.step(self.held, Contender::begin));
             }
         }
         step
@@ -74,6 +81,16 @@ impl Set {
     /// See [`Contender::look_around`].
     pub fn look_around(&mut self) -> SetStep {
         self.step_all(Contender::look_around)
+    }
+
+    /// Has each node of ours say how long after it was made the lock was ours: `after` knows that by the lock's index.
+    pub fn tell_held(&mut self, after: impl Fn(usize) -> Option<Duration>) -> SetStep {
+        let mut all = SetStep::default();
+        for index in 0..self.contenders.len() {
+            let Some(after) = after(index) else { continue };
+            all.append(self.step(index, |contender| contender.tell_held(after)));
+        }
+        all
     }
 
     /// Whether every lock is ours.
@@ -115,9 +132,7 @@ impl Set {
     fn step_all(&mut self, act: impl Fn(&mut Contender) -> super::contender::Step) -> SetStep {
         let mut all = SetStep::default();
         for index in 0..self.contenders.len() {
-            let step = self.step(index, &act);
-            all.requests.extend(step.requests);
-            all.news.extend(step.news);
+            all.append(self.step(index, &act));
         }
         all
     }

@@ -125,6 +125,8 @@ pub struct Seen {
     pub who: String,
     /// When its node was made; zero if that isn't known.
     pub since: ServerTime,
+    /// Since when it holds the lock, if it says so.
+    pub held_since: Option<ServerTime>,
 }
 
 /// How the run ends.

@@ -11,12 +11,12 @@ use crate::core::exit::Exit;
 use crate::core::lock::contender::{Entry, News, Trouble};
 use crate::core::lock::once::{Once, Verdict as Due};
 use crate::core::lock::pace::Start;
-use crate::core::lock::record::{Record, describe};
+use crate::core::lock::record::{Record, describe, held_since};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
+use crate::core::protocol::{Asker, Failure, Reply, Request, ServerTime, SessionChange, SessionKey};
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::core::time::BootTime;
 use crate::core::words::printable;
@@ -34,6 +34,8 @@ pub(super) struct Queueing {
     connect_by: Option<BootTime>,
     /// The contender just ahead, as people know it.
     waiting_for: Option<String>,
+    /// Of which node that was said, on which lock, and how many were ahead.
+    said: Option<(LockPath, String, usize)>,
     turn: Turn,
     /// Our node is gone; whether with our session or by somebody's hand is asked.
     node_gone: bool,
@@ -66,6 +68,7 @@ impl Queueing {
             connected: false,
             connect_by,
             waiting_for: None,
+            said: None,
             turn: Turn::Unsaid,
             node_gone: false,
             stop: Stop::Not,
@@ -278,7 +281,10 @@ impl Queueing {
             }
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
-            Notice::Reconnected => scene.says(Message::ConnectedAgainWaiting),
+            Notice::Reconnected => {
+                self.said = None;
+                scene.says(Message::ConnectedAgainWaiting);
+            }
             Notice::Closed => return Some(Next::fail(Message::SessionClosed)),
             Notice::Lock(path, news) => return self.news(path, news, scene),
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
@@ -286,7 +292,7 @@ impl Queueing {
                     return Some(Next::fail(why));
                 }
                 let name = node.rsplit('/').next().unwrap_or_default();
-                let seen = Seen { who: who(name, &read.data, scene), since: read.created };
+                let seen = seen(who(name, &read.data, scene), &read.data, read.created);
                 scene.does(Effect::Line(Line::Holder { node, seen }));
             }
             Notice::Aside(Asker::Once, reply) => return self.once_answered(reply, scene),
@@ -316,12 +322,17 @@ impl Queueing {
             }
             News::Waiting { predecessor, data, since, ahead, holder } => {
                 let who = who(&predecessor, &data, scene);
-                scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
+                // New data in its node leaves everything as it was said.
+                let said = Some((path.clone(), predecessor.clone(), ahead));
+                if self.said != said {
+                    scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
+                    self.said = said;
+                }
                 let holder = (holder != predecessor).then(|| path.child(&holder));
                 if let Some(node) = holder.clone().filter(|_| scene.plan.shows_line) {
                     scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
                 }
-                let nearest = Seen { who: who.clone(), since };
+                let nearest = seen(who.clone(), &data, since);
                 scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder: holder.clone() }));
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
@@ -361,6 +372,7 @@ impl Queueing {
             (self.connected, self.connect_by) = (false, scene.plan.try_until());
             self.turn = Turn::Unsaid;
             self.node_gone = false;
+            self.said = None;
             self.once.iter_mut().for_each(Once::begin_again);
             scene.does(Effect::Line(Line::End));
             let connect = scene.state.claim.connect(self.connect_by);
@@ -373,6 +385,11 @@ impl Queueing {
 /// A contender as people know it.
 fn who(node: &str, data: &[u8], scene: &Scene<'_>) -> String {
     describe(node, data, scene.state.record.as_ref())
+}
+
+/// What is shown of a contender.
+fn seen(who: String, data: &[u8], since: ServerTime) -> Seen {
+    Seen { who, since, held_since: held_since(data, since) }
 }
 
 /// Why no session will do.

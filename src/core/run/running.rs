@@ -23,6 +23,8 @@ const FIRST_LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// The longest of these pauses.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// The lock node tells since when the lock is held once the command has run for so long: it costs short commands nothing.
+const TELL_HELD_AFTER: Duration = Duration::from_secs(1);
 
 /// The command, as far as it is known here.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(super) struct Running {
     deadline: Option<Deadline>,
     /// When to look for neighbours next, and how long to pause after that.
     look_around: (BootTime, Duration),
+    /// When our nodes are to tell since when the lock is held, until they do.
+    tell_held_at: Option<BootTime>,
 }
 
 impl Running {
@@ -54,6 +58,7 @@ impl Running {
             stuck: false,
             deadline: None,
             look_around: (scene.now + FIRST_LOOK_AROUND, FIRST_LOOK_AROUND),
+            tell_held_at: Some(scene.now + TELL_HELD_AFTER),
         }
     }
 
@@ -66,7 +71,10 @@ impl Running {
         // The lease before anything else: what woke us may be "continue" after a long sleep.
         self.keep_the_lease(scene);
         match input {
-            Input::Tick => self.kill_what_is_left(scene),
+            Input::Tick => {
+                self.tell_held(scene);
+                self.kill_what_is_left(scene);
+            }
             Input::Signal(signal) => self.happened(Happening::Signalled(signal), scene),
             Input::NotStopped => self.happened(Happening::NotStopped, scene),
             Input::MonitorDied => self.lose(Loss::MonitorDied, scene),
@@ -237,6 +245,20 @@ impl Running {
         }
     }
 
+    /// Once a while has passed, unless the lock is on its way to others or the command is stopped.
+    fn tell_held(&mut self, scene: &mut Scene<'_>) {
+        if self.tell_held_at().is_some_and(|at| at <= scene.now) {
+            self.tell_held_at = None;
+            scene.state.claim.tell_held(scene.now, scene.out);
+        }
+    }
+
+    fn tell_held_at(&self) -> Option<BootTime> {
+        let is_quiet =
+            self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_suspended();
+        self.tell_held_at.filter(|_| is_quiet)
+    }
+
     /// The command has stopped, and the monitor is to stop with it: the shell gets its prompt. The lock is kept.
     fn suspend(&self, signal: i32, scene: &mut Scene<'_>) {
         let (plan, claim) = (scene.plan, &scene.state.claim);
@@ -284,7 +306,9 @@ impl Running {
         let look = claim.lease().map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
-        [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick()].into_iter().flatten().min()
+        let moments =
+            [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick(), self.tell_held_at()];
+        moments.into_iter().flatten().min()
     }
 
     fn reaped(&mut self, status: Option<Exit>, scene: &mut Scene<'_>) -> Option<Next> {

@@ -146,11 +146,13 @@ impl Queue {
         waited: Duration,
         left: Option<Duration>,
     ) -> String {
-        let there = |seen: &Seen| match server_now {
-            Some(server_now) if seen.since != ServerTime(0) => {
-                format!("{}, there for {}", seen.who, whole(seen.since.until(server_now)))
-            }
-            _ => seen.who.clone(),
+        let since = |moment: ServerTime| server_now.map(|now| whole(moment.until(now)));
+        let there = |seen: &Seen| match Some(seen.since).filter(|&at| at != ServerTime(0)).and_then(since) {
+            Some(queued) => match seen.held_since.and_then(since) {
+                Some(held) => format!("{} for {held}, queued {queued} ago", seen.who),
+                None => format!("{}, queued {queued} ago", seen.who),
+            },
+            None => seen.who.clone(),
         };
         let holder = match &self.holder {
             None => format!("held by {}", there(&self.nearest)),
@@ -179,7 +181,7 @@ mod tests {
 
     fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> Queue {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
-        let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000) };
+        let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000), held_since: None };
         Queue { path, ahead: 2, nearest, holder }
     }
 
@@ -189,13 +191,21 @@ mod tests {
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
             text,
-            "zklock: /locks/job: number 3 in line for 12 s, 7 s left; held by b:2 (two), there for 4 min 10 s"
+            "zklock: /locks/job: number 3 in line for 12 s, 7 s left; held by b:2 (two), queued 4 min 10 s ago"
         );
     }
 
     #[test]
+    fn a_holder_that_tells_since_when_it_holds_is_shown_with_both_times() {
+        let mut queue = queue(None);
+        queue.nearest.held_since = Some(ServerTime(300_000));
+        let text = queue.text(Some(ServerTime(310_000)), clock::now(), Duration::ZERO, None);
+        assert!(text.ends_with("; held by b:2 (two) for 10 s, queued 4 min 10 s ago"), "{text}");
+    }
+
+    #[test]
     fn what_was_seen_of_the_holder_grows_old() {
-        let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0) };
+        let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
         let queue = queue(Some(("/locks/job/a".to_owned(), Some((seen, at)))));
         let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);

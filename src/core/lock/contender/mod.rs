@@ -8,6 +8,8 @@ mod inspection;
 mod story;
 mod trouble;
 
+use std::time::Duration;
+
 use self::around::Around;
 use self::inspection::{Finding, Inspection};
 pub use self::story::{Entry, Ids, News, OwnNode, Step};
@@ -88,6 +90,8 @@ pub struct Contender {
 struct Says {
     has_slot: bool,
     stopped: bool,
+    /// How long after it was made the lock was ours.
+    held_after: Option<Duration>,
     /// It isn't known to say so yet.
     unsaid: bool,
 }
@@ -126,10 +130,13 @@ impl Contender {
     /// What our node is to say.
     pub fn data(&self) -> Vec<u8> {
         let data = if self.says.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
-        match Record::from_bytes(data) {
-            Some(record) if self.says.stopped => Record { stopped: true, ..record }.to_bytes(),
-            _ => data.clone(),
+        let Says { stopped, held_after, .. } = self.says;
+        if !stopped && held_after.is_none() {
+            return data.clone();
         }
+        let held_after_ms = held_after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        let with_more = |record| Record { stopped, held_after_ms, ..record }.to_bytes();
+        Record::from_bytes(data).map_or_else(|| data.clone(), with_more)
     }
 
     /// Has our node say that zklock was stopped, or that it goes on.
@@ -149,6 +156,12 @@ impl Contender {
             Ok(requests) => Step { requests, news: vec![] },
             Err(refusal) => Step { requests: vec![], news: vec![News::Neighbour(refusal)] },
         }
+    }
+
+    /// Has our node say how long after it was made the lock was ours.
+    pub fn tell_held(&mut self, after: Duration) -> Step {
+        self.says.held_after = Some(after);
+        self.say()
     }
 
     /// Whether somebody was seen ahead of us.
@@ -470,6 +483,9 @@ impl Contender {
             Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
                 self.approached(path, result)
             }
+            Phase::Waiting { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
+                self.read_again(path, result)
+            }
             Phase::Naming(holder) if self.path().child(holder) == path => {
                 let data = result.map(|node| node.data).unwrap_or_default();
                 let news = vec![News::Busy { holder: holder.clone(), data }];
@@ -487,11 +503,7 @@ impl Contender {
                 return self.go(Phase::Clearing, Request::Delete(path.to_owned()));
             }
             Ok(node) => node,
-            Err(Failure::NoNode) => return self.list_again(),
-            Err(Failure::ConnectionLost) => return self.ask(Request::Watch(path.to_owned())),
-            Err(failure) => {
-                return self.fail(trouble(failure, "watch the predecessor", "READ", &self.entry.path));
-            }
+            Err(failure) => return self.not_watched(path, failure),
         };
         let parent = self.entry.path.clone();
         let Phase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
@@ -522,8 +534,42 @@ impl Contender {
         Step { requests: vec![], news: vec![news] }
     }
 
+    /// The answer about a node in the way that was written to while we waited. It is watched again.
+    fn read_again(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+        let node = match result {
+            Ok(node) => node,
+            Err(failure) => return self.not_watched(path, failure),
+        };
+        let Phase::Waiting { watch, ahead, holder, .. } = &self.phase else { return Step::default() };
+        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == path) else {
+            return Step::default();
+        };
+        let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
+        let news = News::Waiting { predecessor, data: node.data, since: node.created, ahead, holder };
+        Step { requests: vec![], news: vec![news] }
+    }
+
+    /// A node in the way could not be read, and isn't watched.
+    fn not_watched(&mut self, path: &str, failure: Failure) -> Step {
+        match failure {
+            Failure::NoNode => self.list_again(),
+            Failure::ConnectionLost => self.ask(Request::Watch(path.to_owned())),
+            failure => {
+                self.fail(trouble(failure, "watch the contender ahead of us", "READ", &self.entry.path))
+            }
+        }
+    }
+
     fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
         match &self.phase {
+            // New data moves nobody in the queue, but for a predecessor that tells of its slot.
+            Phase::Waiting { watch, ahead, .. }
+                if !deleted
+                    && watch.iter().any(|name| self.path().child(name) == path)
+                    && !(matches!(self.entry.mode, Mode::Slots(2..)) && watch.len() == 1 && *ahead > 1) =>
+            {
+                self.ask(Request::Watch(path.to_owned()))
+            }
             Phase::Waiting { watch, sole, .. }
                 if watch.iter().any(|name| self.path().child(name) == path) =>
             {

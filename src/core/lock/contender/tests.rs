@@ -129,7 +129,7 @@ fn when_the_only_one_ahead_goes_no_second_look_is_needed() {
 }
 
 #[test]
-fn with_several_ahead_or_another_change_the_queue_is_looked_at_again() {
+fn with_several_ahead_the_queue_is_looked_at_again() {
     let list = [Request::List("/locks/job".to_owned())];
     let (mut contender, _) = asleep(&[1, 3]);
     assert_eq!(
@@ -137,8 +137,75 @@ fn with_several_ahead_or_another_change_the_queue_is_looked_at_again() {
         list,
         "it may have quit mid-queue"
     );
+}
+
+#[test]
+fn new_data_of_the_one_ahead_is_read_and_moves_nobody() {
+    for ahead in [&[3][..], &[1, 3]] {
+        let (mut contender, _) = asleep(ahead);
+        let nearest = at(&other(3));
+        let step = contender.take(Reply::Changed(nearest.clone(), false));
+        assert_eq!((step.requests, step.news), (vec![Request::Watch(nearest.clone())], vec![]));
+        let told = Node { data: b"told".to_vec(), ..theirs() };
+        let step = contender.take(Reply::Read(nearest.clone(), Ok(told)));
+        assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
+        assert!(matches!(&step.news[..], [News::Waiting { data, .. }] if data == b"told"), "{step:?}");
+        let step = contender.take(Reply::Changed(nearest, true));
+        assert_eq!(step.news.contains(&News::Held), ahead.len() == 1, "and its end counts as before");
+    }
+}
+
+#[test]
+fn whoever_goes_while_its_new_data_is_read_is_missed() {
     let (mut contender, _) = asleep(&[3]);
-    assert_eq!(contender.take(Reply::Changed(at(&other(3)), false)).requests, list, "its data changed");
+    contender.take(Reply::Changed(at(&other(3)), false));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+}
+
+/// A holder whose node has a record.
+fn holder_with_record() -> (Contender, String, Record) {
+    let data = br#"{"version":1,"host":"h","pid":1,"user":"u","program":"p","mode":"exclusive","slots":1}"#;
+    let mut contender = contender(false);
+    contender.entry.data = data.to_vec();
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    contender.take(Reply::Read(at(&own), Ok(Node { data: data.to_vec(), ..ours(50) })));
+    (contender, own, Record::from_bytes(data).unwrap())
+}
+
+/// What a step writes to our node.
+fn written(step: &Step) -> Option<(Record, i32)> {
+    match &step.requests[..] {
+        [Request::Write(_, data, version)] => Some((Record::from_bytes(data).unwrap(), *version)),
+        _ => None,
+    }
+}
+
+#[test]
+fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
+    let (mut contender, own, record) = holder_with_record();
+    let told = Record { held_after_ms: Some(1_500), ..record };
+    let step = contender.tell_held(Duration::from_millis(1_500));
+    assert_eq!(written(&step), Some((told.clone(), 0)));
+    contender.take(Reply::Changed(at(&own), false));
+    let step =
+        contender.take(Reply::Read(at(&own), Ok(Node { data: told.to_bytes(), version: 1, ..ours(50) })));
+    assert!(step.requests.is_empty(), "it is said: {step:?}");
+    let stopped = Record { stopped: true, ..told };
+    assert_eq!(written(&contender.mark_stopped(true)), Some((stopped, 1)));
+}
+
+#[test]
+fn a_mark_that_somebody_wrote_meanwhile_is_not_overwritten() {
+    let (mut contender, own, _) = holder_with_record();
+    assert!(written(&contender.tell_held(Duration::ZERO)).is_some_and(|(_, version)| version == 0));
+    assert!(contender.take(Reply::Written(Err(Failure::Changed))).requests.is_empty());
+    contender.take(Reply::Changed(at(&own), false));
+    let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
+    let step = contender.take(Reply::Read(at(&own), Ok(marked)));
+    assert_eq!((step.requests, step.news), (vec![], vec![News::Revoked(None)]));
 }
 
 #[test]
