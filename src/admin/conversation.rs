@@ -8,7 +8,7 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, Limit, Reply, Request, Unanswered};
+use crate::runtime::zk::{Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
 
 /// A session to ask and to watch with.
 pub(super) struct Conversation {
@@ -52,7 +52,7 @@ impl Conversation {
     }
 
     /// See [`Inquiry::wait_for_change`].
-    pub(super) fn wait_for_change(&mut self) -> Result<()> {
+    pub(super) fn wait_for_change(&mut self) -> Result<Wakeup> {
         self.inquiry.wait_for_change().map_err(|why| explain(why, self.patience))
     }
 

@@ -1,7 +1,8 @@
 //! The table on a terminal: coloured, and as wide as there is room.
 
-use super::{end, end_all, holder, waiter};
-use crate::support::{Case, SOON};
+use super::{end, end_all, holder, status, waiter};
+use crate::support::{Case, Proxy, SOON, Terminal, shared};
+use zookeeper::CreateMode;
 
 const GREEN: &str = "\x1b[32m";
 const BOLD: &str = "\x1b[1m";
@@ -54,7 +55,7 @@ fn a_narrow_terminal_gets_the_columns_that_fit_and_no_line_is_broken() {
     for (columns, shown, hidden) in [
         (400, &["POS", "RUNS", "SESSION", "NODE"][..], &[][..]),
         (100, &["POS", "STATE", "RUNS", "SINCE"], &["NODE"]),
-        (40, &["POS", "STATE", "RUNS"], &["NODE", "SESSION", "TOKEN"]),
+        (40, &["POS", "STATE", "HOST:PID"], &["NODE", "SESSION", "TOKEN"]),
         (12, &["POS"], &["NODE"]),
     ] {
         for environment in [("TERM", "dumb"), ("TERM", "xterm")] {
@@ -88,4 +89,93 @@ fn a_watch_on_a_terminal_shows_the_newest_state_alone() {
     terminal.send(b"\x03");
     let ended = terminal.wait(SOON);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2));
+}
+
+/// A contender as the node of another host tells of it.
+fn contender(case: &Case, host: &str, label: &str) -> String {
+    let data = serde_json::json!({
+        "version": 1, "host": host, "pid": 4_194_303, "user": "deploy", "program": "p", "label": label,
+        "mode": "exclusive", "slots": 1,
+    });
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    case.observer().mkdirs(case.path());
+    case.observer().create(&name, &data.to_string(), CreateMode::EphemeralSequential)
+}
+
+/// The lines that stand on the screen once it was cleared for the last time.
+fn picture(terminal: &Terminal) -> Vec<String> {
+    let text = terminal.text();
+    let (_, last) = text.rsplit_once("\x1b[3J").unwrap_or_default();
+    console::strip_ansi_codes(last).lines().map(str::to_owned).collect()
+}
+
+/// A watch on a terminal of this many lines and columns.
+fn watch(case: &Case, rows: usize, columns: usize) -> Terminal {
+    let zklock = case.zklock().args(["status", "--watch", case.path()]).env("TERM", "xterm");
+    zklock.prelude(&format!("stty rows {rows} cols {columns}")).in_terminal()
+}
+
+#[test]
+fn of_host_and_pid_nothing_is_cut_and_of_the_label_as_much_as_needed() {
+    let case = Case::new("columns");
+    let label = "shop/web 1042: deploy the new front page to staging and tell everybody";
+    let nodes = [contender(&case, "ip-10-0-12-207", label), contender(&case, "runner-7", "short")];
+    for (columns, since) in [(60, false), (80, true)] {
+        let screen = on_terminal(&case, columns, &[("TERM", "dumb")]);
+        let lines: Vec<&str> = screen.lines().collect();
+        assert!(lines[2].contains("  ip-10-0-12-207:4194303  shop/web "), "{screen}");
+        assert!(lines[2].contains('…') && !lines[2].ends_with("everybody"), "{screen}");
+        assert!(lines[3].contains("  runner-7:4194303 ") && lines[3].contains("  short"), "{screen}");
+        assert_eq!(lines[0].contains("SINCE"), since, "{screen}");
+        assert!(lines.iter().all(|line| console::measure_text_width(line) <= columns), "{screen}");
+    }
+    assert!(status(&case, &[case.path()]).stdout.contains(label), "where nobody counts columns it is whole");
+    nodes.iter().for_each(|node| case.observer().delete(node));
+}
+
+#[test]
+fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
+    let case = Case::new("folded");
+    let nodes: Vec<String> = (0..40).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
+    let mut terminal = case.zklock().args(["status", case.path()]).in_terminal();
+    let text = terminal.expect("... 20 more\r\n", SOON);
+    assert!(text.contains("job 19.") && !text.contains("job 20."), "{text}");
+    assert!(terminal.wait(SOON).success());
+    let text = status(&case, &[case.path()]).stdout;
+    assert!(text.contains("job 39.") && !text.contains("more"), "{text}");
+    nodes.iter().for_each(|node| case.observer().delete(node));
+}
+
+#[test]
+fn a_watch_never_scrolls_its_top_away() {
+    let case = Case::new("watch-top");
+    let nodes: Vec<String> = (0..30).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
+    let mut terminal = watch(&case, 12, 80);
+    terminal.expect("... 22 more\r\n", SOON);
+    let lines = picture(&terminal);
+    assert!(lines.len() == 11 && lines[0].contains("POS") && lines[2].contains("job 0."), "{lines:#?}");
+    terminal.send(b"\x03");
+    terminal.wait(SOON);
+    nodes.iter().for_each(|node| case.observer().delete(node));
+}
+
+#[test]
+fn a_watch_that_hears_from_no_server_says_since_when_its_picture_is_old() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("watch-old").through(&proxy.connect_string());
+    let node = contender(&case, "h", "job");
+    let mut terminal = watch(&case, 24, 100);
+    terminal.expect("job", SOON);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    terminal.expect("no connection to the servers since 20", SOON);
+    terminal.expect("Z: this may be old\r\n", SOON);
+    terminal.expect("job", SOON);
+    proxy.refuse_new(false);
+    terminal.expect("\x1b[3J", SOON);
+    terminal.expect("job", SOON);
+    assert!(!picture(&terminal).concat().contains("may be old"), "{:?}", terminal.text());
+    terminal.send(b"\x03");
+    terminal.wait(SOON);
+    case.observer().delete(&node);
 }

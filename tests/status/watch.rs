@@ -110,6 +110,7 @@ fn after_a_cut_it_shows_what_happened_meanwhile_and_goes_on() {
     let watch = watch(&case);
     proxy.refuse_new(true);
     proxy.cut_all();
+    watch.wait_for_line("no connection to the servers: what was shown last may be old", SOON);
     let job = direct(&case, shared());
     proxy.refuse_new(false);
     wait_for_states(&watch, &["held"]);

@@ -1,11 +1,13 @@
 //! `status`: who holds the locks and who waits, once or for as long as somebody looks.
 
+mod fold;
 mod json;
 mod table;
 
 use std::io::{IsTerminal, stdout};
 
 use anyhow::{Result, bail};
+use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
 
@@ -17,7 +19,7 @@ use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
 use crate::core::words::without_controls;
-use crate::runtime::zk::{Failure, Reply, Request};
+use crate::runtime::zk::{Failure, Reply, Request, ServerTime, Wakeup};
 
 /// Some lock is held, with `--exit-code`.
 const HELD: u8 = 1;
@@ -103,10 +105,7 @@ fn look_and_wait(
     }
     let survey = look(status, conversation)?;
     if shown.as_ref() != Some(&survey) {
-        if stdout().is_terminal() && !status.json {
-            print(CLEAR_SCREEN.as_bytes())?;
-        }
-        let exit = show(status, &survey.locks)?;
+        let exit = if is_screen(status) { show_screen(&survey, None)? } else { show(status, &survey.locks)? };
         if shown.as_ref().is_none_or(|shown| shown.closed != survey.closed) {
             tell_what_is_closed(&survey, false);
         }
@@ -115,8 +114,39 @@ fn look_and_wait(
         }
         *shown = Some(survey);
     }
-    conversation.wait_for_change()?;
+    while conversation.wait_for_change()? == Wakeup::Away {
+        tell_that_it_is_old(status, shown)?;
+    }
     Ok(None)
+}
+
+/// Whether a screen shows the newest state alone.
+fn is_screen(status: &StatusOptions) -> bool {
+    status.watch && !status.json && stdout().is_terminal()
+}
+
+/// There is no connection: what is shown may be old from now on, until there is one again.
+fn tell_that_it_is_old(status: &StatusOptions, shown: &mut Option<Survey>) -> Result<()> {
+    if !is_screen(status) {
+        log::warn!("no connection to the servers: what was shown last may be old");
+        return Ok(());
+    }
+    if let Some(survey) = shown.take() {
+        let now = ServerTime(Timestamp::now().as_millisecond());
+        show_screen(&survey, Some(now))?;
+    }
+    Ok(())
+}
+
+/// Shows this and nothing else; if there has been no connection since some time, that too.
+fn show_screen(survey: &Survey, away_since: Option<ServerTime>) -> Result<Exit> {
+    let old = away_since.map(|since| {
+        format!("no connection to the servers since {}: this may be old\n", table::time(Some(since)))
+    });
+    let old = old.unwrap_or_default();
+    let beside = old.lines().count() + survey.closed.len();
+    let style = table::Style::of_stdout().on_screen(beside);
+    print(format!("{CLEAR_SCREEN}{old}{}", table::text(&survey.locks, &style)).as_bytes())
 }
 
 fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {

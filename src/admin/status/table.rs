@@ -7,6 +7,7 @@ use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
 use super::super::neighbours;
 use super::super::survey::{Contender, Lock, Success};
+use super::fold::Fold;
 use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;
 use crate::runtime::zk::ServerTime;
@@ -16,6 +17,10 @@ use crate::runtime::zk::ServerTime;
 pub(super) struct Style {
     /// Columns of the terminal; `None` is no terminal, and no limit.
     pub(super) width: Option<usize>,
+    /// Lines that there is room for; `None` is no limit.
+    pub(super) height: Option<usize>,
+    /// Whether long queues are folded: for people, who want to see every lock.
+    pub(super) folds: bool,
     pub(super) colour: bool,
 }
 
@@ -26,28 +31,43 @@ impl Style {
         let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
         let width = terminal.then(|| usize::from(Term::stdout().size().1));
-        Self { width, colour: terminal && !no_color && !dumb }
+        Self { width, height: None, folds: terminal, colour: terminal && !no_color && !dumb }
+    }
+
+    /// The same for a screen that shows nothing else but `beside` lines, and never scrolls.
+    pub(super) fn on_screen(self, beside: usize) -> Self {
+        // The cursor stands on a line of its own.
+        let rows = || usize::from(Term::stdout().size().0).saturating_sub(1 + beside);
+        Self { height: self.folds.then(rows), ..self }
     }
 }
 
-/// A column, and in which order columns go when there is no room for all: the highest first.
+/// A column, and in which order columns go when there is no room for all: the highest first. Zero always stays.
 struct Column {
     title: &'static str,
     goes: u8,
     cell: fn(&Contender) -> String,
 }
 
+/// From here on columns go before a label is cut: they are wide, and seldom asked for.
+const SELDOM: u8 = 7;
+
+/// A label is cut to so much before any other column goes.
+const LABEL: usize = 10;
+
+const RUNS: &str = "RUNS";
+
 const COLUMNS: [Column; 11] = [
     Column { title: "POS", goes: 0, cell: |contender| contender.position.to_string() },
     Column { title: "STATE", goes: 0, cell: |contender| state(contender).to_owned() },
     Column { title: "MODE", goes: 4, cell: |contender| mode(contender.mode) },
-    Column { title: "HOST:PID", goes: 1, cell: |contender| contender.owner.place() },
+    Column { title: "HOST:PID", goes: 0, cell: |contender| contender.owner.place() },
     Column {
         title: "USER",
         goes: 6,
         cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
     },
-    Column { title: "RUNS", goes: 0, cell: |contender| work(contender).to_owned() },
+    Column { title: RUNS, goes: 0, cell: |contender| work(contender).to_owned() },
     Column { title: "SINCE", goes: 2, cell: |contender| time(contender.since) },
     Column { title: "HELD SINCE", goes: 3, cell: |contender| time(contender.held_since) },
     Column { title: "TOKEN", goes: 5, cell: |contender| known(contender.fencing_token) },
@@ -67,21 +87,40 @@ pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     if locks.is_empty() {
         return "no locks\n".to_owned();
     }
-    let rows: Vec<&Contender> = locks.iter().flat_map(Lock::contenders).collect();
+    let fold = fold(locks, style);
+    let shown = |lock: &'_ Lock| fold.shown(lock.contenders().len());
+    let rows: Vec<&Contender> =
+        locks.iter().flat_map(|lock| lock.contenders().iter().take(shown(lock))).collect();
     let columns = fitting(&rows, style.width);
     let mut lines = vec![];
-    if !rows.is_empty() {
+    if locks.iter().any(|lock| !lock.contenders().is_empty()) {
         lines.push(line(&columns, |column| column.title.to_owned()));
     }
     for lock in locks {
         lines.push(heading(lock, style));
-        lines.extend(lock.contenders().iter().map(|contender| row(&columns, contender, style)));
+        let (contenders, more) = lock.contenders().split_at(shown(lock));
+        lines.extend(contenders.iter().map(|contender| row(&columns, contender, style)));
+        if !more.is_empty() {
+            lines.push(format!("{INDENT}... {} more", more.len()));
+        }
+    }
+    if let Some(height) = style.height.filter(|&height| height < lines.len()) {
+        let more = lines.split_off(height.saturating_sub(1)).len();
+        lines.push(format!("... {more} more lines"));
     }
     let cut = |line: &String| match style.width {
         Some(width) => truncate_str(line, width, "…").into_owned(),
         None => line.clone(),
     };
     lines.iter().map(cut).map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+fn fold(locks: &[Lock], style: &Style) -> Fold {
+    if !style.folds {
+        return Fold::Never;
+    }
+    let lengths: Vec<usize> = locks.iter().map(|lock| lock.contenders().len()).collect();
+    Fold::fitting(&lengths, style.height)
 }
 
 /// The columns that there is room for, each with its width.
@@ -91,19 +130,27 @@ fn fitting(rows: &[&Contender], room: Option<usize>) -> Vec<(&'static Column, us
         widths.chain([column.title.len()]).max().unwrap_or(0)
     };
     let mut columns: Vec<(&Column, usize)> = COLUMNS.iter().map(|column| (column, width(column))).collect();
-    while let Some(room) = room
-        && columns.iter().map(|(_, width)| width + GAP.len()).sum::<usize>() > room
-        && let Some(least) = columns.iter().map(|(column, _)| column.goes).max().filter(|goes| *goes > 0)
-    {
-        columns.retain(|(column, _)| column.goes != least);
+    let Some(room) = room else { return columns };
+    loop {
+        let needed: usize = columns.iter().map(|(_, width)| width + GAP.len()).sum();
+        let over = needed.saturating_sub(room);
+        let next = columns.iter().map(|(column, _)| column.goes).max().unwrap_or(0);
+        let label = columns.iter_mut().find(|(column, _)| column.title == RUNS).map(|(_, width)| width);
+        match label {
+            _ if over == 0 => return columns,
+            Some(width) if next == 0 || next < SELDOM && *width >= LABEL + over => {
+                *width = width.saturating_sub(over).max(1);
+                return columns;
+            }
+            _ => columns.retain(|(column, _)| column.goes != next),
+        }
     }
-    columns
 }
 
 fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> String {
-    let cells = columns
-        .iter()
-        .map(|(column, width)| pad_str(&cell(column), *width, console::Alignment::Left, None).into_owned());
+    let cells = columns.iter().map(|(column, width)| {
+        pad_str(&cell(column), *width, console::Alignment::Left, Some("…")).into_owned()
+    });
     format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
 }
 
@@ -162,7 +209,7 @@ fn known(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-fn time(time: Option<ServerTime>) -> String {
+pub(super) fn time(time: Option<ServerTime>) -> String {
     known(time.map(|time| seconds(&time.to_string())))
 }
 

@@ -59,6 +59,17 @@ pub struct Inquiry<'a> {
     changed: bool,
     /// The connection is another, and knows of no watch.
     unwatched: bool,
+    /// There is no connection, and nobody has been told.
+    away: bool,
+}
+
+/// What ended a wait for a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakeup {
+    /// Something that is watched may have changed.
+    Changed,
+    /// The connection is lost: what has changed since shows when there is another.
+    Away,
 }
 
 enum Heard {
@@ -83,7 +94,7 @@ impl<'a> Inquiry<'a> {
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, heard) = mpsc::channel();
         let session = Session::open(SessionKey(0), settings, sender)?;
-        Ok(Self { session, heard, limit, gives_up: None, changed: false, unwatched: true })
+        Ok(Self { session, heard, limit, gives_up: None, changed: false, unwatched: true, away: false })
     }
 
     /// Gives up when this says so. It is asked ten times a second.
@@ -151,9 +162,12 @@ impl<'a> Inquiry<'a> {
         std::mem::take(&mut self.unwatched)
     }
 
-    /// Waits until something that is watched may have changed, however long that takes.
-    pub fn wait_for_change(&mut self) -> Result<(), Unanswered> {
+    /// Waits until something that is watched may have changed, or the connection is lost, however long that takes.
+    pub fn wait_for_change(&mut self) -> Result<Wakeup, Unanswered> {
         while !self.changed {
+            if std::mem::take(&mut self.away) {
+                return Ok(Wakeup::Away);
+            }
             match self.hear(None)? {
                 Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
                 Heard::Reply(..) => {}
@@ -167,7 +181,7 @@ impl<'a> Inquiry<'a> {
             }
         }
         self.changed = false;
-        Ok(())
+        Ok(Wakeup::Changed)
     }
 
     /// Ends the session, and waits for that, but not for long.
@@ -213,7 +227,12 @@ impl<'a> Inquiry<'a> {
             SessionChange::Unreachable(servers) => Err(Unanswered::Unreachable(servers)),
             SessionChange::Lost(failure) => Err(Unanswered::Over(failure)),
             SessionChange::Closed => Err(Unanswered::Over(Failure::Expired)),
+            SessionChange::Disconnected => {
+                self.away = true;
+                Ok(())
+            }
             SessionChange::Reconnected => {
+                self.away = false;
                 // What happened in between, no watch tells.
                 (self.changed, self.unwatched) = (true, true);
                 Ok(())

@@ -23,7 +23,7 @@ mod write;
 use std::time::Duration;
 
 pub use self::hosts::{BadHosts, Hosts, Server};
-pub use self::inquiry::{Inquiry, Limit, Unanswered};
+pub use self::inquiry::{Inquiry, Limit, Unanswered, Wakeup};
 pub use self::security::{
     Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
 };
