@@ -8,7 +8,7 @@
 //! | [`core::lock`] | names, the queue, a contender's next step, the lease and the line |
 //! | [`core::supervisor`] | signals to the command, its stop and its end |
 //! | [`core::monitor`] | what the second process has to do |
-//! | [`core::message`] | everything that a run says to people |
+//! | [`core::message`], [`core::event`] | everything that a run says to people, and to programs |
 //! | [`core::protocol`], [`core::pair`] | what is said to the ensemble, and between the two processes |
 //! | [`runtime`] | carries out what the core wants done |
 //! | [`runtime::run`], [`runtime::pair`] | two processes with one fate |

@@ -21,7 +21,7 @@ fn main() {
         Ok(parsed) => parsed,
         Err(refused) => end(ui::refused(&refused)),
     };
-    ui::init(options.ensemble.verbose, options.ensemble.quiet);
+    ui::init(options.ensemble.verbose, options.ensemble.quiet, options.ensemble.log_format);
     let done = match &options.verb {
         Some(verb) => admin::run(verb, &options, &settings),
         None => run::run(&options),

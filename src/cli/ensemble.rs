@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::security::{AuthLines, SecurityOptions};
 use super::values;
@@ -56,6 +56,10 @@ pub struct Ensemble {
     #[arg(skip)]
     pub auth: Vec<AuthLines>,
 
+    /// Write messages as text, or as json: one object a line
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true, help_heading = "Output", hide_short_help = true)]
+    pub log_format: LogFormat,
+
     /// Say each step; twice or more for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, value_parser = values::checked(values::verbosity), overrides_with = "quiet", help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
@@ -63,4 +67,15 @@ pub struct Ensemble {
     /// Say nothing but errors
     #[arg(short, long, global = true, help_heading = "Output", hide_short_help = true)]
     pub quiet: bool,
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    #[doc = "For people."]
+    #[value(help = None)]
+    Text,
+    #[doc = "For programs."]
+    #[value(help = None)]
+    Json,
 }

@@ -59,6 +59,12 @@ pub struct LockOptions {
     #[arg(short = 'w', long, value_name = "SECS", allow_negative_numbers = true, visible_alias = "wait", help_heading = "Waiting", value_parser = values::checked(duration::parse))]
     pub timeout: Option<Duration>,
 
+    /// In a long wait, say every SECS who holds the lock
+    ///
+    /// Not where a terminal shows it anyway.
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, help_heading = "Waiting", hide_short_help = true, value_parser = values::checked(values::positive_time))]
+    pub progress: Option<Duration>,
+
     /// Exit with N if the lock is busy; 0 suits cron
     #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
     pub conflict_exit_code: u8,

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, asked, complete};
 pub use self::definition::Options;
-pub use self::ensemble::Ensemble;
+pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::lock::{LockOptions, Naming, OnLost};
 pub use self::mistake::text as mistake;
 use self::security::AUTH;

@@ -25,6 +25,7 @@ pub const KEYS: &[&str] = &[
     "connect-timeout",
     "session-timeout",
     "timeout",
+    "progress",
     "conflict-exit-code",
     "signal",
     "kill-after",
@@ -37,6 +38,7 @@ pub const KEYS: &[&str] = &[
     "tls-ca",
     "tls-cert",
     "tls-key",
+    "log-format",
     "verbose",
     "quiet",
 ];

@@ -11,7 +11,7 @@ use super::lock::queue::Refusal;
 use super::loss::Loss;
 use super::protocol::Failure;
 use super::signal;
-use super::words::time;
+use super::words::{time, whole};
 
 /// How important a message is, and so which of `-q`, `-v` and `-vv` hides or shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,10 +20,35 @@ pub enum Level {
     Error,
     /// What the user should know although it goes on. Hidden by `-q`.
     Warning,
+    /// A step that was asked for. Hidden by `-q`.
+    Notice,
     /// A step on the way. Shown by `-v`.
     Step,
     /// For whoever looks for a fault. Shown by `-vv`.
     Debug,
+}
+
+impl Level {
+    /// The level as programs read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Notice | Self::Step => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+/// Who holds a lock, while somebody waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// As people know it.
+    pub who: String,
+    /// How long it has held the lock, if it says so.
+    pub held_for: Option<Duration>,
+    /// How long ago it queued, if that is known.
+    pub queued_for: Option<Duration>,
 }
 
 /// One message.
@@ -41,6 +66,17 @@ pub enum Message {
         who: String,
         /// How many are ahead.
         ahead: usize,
+    },
+    /// With `--progress`: it still waits.
+    StillWaiting {
+        /// Since zklock was started.
+        waited: Duration,
+        /// How many are ahead.
+        ahead: usize,
+        /// The contender just ahead.
+        predecessor: String,
+        /// Who holds, if that is known.
+        holder: Option<Holder>,
     },
     /// The lock is ours.
     Acquired {
@@ -181,6 +217,11 @@ pub enum Message {
     // While the command runs.
     /// The command couldn't be started, or what it is to know can't be told.
     NotStarted(String),
+    /// The command runs.
+    Started {
+        /// Its name.
+        command: String,
+    },
     /// A holder has lost its connection.
     ConnectionLost,
     /// A holder is connected again.
@@ -236,6 +277,7 @@ impl Message {
     /// How important it is.
     pub fn level(&self) -> Level {
         match self {
+            Self::StillWaiting { .. } => Level::Notice,
             Self::Queued { .. }
             | Self::WaitingFor { .. }
             | Self::Acquired { .. }
@@ -260,11 +302,20 @@ impl Message {
             | Self::ReleaseUnconfirmed => Level::Warning,
             Self::SignalIgnored(_)
             | Self::AwaitsLease
+            | Self::Started { .. }
             | Self::ConnectionLostWaiting
             | Self::ConnectedAgainWaiting
             | Self::ConfirmationFailed(_) => Level::Debug,
             _ => Level::Error,
         }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.who)?;
+        self.held_for.iter().try_for_each(|held| write!(f, " for {}", whole(*held)))?;
+        self.queued_for.iter().try_for_each(|queued| write!(f, ", queued {} ago", whole(*queued)))
     }
 }
 
@@ -274,6 +325,14 @@ impl fmt::Display for Message {
         match self {
             Self::Queued { node } => write!(f, "queued as {node}"),
             Self::WaitingFor { who, ahead } => write!(f, "waiting for {who}, {ahead} ahead"),
+            Self::StillWaiting { waited, ahead, predecessor, holder } => {
+                write!(f, "number {} in line for {}; ", ahead + 1, whole(*waited))?;
+                match holder {
+                    Some(holder) if holder.who == *predecessor => write!(f, "held by {holder}"),
+                    Some(holder) => write!(f, "held by {holder}; behind {predecessor}"),
+                    None => write!(f, "behind {predecessor}"),
+                }
+            }
             Self::Acquired { after, token } => {
                 write!(f, "acquired after {}, fencing token {token}", time(*after))
             }
@@ -379,6 +438,7 @@ impl fmt::Display for Message {
                  itself forever: take the stronger lock outside"
             ),
             Self::NotStarted(why) => f.write_str(why),
+            Self::Started { command } => write!(f, "{command} was started"),
             Self::ConnectionLost => {
                 f.write_str("connection lost; the command continues while the lease lasts")
             }

@@ -6,6 +6,7 @@
 pub mod claim;
 pub mod duration;
 pub mod environment;
+pub mod event;
 pub mod exit;
 pub mod lock;
 pub mod loss;

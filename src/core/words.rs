@@ -16,6 +16,11 @@ pub fn time(span: Duration) -> String {
     }
 }
 
+/// The same to the second, for what is read while it goes on.
+pub fn whole(span: Duration) -> String {
+    if span < Duration::from_secs(1) { "0 s".to_owned() } else { time(Duration::from_secs(span.as_secs())) }
+}
+
 /// The text without control characters, and cut to a length that fits a line.
 pub fn printable(text: &str) -> String {
     const LONGEST: usize = 80;

@@ -15,7 +15,8 @@ use super::zk::{Session, Settings};
 use super::{clock, identity, lineage, sys};
 use crate::cli::{Options, Words};
 use crate::core::lock::contender::Ids;
-use crate::core::message::{Level, Message};
+use crate::core::message::Message;
+use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, Line, Plan};
 use crate::core::signal::SIGTSTP;
@@ -44,6 +45,8 @@ pub struct Hands<'a> {
     session: Option<Session>,
     side_sessions: SideSessions,
     job: Option<Job>,
+    /// Our nodes: programs read in each message which of them it is about.
+    own: Vec<OwnedNode>,
     /// Whether the command alone had the terminal when it stopped last.
     stopped_alone: bool,
     line: WaitingLine,
@@ -70,6 +73,7 @@ impl<'a> Hands<'a> {
             session: None,
             side_sessions,
             job: None,
+            own: vec![],
             stopped_alone: false,
             line,
         }
@@ -89,6 +93,7 @@ impl<'a> Hands<'a> {
     pub fn carry_out(&mut self, effect: Effect) -> Result<Done> {
         match effect {
             Effect::Connect { key, deadline } => {
+                self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
                 let session = Session::open(key, settings, self.events.clone());
                 self.session = Some(session.context("can't start the session")?);
@@ -112,6 +117,7 @@ impl<'a> Hands<'a> {
             Effect::Enter(path) => self.worker.enters(&path),
             Effect::Own { session_timeout, nodes } => {
                 let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
+                self.own.clone_from(&nodes);
                 self.worker.own(millis, nodes);
             }
             Effect::StartCommand { variables, latest, deadline } => {
@@ -132,7 +138,7 @@ impl<'a> Hands<'a> {
             Effect::StopWaiting => self.worker.stop(SIGTSTP, false),
             Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
             Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
-            Effect::Say(path, message) => say(&path, &message),
+            Effect::Say(path, message) => self.say(&path, &message),
             Effect::Line(line) => self.show(line),
             Effect::AwaitWords(limit) => {
                 ui::drain_before_others(limit);
@@ -207,6 +213,12 @@ impl<'a> Hands<'a> {
         }
     }
 
+    fn say(&self, path: &LockPath, message: &Message) {
+        let is_of_lock =
+            |node: &&OwnedNode| node.path.rsplit_once('/').is_some_and(|(parent, _)| parent == path.as_str());
+        ui::say(path, self.own.iter().find(is_of_lock), message);
+    }
+
     fn show(&mut self, line: Line) {
         match line {
             Line::Queued(created) => self.line.queued(created),
@@ -215,14 +227,5 @@ impl<'a> Hands<'a> {
             Line::Clear => self.line.clear(),
             Line::End => self.line.end(),
         }
-    }
-}
-
-fn say(path: &LockPath, message: &Message) {
-    match message.level() {
-        Level::Error => ui::error(path, message),
-        Level::Warning => ui::warn(path, message),
-        Level::Step => ui::step(path, message),
-        Level::Debug => log::debug!("{message}"),
     }
 }

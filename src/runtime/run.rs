@@ -11,7 +11,7 @@ use super::monitor::{self, Outcome};
 use super::pair::{self, Found, Side};
 use super::ui::{self, WaitingLine};
 use super::worker;
-use crate::cli::{Options, Words};
+use crate::cli::{LogFormat, Options, Words};
 use crate::core::environment::{self, held_around_us};
 use crate::core::exit::Exit;
 use crate::core::run::Plan;
@@ -61,6 +61,7 @@ fn plan(options: &Options, words: &Words) -> Plan {
     let (lock, ensemble) = (&options.lock, &options.ensemble);
     let nonblock = lock.gives_up_at_once();
     let began = clock::now();
+    let shows_line = ensemble.log_format == LogFormat::Text && WaitingLine::is_possible();
     Plan {
         first: words.first_lock().clone(),
         locks: words.locks.clone(),
@@ -78,7 +79,8 @@ fn plan(options: &Options, words: &Words) -> Plan {
         terminates: lock.on_lost_terminates(),
         kill_after: lock.kill_after,
         command: printable(&words.shown.to_string_lossy()),
-        shows_line: WaitingLine::is_possible(),
+        shows_line,
+        progress: lock.progress.filter(|_| !shows_line),
         outer: held_around_us(env::var_os(environment::HELD).as_deref()),
     }
 }

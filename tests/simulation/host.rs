@@ -204,6 +204,7 @@ impl Zklock {
             kill_after: contender.kill_after,
             command: "job".to_owned(),
             shows_line: false,
+            progress: Some(Duration::from_secs(2)),
             outer: vec![],
         }
     }

@@ -102,6 +102,12 @@ fn contender(case: &Case, host: &str, label: &str) -> String {
     case.observer().create(&name, &data.to_string(), CreateMode::EphemeralSequential)
 }
 
+fn delete(case: &Case, nodes: &[String]) {
+    for node in nodes {
+        case.observer().delete(node);
+    }
+}
+
 /// The lines that stand on the screen once it was cleared for the last time.
 fn picture(terminal: &Terminal) -> Vec<String> {
     let text = terminal.text();
@@ -130,7 +136,7 @@ fn of_host_and_pid_nothing_is_cut_and_of_the_label_as_much_as_needed() {
         assert!(lines.iter().all(|line| console::measure_text_width(line) <= columns), "{screen}");
     }
     assert!(status(&case, &[case.path()]).stdout.contains(label), "where nobody counts columns it is whole");
-    nodes.iter().for_each(|node| case.observer().delete(node));
+    delete(&case, &nodes);
 }
 
 #[test]
@@ -143,7 +149,7 @@ fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
     assert!(terminal.wait(SOON).success());
     let text = status(&case, &[case.path()]).stdout;
     assert!(text.contains("job 39.") && !text.contains("more"), "{text}");
-    nodes.iter().for_each(|node| case.observer().delete(node));
+    delete(&case, &nodes);
 }
 
 #[test]
@@ -156,7 +162,7 @@ fn a_watch_never_scrolls_its_top_away() {
     assert!(lines.len() == 11 && lines[0].contains("POS") && lines[2].contains("job 0."), "{lines:#?}");
     terminal.send(b"\x03");
     terminal.wait(SOON);
-    nodes.iter().for_each(|node| case.observer().delete(node));
+    delete(&case, &nodes);
 }
 
 #[test]

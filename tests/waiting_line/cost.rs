@@ -21,11 +21,13 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     let started = by_time();
     let options = &["--session-timeout", "4"][..];
     if terminal {
-        let waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
+        let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
         wait_until("it to be drawn again and again", SOON, || waiter.text().matches(LINE).count() >= 4);
         wait_until("time to pass", SOON, || by_time() >= started + 5);
         waiter.send(b"\x03");
         case.wait_for_contenders(place - 1);
+        // Also the end of its session is counted.
+        waiter.wait(SOON);
     } else {
         let waiter = case.lock(options, ["echo", "work"]).spawn();
         case.wait_for_contenders(place);

@@ -59,7 +59,7 @@ pub enum Verdict {
         /// How long ago.
         ago: Duration,
         /// By whom, as far as the record tells.
-        by: Option<LastSuccess>,
+        by: Option<Box<LastSuccess>>,
     },
 }
 
@@ -68,7 +68,10 @@ pub enum Verdict {
 pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> Verdict {
     match last.filter(|_| !planted(Mistake::OnceTwice)) {
         Some(last) if last.modified.until(now) < period && now.until(last.modified) <= period => {
-            Verdict::Recent { ago: last.modified.until(now), by: LastSuccess::from_bytes(&last.data) }
+            Verdict::Recent {
+                ago: last.modified.until(now),
+                by: LastSuccess::from_bytes(&last.data).map(Box::new),
+            }
         }
         _ => Verdict::Due,
     }

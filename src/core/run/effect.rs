@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::core::exit::Exit;
-use crate::core::message::Message;
+use crate::core::message::{Holder, Message};
 use crate::core::pair::{Deadline, OwnedNode};
 use crate::core::path::LockPath;
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
@@ -127,6 +127,18 @@ pub struct Seen {
     pub since: ServerTime,
     /// Since when it holds the lock, if it says so.
     pub held_since: Option<ServerTime>,
+}
+
+impl Seen {
+    /// What there is to say of it as a holder at this time of the servers'.
+    pub fn at(&self, now: Option<ServerTime>) -> Holder {
+        let since = |moment: ServerTime| now.map(|now| moment.until(now));
+        Holder {
+            who: self.who.clone(),
+            held_for: self.held_since.and_then(since),
+            queued_for: Some(self.since).filter(|&at| at != ServerTime(0)).and_then(since),
+        }
+    }
 }
 
 /// How the run ends.

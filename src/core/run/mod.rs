@@ -9,6 +9,7 @@ mod input;
 mod lineage;
 mod nested;
 mod plan;
+mod progress;
 mod queueing;
 mod recording;
 mod releasing;

@@ -46,6 +46,8 @@ pub struct Plan {
     pub command: String,
     /// Whether a waiting line is shown.
     pub shows_line: bool,
+    /// How often a long wait is told, where no line shows it.
+    pub progress: Option<Duration>,
     /// Every lock that is said to be held around us.
     pub outer: Vec<HeldLock>,
 }

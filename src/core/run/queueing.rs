@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::lineage::Lineage;
+use super::progress::Progress;
 use super::releasing::{Giving, Verdict};
 use super::stopped::{GoOn, Stop, is_hopeless};
 use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
@@ -41,6 +42,7 @@ pub(super) struct Queueing {
     node_gone: bool,
     stop: Stop,
     lineage: Lineage,
+    progress: Progress,
 }
 
 /// How far it is once every lock is ours.
@@ -73,6 +75,7 @@ impl Queueing {
             node_gone: false,
             stop: Stop::Not,
             lineage: Lineage::default(),
+            progress: Progress::new(plan.progress),
         }
     }
 
@@ -118,7 +121,7 @@ impl Queueing {
 
     /// When there is something to do, if nothing happens before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
-        [self.give_up_at(plan), claim.next_due()].into_iter().flatten().min()
+        [self.give_up_at(plan), claim.next_due(), self.progress.wake_at()].into_iter().flatten().min()
     }
 
     /// What time leads to, and what is to be done once nothing else has happened.
@@ -127,6 +130,7 @@ impl Queueing {
         scene.state.claim.revive_lease(now);
         scene.state.claim.confirm_if_due(now, scene.out);
         self.stop.give_place_up_if_its_turn_came(scene);
+        self.progress.look(scene);
         match self.is_ours(scene) {
             Ok(true) => {
                 if let Some(next) = self.is_due(scene) {
@@ -293,7 +297,11 @@ impl Queueing {
                 }
                 let name = node.rsplit('/').next().unwrap_or_default();
                 let seen = seen(who(name, &read.data, scene), &read.data, read.created);
+                self.progress.holder(&node, Some(&seen), scene);
                 scene.does(Effect::Line(Line::Holder { node, seen }));
+            }
+            Notice::Aside(Asker::WaitingLine, Reply::Read(node, Err(_))) => {
+                self.progress.holder(&node, None, scene);
             }
             Notice::Aside(Asker::Once, reply) => return self.once_answered(reply, scene),
             Notice::Confirmed | Notice::Aside(..) => {}
@@ -316,6 +324,7 @@ impl Queueing {
             News::Queued(node) => {
                 scene.says_of(path, Message::Queued { node: node.path });
                 scene.does(Effect::Line(Line::Queued(node.created)));
+                self.progress.queued(node.created, scene.now);
                 if self.stop != Stop::Not {
                     scene.state.claim.mark_stopped(true, scene.now, scene.out);
                 }
@@ -333,6 +342,7 @@ impl Queueing {
                     scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
                 }
                 let nearest = seen(who.clone(), &data, since);
+                self.progress.waiting(path.clone(), nearest.clone(), ahead, holder.clone(), scene.now);
                 scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder: holder.clone() }));
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
@@ -340,6 +350,7 @@ impl Queueing {
             // It isn't taken: `Stop::give_place_up_if_its_turn_came`.
             News::Held if self.stop != Stop::Not => {}
             News::Held => {
+                self.progress.end();
                 scene.does(Effect::Line(Line::End));
                 let node =
                     scene.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
@@ -373,6 +384,7 @@ impl Queueing {
             self.turn = Turn::Unsaid;
             self.node_gone = false;
             self.said = None;
+            self.progress.end();
             self.once.iter_mut().for_each(Once::begin_again);
             scene.does(Effect::Line(Line::End));
             let connect = scene.state.claim.connect(self.connect_by);

@@ -29,7 +29,10 @@ pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
     // The answer comes at once: nothing else does before it.
     let Input::Started(started) = input else { return None };
     Some(match started {
-        Ok(()) => Next::Run,
+        Ok(()) => {
+            scene.says(Message::Started { command: scene.plan.command.clone() });
+            Next::Run
+        }
         Err((code, why)) => {
             let exit = Exit::Code(code);
             scene.does(Effect::CommandIsOver(exit, LONGEST_END));

@@ -15,7 +15,7 @@ use crate::core::path::LockPath;
 use crate::core::protocol::ServerTime;
 use crate::core::run::Seen;
 use crate::core::time::BootTime;
-use crate::core::words::time;
+use crate::core::words::whole;
 use crate::runtime::clock;
 
 const REDRAW: Duration = Duration::from_secs(1);
@@ -146,14 +146,7 @@ impl Queue {
         waited: Duration,
         left: Option<Duration>,
     ) -> String {
-        let since = |moment: ServerTime| server_now.map(|now| whole(moment.until(now)));
-        let there = |seen: &Seen| match Some(seen.since).filter(|&at| at != ServerTime(0)).and_then(since) {
-            Some(queued) => match seen.held_since.and_then(since) {
-                Some(held) => format!("{} for {held}, queued {queued} ago", seen.who),
-                None => format!("{}, queued {queued} ago", seen.who),
-            },
-            None => seen.who.clone(),
-        };
+        let there = |seen: &Seen| seen.at(server_now);
         let holder = match &self.holder {
             None => format!("held by {}", there(&self.nearest)),
             Some((_, None)) => format!("behind {}", there(&self.nearest)),
@@ -168,11 +161,6 @@ impl Queue {
         // What matters most first: a narrow terminal cuts the end.
         format!("zklock: {}: number {position} in line for {}{left}; {holder}", self.path, whole(waited))
     }
-}
-
-/// A time to the second: anything finer only flickers.
-fn whole(span: Duration) -> String {
-    if span < Duration::from_secs(1) { "0 s".to_owned() } else { time(Duration::from_secs(span.as_secs())) }
 }
 
 #[cfg(test)]

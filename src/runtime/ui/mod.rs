@@ -1,10 +1,12 @@
 //! What people read, all of it on stderr: stdout belongs to the command.
 
+mod json;
 mod line;
 mod output;
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use clap::error::ErrorKind;
 use env_logger::Target;
@@ -12,13 +14,22 @@ use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
-use crate::cli::{Refused, mistake};
+use crate::cli::{LogFormat, Refused, mistake};
 use crate::core::exit::{self, Exit};
+use crate::core::message::{self, Message};
+use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::words::{escaped_lines, without_controls};
 
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+fn is_json() -> bool {
+    FORMAT.get() == Some(&LogFormat::Json)
+}
+
 /// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
-pub fn init(verbose: u8, quiet: bool) {
+pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
+    let _ = FORMAT.set(format);
     let (own, library) = match verbose {
         _ if quiet => (LevelFilter::Error, LevelFilter::Off),
         0 => (LevelFilter::Warn, LevelFilter::Off),
@@ -34,7 +45,9 @@ pub fn init(verbose: u8, quiet: bool) {
         .target(Target::Pipe(Box::new(io::sink())))
         .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
-            let line = if level <= Level::Info && target.starts_with("zklock") {
+            let line = if is_json() {
+                json::of_the_log(level, target, &text.to_string())
+            } else if level <= Level::Info && target.starts_with("zklock") {
                 format!("zklock: {}\n", escaped_lines(&text.to_string()))
             } else {
                 // The client library repeats what servers say.
@@ -74,22 +87,52 @@ fn usage(error: &clap::Error) {
     let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock --help'", mistake(error));
 }
 
+/// A message of a run; `own` is our node at the lock that it is about.
+pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
+    let level = match message.level() {
+        message::Level::Error => Level::Error,
+        message::Level::Warning | message::Level::Notice => Level::Warn,
+        message::Level::Step => Level::Info,
+        message::Level::Debug => Level::Debug,
+    };
+    if is_json() {
+        let shown_from = if message.is_milestone() { level.min(Level::Warn) } else { level };
+        if log::log_enabled!(shown_from) {
+            output::text(level, json::of_a_run(path, own, message).into_bytes());
+        }
+    } else if level == Level::Debug {
+        log::debug!("{message}");
+    } else {
+        tell(level, path, message);
+    }
+}
+
+fn tell(level: Level, path: &LockPath, text: impl Display) {
+    if !is_json() {
+        log::log!(level, "{path}: {text}");
+    } else if log::log_enabled!(level) {
+        output::text(level, json::of_a_lock(level, path, &text.to_string()).into_bytes());
+    }
+}
+
 /// A step on the way, shown with `-v`.
 pub fn step(path: &LockPath, text: impl Display) {
-    log::info!("{path}: {text}");
+    tell(Level::Info, path, text);
 }
 
 /// Something that the user should know although it goes on.
 pub fn warn(path: &LockPath, text: impl Display) {
-    log::warn!("{path}: {text}");
+    tell(Level::Warn, path, text);
 }
 
-/// Leaves what is on the screen as it is.
+/// Leaves what is on the screen as it is. Programs read no screens.
 pub fn new_line() {
-    output::text(Level::Error, b"\n".to_vec());
+    if !is_json() {
+        output::text(Level::Error, b"\n".to_vec());
+    }
 }
 
 /// Why it doesn't go on.
 pub fn error(path: &LockPath, text: impl Display) {
-    log::error!("{path}: {text}");
+    tell(Level::Error, path, text);
 }

@@ -200,7 +200,12 @@ fn write_all() {
         waiting.is_writing = true;
         drop(waiting);
         if left_out > 0 {
-            let text = format!("zklock: {left_out} messages were dropped: stderr was not read in time\n");
+            let said = format!("{left_out} messages were dropped: stderr was not read in time");
+            let text = if super::is_json() {
+                super::json::of_what_was_left_out(left_out, &said)
+            } else {
+                format!("zklock: {said}\n")
+            };
             beside(bar.as_ref(), || write(text.as_bytes()));
         }
         match item {

@@ -1,0 +1,103 @@
+//! With `--progress`: a message now and then in a long wait that no waiting line shows.
+
+use std::time::Duration;
+
+use super::{Effect, Scene, Seen};
+use crate::core::message::Message;
+use crate::core::path::LockPath;
+use crate::core::protocol::{Asker, Request, ServerTime};
+use crate::core::time::BootTime;
+
+/// What is to be said of the wait, and when.
+#[derive(Debug)]
+pub(super) struct Progress {
+    every: Option<Duration>,
+    /// When to say it next, while there is a queue.
+    at: Option<BootTime>,
+    /// Our clock and the servers' at one moment: when our node was made.
+    clocks: Option<(BootTime, ServerTime)>,
+    queue: Option<Queue>,
+    /// The holder's node, which is being read.
+    asked: Option<String>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    path: LockPath,
+    nearest: Seen,
+    ahead: usize,
+    /// The node that holds, if it is another than the nearest.
+    holder: Option<String>,
+}
+
+impl Progress {
+    /// Nothing is said but every so often.
+    pub(super) fn new(every: Option<Duration>) -> Self {
+        Self { every, at: None, clocks: None, queue: None, asked: None }
+    }
+
+    /// Our node was made at this time.
+    pub(super) fn queued(&mut self, created: ServerTime, now: BootTime) {
+        self.clocks = Some((now, created));
+    }
+
+    /// There are so many contenders ahead: the nearest, and the node that holds if that is another.
+    pub(super) fn waiting(
+        &mut self,
+        path: LockPath,
+        nearest: Seen,
+        ahead: usize,
+        holder: Option<String>,
+        now: BootTime,
+    ) {
+        if let Some(every) = self.every {
+            self.at.get_or_insert(now + every);
+            self.queue = Some(Queue { path, nearest, ahead, holder });
+        }
+    }
+
+    /// There is nothing to wait for any more.
+    pub(super) fn end(&mut self) {
+        (self.at, self.queue, self.asked) = (None, None, None);
+    }
+
+    /// When there is something to say.
+    pub(super) fn wake_at(&self) -> Option<BootTime> {
+        self.at
+    }
+
+    /// Says it if it is time. Who holds is asked before, where it is another than the nearest: nobody tells when it changes.
+    pub(super) fn look(&mut self, scene: &mut Scene<'_>) {
+        let (Some(every), Some(at), Some(queue)) = (self.every, self.at, &self.queue) else { return };
+        if scene.now < at {
+            return;
+        }
+        self.at = Some(scene.now + every);
+        match &queue.holder {
+            Some(node) => {
+                self.asked = Some(node.clone());
+                scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node.clone())));
+            }
+            None => self.say(Some(&queue.nearest), scene),
+        }
+    }
+
+    /// What the holder's node says. `None`: it is gone, or can't be read.
+    pub(super) fn holder(&mut self, node: &str, seen: Option<&Seen>, scene: &mut Scene<'_>) {
+        if self.asked.as_deref() == Some(node) {
+            self.asked = None;
+            self.say(seen, scene);
+        }
+    }
+
+    fn say(&self, holder: Option<&Seen>, scene: &mut Scene<'_>) {
+        let Some(Queue { path, nearest, ahead, .. }) = &self.queue else { return };
+        let server_now = self.clocks.map(|(ours, servers)| {
+            let since = i64::try_from(scene.now.since(ours).as_millis()).unwrap_or(i64::MAX);
+            ServerTime(servers.0.saturating_add(since))
+        });
+        let holder = holder.map(|seen| seen.at(server_now));
+        let (waited, predecessor) = (scene.now.since(scene.plan.began), nearest.who.clone());
+        scene.says_of(path.clone(), Message::StillWaiting { waited, ahead: *ahead, predecessor, holder });
+    }
+}

@@ -1,0 +1,131 @@
+//! Messages as programs read them: one JSON object a line. docs/log-json.md is the promise.
+
+use jiff::Timestamp;
+use log::Level;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::core::event::{Fact, Named};
+use crate::core::message::Message;
+use crate::core::pair::OwnedNode;
+use crate::core::path::LockPath;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    level: &'static str,
+    event: &'a str,
+    lock: Option<&'a str>,
+    node: Option<&'a str>,
+    token: Option<i64>,
+    #[serde(flatten)]
+    facts: Facts,
+    message: String,
+}
+
+struct Facts(Vec<Named>);
+
+impl Serialize for Facts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, fact) in &self.0 {
+            match fact {
+                Fact::Text(text) => map.serialize_entry(name, text)?,
+                Fact::Texts(texts) => map.serialize_entry(name, texts)?,
+                Fact::Number(number) => map.serialize_entry(name, number)?,
+                Fact::Flag(flag) => map.serialize_entry(name, flag)?,
+                // To the millisecond.
+                Fact::Span(span) => {
+                    map.serialize_entry(name, &((span.as_secs_f64() * 1000.0).round() / 1000.0))?;
+                }
+                Fact::Unknown => map.serialize_entry(name, &None::<()>)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// A message of a run; `own` is our node at its lock.
+pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Message) -> String {
+    line(&Line {
+        lock: Some(path.as_str()),
+        node: own.map(|node| node.path.as_str()),
+        token: own.map(|node| node.czxid),
+        facts: Facts(message.facts()),
+        ..plain(message.level().word(), message.event(), message.to_string())
+    })
+}
+
+/// Any other message of a lock.
+pub(super) fn of_a_lock(level: Level, path: &LockPath, text: &str) -> String {
+    let word = word(level);
+    line(&Line { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
+}
+
+/// What somebody in the program said to the log.
+pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
+    let word = word(level);
+    let target = ("target", Fact::Text(target.to_owned()));
+    let facts = Facts(if level <= Level::Warn { vec![] } else { vec![target] });
+    line(&Line { facts, ..plain(word, word, text.to_owned()) })
+}
+
+/// So many messages were not written.
+pub(super) fn of_what_was_left_out(count: usize, text: &str) -> String {
+    let count = Fact::Number(u64::try_from(count).unwrap_or(u64::MAX));
+    let facts = Facts(vec![("count", count)]);
+    line(&Line { facts, ..plain("warning", "left_out", text.to_owned()) })
+}
+
+fn plain<'a>(level: &'static str, event: &'a str, message: String) -> Line<'a> {
+    let time = format!("{:.3}", Timestamp::now());
+    Line { time, level, event, lock: None, node: None, token: None, facts: Facts(vec![]), message }
+}
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warn => "warning",
+        Level::Info => "info",
+        Level::Debug | Level::Trace => "debug",
+    }
+}
+
+fn line(line: &Line<'_>) -> String {
+    // A struct of strings and numbers always has a JSON form.
+    serde_json::to_string(line).unwrap_or_default() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_facts_between_what_all_have() {
+        let path = LockPath::parse("/locks/job".as_ref()).unwrap();
+        let own = OwnedNode { path: "/locks/job/n".to_owned(), czxid: 7 };
+        let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
+        let line = of_a_run(&path, Some(&own), &message);
+        let (_, rest) = line.split_once("Z\",").unwrap();
+        assert_eq!(
+            rest,
+            "\"level\":\"info\",\"event\":\"acquired\",\"lock\":\"/locks/job\",\"node\":\"/locks/job/n\",\"token\":7,\
+             \"waited\":1.235,\"message\":\"acquired after 1.2 s, fencing token 7\"}\n"
+        );
+    }
+
+    #[test]
+    fn a_line_is_one_line_whatever_is_said() {
+        let path = LockPath::parse("/a".as_ref()).unwrap();
+        for text in ["a\nb", "\u{1b}[2J", "\u{2028}"] {
+            let lines = [of_a_lock(Level::Warn, &path, text), of_the_log(Level::Debug, "x", text)];
+            for line in lines {
+                assert_eq!(line.matches('\n').count(), 1);
+                let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+                assert_eq!(read["message"], text);
+            }
+        }
+    }
+}

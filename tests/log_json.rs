@@ -1,0 +1,124 @@
+//! `--log-format json`: messages for programs, one object a line.
+
+use crate::support::{Case, Output, SOON, end, holder};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// The lines on stderr, every one of them JSON.
+#[track_caller]
+fn lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}")))
+        .collect()
+}
+
+fn events(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["event"].as_str().unwrap()).collect()
+}
+
+/// What a run with these options and this command writes.
+#[track_caller]
+fn told(case: &Case, options: &[&str], command: &[&str]) -> (Output, Vec<Value>) {
+    let output = case.lock(&[&["--log-format", "json"], options].concat(), command).run();
+    let lines = lines(&output.stderr);
+    (output, lines)
+}
+
+#[test]
+fn a_run_tells_its_steps_each_with_lock_node_token_and_time() {
+    let case = Case::new("log-json");
+    let command = ["sh", "-c", "echo $ZKLOCK_NODE $ZKLOCK_FENCING_TOKEN"];
+    let (output, lines) = told(&case, &[], &command);
+    output.assert_code(0);
+    assert_eq!(events(&lines), ["queued", "acquired", "started", "released"]);
+    let said = output.stdout.trim_end().split_once(' ').unwrap();
+    for line in &lines {
+        assert_eq!(line["lock"], case.path());
+        assert_eq!((line["node"].as_str().unwrap(), line["token"].to_string().as_str()), said, "{line}");
+        let time: Timestamp = line["time"].as_str().unwrap().parse().unwrap();
+        assert_eq!(format!("{time:.3}"), line["time"], "to the millisecond, in UTC");
+        assert!(line["message"].is_string() && line["level"].is_string(), "{line}");
+    }
+    assert!(lines[1]["waited"].is_f64() && lines[2]["command"] == "sh", "{lines:#?}");
+    assert_eq!(lines[3]["message"], "released");
+}
+
+#[test]
+fn quiet_leaves_errors_alone_and_verbose_adds_everything() {
+    let case = Case::new("log-json-levels");
+    let (output, _) = told(&case, &["-q"], &["true"]);
+    assert_eq!(output.assert_code(0).stderr, "");
+    let (output, lines) = told(&case, &["-vvv"], &["true"]);
+    output.assert_code(0);
+    assert!(lines.iter().any(|line| line["target"].is_string()), "{lines:#?}");
+    let (output, lines) = told(&case, &["-q"], &["/nonexistent"]);
+    output.assert_code(127);
+    assert_eq!((events(&lines), &lines[0]["reason"]), (vec!["error"], &json!("not_started")));
+}
+
+#[test]
+fn whoever_waits_and_gives_up_tells_both() {
+    let case = Case::new("log-json-busy");
+    let job = holder(&case, &["--label", "one"]);
+    case.wait_until_it_tells_since_when(1);
+    let (output, lines) = told(&case, &["-w", "1", "--progress", "400ms"], &["true"]);
+    output.assert_code(124);
+    let names = events(&lines);
+    assert_eq!(names[..3], ["queued", "waiting", "waiting"], "{lines:#?}");
+    assert!(names.ends_with(&["busy", "left"]), "{lines:#?}");
+    let progress = &lines[2];
+    assert_eq!((&progress["position"], &progress["level"]), (&json!(2), &json!("info")));
+    assert_eq!(progress["holder"], progress["predecessor"]);
+    assert!(progress["held_for"].as_f64() <= progress["queued_for"].as_f64(), "{progress}");
+    let (_, lines) = told(&case, &["-n"], &["true"]);
+    assert_eq!(events(&lines), ["busy"]);
+    assert!(
+        lines[0]["holder"].as_str().unwrap().ends_with("(one)") && lines[0]["node"].is_null(),
+        "{lines:#?}"
+    );
+    end(job);
+}
+
+#[test]
+fn a_lock_that_is_revoked_is_lost_and_then_the_command_is_stopped() {
+    let case = Case::new("log-json-lost");
+    let job = holder(&case, &["--log-format", "json"]);
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    let output = job.wait(SOON);
+    let lines = lines(&output.assert_code(123).stderr);
+    assert_eq!(events(&lines), ["queued", "acquired", "started", "lost", "stopped", "released"]);
+    for line in &lines[3..5] {
+        assert_eq!((&line["reason"], &line["command"]), (&json!("revoked"), &json!("sh")), "{line}");
+        assert!(line["by"].is_string(), "{line}");
+    }
+    assert!(lines[3]["stops"] == true && lines[4]["unconfirmed_for"].is_f64(), "{lines:#?}");
+}
+
+#[test]
+fn no_server_is_an_error_with_what_each_said_and_verbs_tell_it_too() {
+    let case = Case::new("log-json-unreachable");
+    let servers = ["-z", "127.0.0.1:1", "--connect-timeout", "0.3"];
+    let (output, lines) = told(&case, &servers, &["true"]);
+    output.assert_code(125);
+    assert_eq!((events(&lines), &lines[0]["reason"]), (vec!["error"], &json!("unreachable")));
+    assert!(lines[0]["servers"][0].as_str().unwrap().starts_with("127.0.0.1:1: "), "{lines:#?}");
+    let output = case.zklock().args(servers).args(["--log-format", "json", "status"]).run();
+    assert_eq!(events(&self::lines(&output.assert_code(125).stderr)), ["error"]);
+}
+
+/// Also on a terminal there is no line that is drawn and taken back, and a file can ask for the format.
+#[test]
+fn on_a_terminal_it_is_json_alone() {
+    let case = Case::new("log-json-terminal");
+    let job = holder(&case, &[]);
+    let config = case.dir().join("config.toml");
+    std::fs::write(&config, "log-format = \"json\"\nprogress = 0.3\n").unwrap();
+    let zklock = case.zklock().arg("--config").arg(&config).args([case.path(), "--", "true"]);
+    let mut terminal = zklock.env("TERM", "xterm").in_terminal();
+    (0..3).for_each(|_| drop(terminal.expect("\"event\":\"waiting\"", SOON)));
+    end(job);
+    terminal.expect("\"event\":\"released\"", SOON);
+    terminal.expect("\r\n", SOON);
+    assert!(terminal.wait(SOON).success());
+    assert!(!terminal.text().contains('\x1b') && lines(&terminal.text()).len() > 4, "{:?}", terminal.text());
+}

@@ -1,0 +1,58 @@
+//! `--progress`: what a long wait says where no terminal shows its line.
+
+use crate::support::{Case, SOON, end, holder, host, wait_until};
+
+#[test]
+fn a_long_wait_tells_position_holder_and_times_again_and_again() {
+    let case = Case::new("progress");
+    let job = holder(&case, &["--label", "one"]);
+    case.wait_until_it_tells_since_when(1);
+    let second = case.lock(&["--label", "two"], ["sleep", "60"]).spawn();
+    case.wait_for_contenders(2);
+    let third = case.lock(&["--progress", "300ms"], ["echo", "ran"]).spawn();
+    let told = || {
+        let text = third.stderr().text();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    wait_until("three messages", SOON, || told().len() >= 3);
+    for line in told() {
+        let begin = format!("zklock: {}: number 3 in line for ", case.path());
+        let who = format!("; held by {}:{} (one) for ", host(), job.pid());
+        let end = format!("s ago; behind {}:{} (two)", host(), second.pid());
+        assert!(line.starts_with(&begin) && line.contains(&who) && line.ends_with(&end), "{line}");
+    }
+    end(second);
+    let behind = format!("number 2 in line for 0 s; held by {}:{} (one) for ", host(), job.pid());
+    let (start, rest) = behind.split_once(" 0 s").unwrap();
+    wait_until("the next position", SOON, || {
+        told()
+            .last()
+            .is_some_and(|line| line.contains(start) && line.contains(rest) && !line.contains("behind"))
+    });
+    end(job);
+    third.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told() {
+    let case = Case::new("progress-none");
+    let job = holder(&case, &[]);
+    let told = case.lock(&["--progress", "100ms"], ["true"]).spawn();
+    case.wait_for_contenders(2);
+    let silent: Vec<_> = [&[][..], &["-q", "--progress", "100ms"]]
+        .into_iter()
+        .map(|options| case.lock(options, ["true"]).spawn())
+        .collect();
+    case.wait_for_contenders(4);
+    let zklock = case.lock(&["--progress", "100ms"], ["true"]).env("TERM", "xterm");
+    let mut terminal = zklock.prelude("stty cols 250").in_terminal();
+    terminal.expect("number 5 in line for 2 s", SOON);
+    wait_until("others to be told", SOON, || told.stderr().count("in line for") > 10);
+    assert!(!terminal.text().contains('\n'), "{:?}", terminal.text());
+    end(job);
+    told.wait(SOON).assert_code(0);
+    for waiter in silent {
+        assert_eq!(waiter.wait(SOON).assert_code(0).stderr, "");
+    }
+    assert!(terminal.wait(SOON).success());
+}
