@@ -31,10 +31,10 @@ macro_rules! variants {
 }
 
 variants!(Message, message_name, MESSAGES:
-    Queued, WaitingFor, Acquired, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
+    Queued, WaitingFor, StillWaiting, Acquired, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
-    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, ConnectionLost,
+    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, Suspended, Neighbour, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
 );
@@ -136,6 +136,7 @@ fn messages() -> Vec<Message> {
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
         M::WaitingFor { who: who(), ahead: 2 },
+        M::StillWaiting { waited: SPAN, ahead: 2, predecessor: who(), holder: None, silent_for: Some(SPAN) },
         M::Acquired { after: SPAN, token: 7 },
         M::Busy { holder: who() },
         M::GaveUp { waited: SPAN, ahead: who() },
@@ -171,6 +172,7 @@ fn messages() -> Vec<Message> {
         M::NotStarted(
             "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
         ),
+        M::Started { command: job() },
         M::ConnectionLost,
         M::ConnectedAgain,
         M::Suspended { command: job(), wants_terminal: false, held: true },

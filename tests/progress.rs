@@ -1,6 +1,6 @@
 //! `--progress`: what a long wait says where no terminal shows its line.
 
-use crate::support::{Case, SOON, end, holder, host, wait_until};
+use crate::support::{Case, Proxy, SOON, end, holder, host, shared, wait_until};
 
 #[test]
 fn a_long_wait_tells_position_holder_and_times_again_and_again() {
@@ -55,4 +55,25 @@ fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told()
         assert_eq!(waiter.wait(SOON).assert_code(0).stderr, "");
     }
     assert!(terminal.wait(SOON).success());
+}
+
+#[test]
+fn a_wait_without_a_connection_says_that_no_server_answers() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("progress-away");
+    let job = holder(&case, &[]);
+    let case = case.through(&proxy.connect_string());
+    let waiter = case.lock(&["--progress", "300ms", "--session-timeout", "20"], ["true"]).spawn();
+    waiter.wait_for_line("number 2 in line for ", SOON);
+    assert_eq!(waiter.stderr().count("no answer"), 0);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    waiter.wait_for_line("; no answer from the servers for 1", SOON);
+    proxy.refuse_new(false);
+    wait_until("an answer", SOON, || {
+        let text = waiter.stderr().text();
+        text.lines().last().is_some_and(|line| line.contains("held by") && !line.contains("no answer"))
+    });
+    end(job);
+    waiter.wait(SOON).assert_code(0);
 }

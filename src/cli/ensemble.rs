@@ -57,7 +57,15 @@ pub struct Ensemble {
     pub auth: Vec<AuthLines>,
 
     /// Write messages as text, or as json: one object a line
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true, help_heading = "Output", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_possible_values = true,
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub log_format: LogFormat,
 
     /// Say each step; twice or more for debugging

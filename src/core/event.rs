@@ -46,7 +46,7 @@ impl Message {
             Self::LockLost { .. } => "lost",
             Self::CommandStopped { .. } => "stopped",
             Self::Suspended { .. } => "suspended",
-            Self::LeftAfterKill(_) => "warning",
+            Self::LeftAfterKill(_) | Self::Neighbour(_) => "warning",
             Self::SuccessRecorded => "recorded",
             Self::Released => "released",
             Self::SessionOver => "session_over",
@@ -64,7 +64,7 @@ impl Message {
     pub fn facts(&self) -> Vec<Named> {
         match self {
             Self::WaitingFor { who, ahead } => vec![position(*ahead), text("predecessor", who)],
-            Self::StillWaiting { waited, ahead, predecessor, holder } => {
+            Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
                 let known = holder.as_ref();
                 vec![
                     position(*ahead),
@@ -73,6 +73,7 @@ impl Message {
                     ("held_for", maybe(known.and_then(|holder| holder.held_for))),
                     ("queued_for", maybe(known.and_then(|holder| holder.queued_for))),
                     span("waited", *waited),
+                    ("silent_for", maybe(*silent_for)),
                 ]
             }
             Self::Acquired { after, .. } => vec![span("waited", *after)],
@@ -101,6 +102,7 @@ impl Message {
                 vec![text("command", command), ("held", Fact::Flag(*held))]
             }
             Self::LeftAfterKill(_) => vec![reason("left_after_kill")],
+            Self::Neighbour(_) => vec![reason("neighbour")],
             Self::Unreachable { servers, .. } => {
                 vec![reason("unreachable"), ("servers", Fact::Texts(servers.clone()))]
             }
@@ -127,6 +129,7 @@ impl Message {
             Self::NotStarted(_) => "not_started",
             Self::SuccessNotRecorded(_) => "not_recorded",
             Self::Queued { .. }
+            | Self::Neighbour(_)
             | Self::WaitingFor { .. }
             | Self::StillWaiting { .. }
             | Self::Acquired { .. }

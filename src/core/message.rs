@@ -77,6 +77,8 @@ pub enum Message {
         predecessor: String,
         /// Who holds, if that is known.
         holder: Option<Holder>,
+        /// For so long no server has answered, if it is long.
+        silent_for: Option<Duration>,
     },
     /// The lock is ours.
     Acquired {
@@ -325,13 +327,16 @@ impl fmt::Display for Message {
         match self {
             Self::Queued { node } => write!(f, "queued as {node}"),
             Self::WaitingFor { who, ahead } => write!(f, "waiting for {who}, {ahead} ahead"),
-            Self::StillWaiting { waited, ahead, predecessor, holder } => {
+            Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
                 write!(f, "number {} in line for {}; ", ahead + 1, whole(*waited))?;
                 match holder {
                     Some(holder) if holder.who == *predecessor => write!(f, "held by {holder}"),
                     Some(holder) => write!(f, "held by {holder}; behind {predecessor}"),
                     None => write!(f, "behind {predecessor}"),
-                }
+                }?;
+                silent_for
+                    .iter()
+                    .try_for_each(|span| write!(f, "; no answer from the servers for {}", whole(*span)))
             }
             Self::Acquired { after, token } => {
                 write!(f, "acquired after {}, fencing token {token}", time(*after))

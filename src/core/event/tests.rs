@@ -4,6 +4,7 @@ use std::time::Duration;
 use super::*;
 use crate::core::lock::contender::Trouble;
 use crate::core::lock::name::{Family, Mode};
+use crate::core::lock::queue::Refusal;
 use crate::core::message::{Holder, Level};
 use crate::core::protocol::Failure;
 
@@ -17,7 +18,7 @@ fn next(message: &Message) -> Option<Message> {
         M::Queued { .. } => M::WaitingFor { who: word(), ahead: 2 },
         M::WaitingFor { .. } => {
             let holder = Some(Holder { who: word(), held_for: Some(waited), queued_for: None });
-            M::StillWaiting { waited, ahead: 2, predecessor: word(), holder }
+            M::StillWaiting { waited, ahead: 2, predecessor: word(), holder, silent_for: None }
         }
         M::StillWaiting { .. } => M::Acquired { after: waited, token: 7 },
         M::Acquired { .. } => M::Busy { holder: word() },
@@ -69,7 +70,8 @@ fn next(message: &Message) -> Option<Message> {
         M::Released => M::LeftTheQueue,
         M::LeftTheQueue => M::SessionOver,
         M::SessionOver => M::ReleaseUnconfirmed,
-        M::ReleaseUnconfirmed => return None,
+        M::ReleaseUnconfirmed => M::Neighbour(Refusal::CounterEnd { node: word() }),
+        M::Neighbour(_) => return None,
     })
 }
 

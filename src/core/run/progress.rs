@@ -67,18 +67,22 @@ impl Progress {
     }
 
     /// Says it if it is time. Who holds is asked before, where it is another than the nearest: nobody tells when it changes.
-    pub(super) fn look(&mut self, scene: &mut Scene<'_>) {
+    /// A zklock that `is_stopped` says nothing.
+    pub(super) fn look(&mut self, is_stopped: bool, scene: &mut Scene<'_>) {
         let (Some(every), Some(at), Some(queue)) = (self.every, self.at, &self.queue) else { return };
         if scene.now < at {
             return;
         }
         self.at = Some(scene.now + every);
         match &queue.holder {
-            Some(node) => {
+            _ if is_stopped => {}
+            None => self.say(Some(&queue.nearest), scene),
+            Some(node) if self.asked.is_none() => {
                 self.asked = Some(node.clone());
                 scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node.clone())));
             }
-            None => self.say(Some(&queue.nearest), scene),
+            // There was no answer all the while.
+            Some(_) => self.say(None, scene),
         }
     }
 
@@ -98,6 +102,12 @@ impl Progress {
         });
         let holder = holder.map(|seen| seen.at(server_now));
         let (waited, predecessor) = (scene.now.since(scene.plan.began), nearest.who.clone());
-        scene.says_of(path.clone(), Message::StillWaiting { waited, ahead: *ahead, predecessor, holder });
+        // A waiter confirms all the time: so long without an answer, and the queue may be another.
+        let claim = &scene.state.claim;
+        let silent_for = claim.heard().map(|heard| scene.now.since(heard));
+        let silent_for =
+            silent_for.filter(|&span| claim.lease().is_some_and(|lease| span > lease.timeout() / 2));
+        let ahead = *ahead;
+        scene.says_of(path.clone(), Message::StillWaiting { waited, ahead, predecessor, holder, silent_for });
     }
 }

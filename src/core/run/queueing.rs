@@ -130,7 +130,7 @@ impl Queueing {
         scene.state.claim.revive_lease(now);
         scene.state.claim.confirm_if_due(now, scene.out);
         self.stop.give_place_up_if_its_turn_came(scene);
-        self.progress.look(scene);
+        self.progress.look(self.stop != Stop::Not, scene);
         match self.is_ours(scene) {
             Ok(true) => {
                 if let Some(next) = self.is_due(scene) {
