@@ -19,7 +19,7 @@
 //! | [`runtime::event`], [`runtime::clock`], [`runtime::alarm`] | one channel, one clock and its alarm |
 //! | [`runtime::ui`] | what people read |
 //! | [`runtime::sys`] | the fence around `unsafe` |
-//! | [`admin`] | the verbs: status, revoke, forget, completions, man; and what the shells complete |
+//! | [`admin`] | the verbs: status, revoke, check, forget, completions, man; and what the shells complete |
 //! | [`cli`], [`config`] | the command line and the configuration files |
 
 pub mod admin;

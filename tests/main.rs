@@ -14,6 +14,7 @@ mod addresses;
 mod architecture;
 mod bad_paths;
 mod busy;
+mod checking;
 mod command_line;
 mod completion;
 mod configuration;

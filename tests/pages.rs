@@ -38,7 +38,7 @@ fn no_reader_of_manual_pages_complains() {
 fn the_manual_tells_what_the_help_tells() {
     let case = Case::new("manual");
     let manual = case.zklock().arg("man").run().stdout.replace("\\-", "-");
-    for words in [&["--help"][..], &["status", "--help"], &["revoke", "--help"]] {
+    for words in [&["--help"][..], &["status", "--help"], &["revoke", "--help"], &["check", "--help"]] {
         let help = case.zklock().args(words).run().stdout;
         let options = help.split_whitespace().filter(|word| word.starts_with("--"));
         let mut count = 0;

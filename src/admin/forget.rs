@@ -71,7 +71,7 @@ fn check_chroot(conversation: &mut Conversation, options: &Options) -> Result<()
         ensure!(
             !is_missing,
             "the chroot {chroot} of the connect string doesn't exist: create it once with \
-             'zkCli.sh create {chroot}', or correct the connect string"
+             'zklock check --create-chroot' and the same connect string, or correct the connect string"
         );
     }
     Ok(())

@@ -46,6 +46,9 @@ exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 
 .B zklock revoke
 exits with 0 when somebody was asked, with 1 when there was nobody to ask, and with 125 if it failed.
 .PP
+.B zklock check
+exits with 0 when the set-up is fit for locks, with 1 when it works with warnings, and with 125 when no lock can be taken.
+.PP
 .B zklock forget
 exits with 0, whether or not a success was recorded, and with 125 if it failed.
 .SH ENVIRONMENT
@@ -135,6 +138,14 @@ Who holds it? Does anybody? And then: stop, please.
 zklock status \-\-watch /locks/deploy
 zklock status \-\-exit\-code /locks/deploy && echo free
 zklock revoke /locks/deploy
+.EE
+.RE
+.PP
+Are the servers, timeouts and permissions fit for this lock?
+.PP
+.RS 4
+.EX
+zklock check /locks/deploy
 .EE
 .RE
 .SH SEE ALSO

@@ -1,5 +1,6 @@
 //! The verbs: what operators do with locks besides running commands under them.
 
+mod check;
 mod complete;
 mod conversation;
 mod forget;
@@ -28,6 +29,7 @@ pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
         Verb::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
         Verb::Status(status) => status::run(status, options),
         Verb::Revoke(revoke) => revoke::run(revoke, options),
+        Verb::Check(check) => check::run(check, options),
         Verb::Forget(forget) => forget::run(forget, options),
         Verb::Completions { shell } => print(completions(*shell).as_bytes()),
         Verb::Man => print(&manual()?),

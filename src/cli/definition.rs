@@ -28,6 +28,7 @@ use crate::runtime::zk::Settings;
                       zklock [OPTIONS] PATH -c 'SHELL STRING'\n       \
                       zklock status [--json] [--watch] [--recursive] [--exit-code] [PATH ...]\n       \
                       zklock revoke PATH [--node NODE | --all] [--force]\n       \
+                      zklock check [--json] [--create-chroot] [PATH]\n       \
                       zklock forget PATH",
     after_long_help = EXIT_CODES,
 )]
@@ -123,7 +124,9 @@ pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), clap::Err
     };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
     let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    match of_the_lock.get_arguments().find(|arg| said(arg.get_id().as_str())) {
+    let means_something = |id: &str| verb == "check" && id == "session_timeout";
+    let is_misplaced = |id: &str| said(id) && !means_something(id);
+    match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();
             let why = format!("--{option} doesn't go with '{verb}'");

@@ -27,7 +27,7 @@ pub use self::mistake::text as mistake;
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
-pub use self::verbs::{ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
+pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 pub use self::words::{BadWords, Words};
 use crate::config::{self, BadConfig, Config};
 

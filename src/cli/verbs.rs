@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
@@ -16,6 +17,9 @@ pub enum Verb {
     Status(StatusOptions),
     /// Ask the holder of a lock to give it up
     Revoke(RevokeOptions),
+    /// Check whether the servers, timeouts and permissions are fit for locks
+    Check(CheckOptions),
+
     /// Delete the --once-per record of a lock, so that the next run is due
     Forget(ForgetOptions),
     /// Print the completions for a shell, on stdout
@@ -74,6 +78,26 @@ pub struct RevokeOptions {
     /// Don't ask: delete the node. The next contender may start before the command has stopped
     #[arg(long)]
     pub force: bool,
+}
+
+/// What `check` looks at.
+#[derive(Debug, Clone, Args)]
+pub struct CheckOptions {
+    /// Print JSON for monitors
+    #[arg(long)]
+    pub json: bool,
+
+    /// Create the chroot of the connect string if it is missing, with the ACL that --acl says
+    #[arg(long)]
+    pub create_chroot: bool,
+
+    /// Session timeout to ask of ZooKeeper, instead of the one in the configuration or 30s
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = values::session_timeout)]
+    pub session_timeout: Option<Duration>,
+
+    /// The lock whose permissions are checked too
+    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
+    pub path: Option<LockPath>,
 }
 
 /// Which record `forget` deletes.

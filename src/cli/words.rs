@@ -13,7 +13,7 @@ use crate::core::path::{BadPath, LockPath};
 use crate::core::words::escaped;
 
 /// What the command line's definition calls its verbs.
-const VERBS: [&str; 5] = ["status", "revoke", "forget", "completions", "man"];
+const VERBS: [&str; 6] = ["status", "revoke", "check", "forget", "completions", "man"];
 
 /// The words, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,6 +22,8 @@ pub enum Request {
     },
     /// Create the lock path itself, and what is missing above it.
     MakeParents(String),
+    /// Create a node that stays although it is empty, and what is missing above it.
+    MakeLasting(String),
     /// List the children of a path.
     List(String),
     /// Let the server that we talk to catch up with the leader. Then list.
@@ -56,7 +58,7 @@ pub enum Request {
 pub enum Reply {
     /// To [`Request::Create`].
     Created(Result<Created, Failure>),
-    /// To [`Request::MakeParents`].
+    /// To [`Request::MakeParents`] and [`Request::MakeLasting`].
     ParentsMade(Result<(), Failure>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, Failure>),

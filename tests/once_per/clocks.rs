@@ -1,27 +1,15 @@
 //! Hosts whose clocks are wrong. The servers' clock alone decides.
 
 use super::{HOUR, MOMENT, assert_skipped};
-use crate::support::{Case, Output};
-use std::path::PathBuf;
-use std::process::Command;
+use crate::support::{Case, Output, skewed_clock};
 
 const DAY: i64 = 24 * 3600;
-
-/// The library that moves the time of day, built from the source beside the other helpers.
-fn skewed_clock(case: &Case) -> PathBuf {
-    let library = case.dir().join("skewed_clock.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/skewed_clock.c");
-    let mut compiler = Command::new("cc");
-    let built = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status();
-    assert!(built.is_ok_and(|status| status.success()), "the C compiler that Rust links with");
-    library
-}
 
 /// Runs on a host whose clock is off by so many seconds, and says what time it is there.
 #[track_caller]
 fn run_on_host(case: &Case, options: &[&str], skew: i64) -> Output {
     let zklock = case.lock(options, ["date", "+%s"]);
-    zklock.env("LD_PRELOAD", skewed_clock(case)).env("SKEW", skew.to_string()).run()
+    zklock.env("LD_PRELOAD", skewed_clock(case.dir())).env("SKEW", skew.to_string()).run()
 }
 
 #[test]

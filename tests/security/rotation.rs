@@ -74,7 +74,7 @@ fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
     let site = Site::new();
     let case = site.case("rotated");
     let expiry = SystemTime::now() + SHORT_LIVED;
-    let files = site.install(&site.authority.sign_until("ours", expiry));
+    let files = site.install(&site.authority.sign_until("ours", &[], expiry));
     let holder = site.holder(&case, &files);
     site.install(&site.authority.sign("ours", &[]));
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
@@ -88,7 +88,7 @@ fn a_certificate_that_comes_while_there_is_no_connection_is_used() {
     let site = Site::new();
     let case = site.case("late-rotation");
     let expiry = SystemTime::now() + SHORT_LIVED;
-    let files = site.install(&site.authority.sign_until("ours", expiry));
+    let files = site.install(&site.authority.sign_until("ours", &[], expiry));
     let holder = site.holder(&case, &files);
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
     wait_until("the end of the old certificate", SOON, over);

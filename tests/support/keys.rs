@@ -44,8 +44,8 @@ impl Authority {
     }
 
     /// The same, but its time is over soon.
-    pub(crate) fn sign_until(&self, name: &str, end: SystemTime) -> Identity {
-        let mut params = params(&[], name);
+    pub(crate) fn sign_until(&self, name: &str, hosts: &[&str], end: SystemTime) -> Identity {
+        let mut params = params(hosts, name);
         let since_1970 = end.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970");
         params.not_after = date_time_ymd(1970, 1, 1) + since_1970;
         self.signed(&params)

@@ -40,7 +40,7 @@ mod zklock;
 pub(crate) use {
     case::Case,
     ensemble::{Ensemble, EnsembleBuilder},
-    helper::signal_printer,
+    helper::{signal_printer, skewed_clock},
     history::{History, Section},
     inspect::{Held, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of},
     jvm::release,

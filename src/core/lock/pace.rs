@@ -135,6 +135,11 @@ pub fn smallest_timeout(trip: Duration, kill_after: Duration) -> Option<Duration
     seconds.into_iter().find(|&timeout| is_quick_enough(timeout, trip, kill_after))
 }
 
+/// How long a silence of the servers a holder rides out for certain, if answers take as long as this round trip.
+pub fn silence_ridden_out(timeout: Duration, trip: Duration) -> Duration {
+    (timeout / 3).saturating_sub(trip * 6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

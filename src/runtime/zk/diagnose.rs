@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::finding::{Asked, Diagnosis, Finding, News, VERSION};
+use super::finding::{Asked, Diagnosis, Finding, Heard, News, says_enough};
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
@@ -40,31 +40,39 @@ pub(super) fn said_by_all(settings: &Settings) -> Vec<String> {
 /// Asks all addresses of all servers at once. Takes no longer than there is time before `until`, and never longer
 /// than it must.
 pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
-    let (hosts, longest) = (&settings.hosts, longest(settings));
+    let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
     let patience = left.clamp(LEAST, longest);
+    let mut all = ask_all(settings, patience);
+    if settings.security.credentials.use_sasl() {
+        let heard = all.iter_mut().flat_map(|asked| &mut asked.found).map(|(_, heard)| heard);
+        heard.filter(|heard| heard.finding == Finding::Serving).for_each(|heard| {
+            heard.finding = Finding::SaslWithoutEnd;
+        });
+    }
+    all.into_iter().flat_map(Asked::diagnoses).collect()
+}
+
+/// The same, with all that was heard.
+pub(super) fn ask_all(settings: &Settings, patience: Duration) -> Vec<Asked> {
+    let servers = &settings.hosts.servers;
     let deadline = Instant::now() + patience * 4 / 5;
     let (news, inbox) = std::sync::mpsc::channel();
-    for (index, server) in hosts.servers.iter().cloned().enumerate() {
+    for (index, server) in servers.iter().cloned().enumerate() {
         let (news, tls) = (news.clone(), settings.security.tls.clone());
         // Not joined: looking up a name can hang for longer than anybody wants to wait.
         let _ = thread::Builder::new().spawn(move || ask(index, &server, tls.as_ref(), deadline, &news));
     }
     drop(news);
-    let mut all: Vec<_> = hosts.servers.iter().cloned().map(Asked::new).collect();
+    let mut all: Vec<_> = servers.iter().cloned().map(Asked::new).collect();
     // A little longer than each is given, so that all of them can report.
     let end = deadline + patience / 5;
     while let Ok((index, news)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if let Some(asked) = all.get_mut(index) {
-            asked.take(match news {
-                News::Found(address, Finding::Serving) if settings.security.credentials.use_sasl() => {
-                    News::Found(address, Finding::SaslWithoutEnd)
-                }
-                news => news,
-            });
+            asked.take(news);
         }
     }
-    all.into_iter().flat_map(Asked::diagnoses).collect()
+    all
 }
 
 fn ask(index: usize, server: &Server, tls: Option<&Tls>, deadline: Instant, news: &Sender<(usize, News)>) {
@@ -90,17 +98,17 @@ fn ask(index: usize, server: &Server, tls: Option<&Tls>, deadline: Instant, news
     });
 }
 
-fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Finding {
-    let found = match tls {
+fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Heard {
+    let heard = match tls {
         Some(tls) => converse_with_tls(server, address, tls, deadline),
-        None => converse(address, deadline).map(|said| Finding::of_answer(&said)),
+        None => converse(address, deadline).map(Heard::answer),
     };
-    match found.unwrap_or_else(|error| Finding::of_error(&error)) {
-        Finding::ClosedWithoutAnswer if tls.is_none() && speaks_tls(server, address, deadline) => {
-            Finding::SpeaksTls
-        }
-        found => found,
+    let heard = heard.unwrap_or_else(|error| Finding::of_error(&error).into());
+    if heard.finding == Finding::ClosedWithoutAnswer && tls.is_none() && speaks_tls(server, address, deadline)
+    {
+        return Finding::SpeaksTls.into();
     }
+    heard
 }
 
 /// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other
@@ -129,18 +137,18 @@ fn converse_with_tls(
     address: &SocketAddr,
     tls: &Tls,
     deadline: Instant,
-) -> io::Result<Finding> {
-    let Some(name) = server_name(server) else { return Ok(Finding::NoName) };
+) -> io::Result<Heard> {
+    let Some(name) = server_name(server) else { return Ok(Finding::NoName.into()) };
     let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
     stream.set_read_timeout(Some(left(deadline)))?;
     Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
-        Handshake::Said(said) => Finding::of_answer(&said),
-        Handshake::Failed(why) => Finding::Tls(why),
-        Handshake::Io(error) => Finding::of_error(&error),
+        Handshake::Said(said, certificate_ends) => Heard { certificate_ends, ..Heard::answer(said) },
+        Handshake::Failed(why) => Finding::Tls(why).into(),
+        Handshake::Io(error) => Finding::of_error(&error).into(),
         Handshake::NoTls => match converse(address, deadline).map(|said| Finding::of_answer(&said)) {
-            Ok(Finding::Serving | Finding::ReadOnly | Finding::NotServing) => Finding::SpeaksNoTls,
-            Ok(finding) => finding,
-            Err(error) => Finding::of_error(&error),
+            Ok(Finding::Serving | Finding::ReadOnly | Finding::NotServing) => Finding::SpeaksNoTls.into(),
+            Ok(finding) => finding.into(),
+            Err(error) => Finding::of_error(&error).into(),
         },
     })
 }
@@ -151,16 +159,6 @@ fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool 
         return false;
     };
     server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
-}
-
-/// The answer may come in pieces. Its first line says enough, except of a server that serves: whether it takes writes comes
-/// later.
-fn says_enough(said: &[u8]) -> bool {
-    let mut lines = said.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
-    match lines.next() {
-        Some(first) if first.starts_with(VERSION.as_bytes()) => lines.any(|line| line.starts_with(b"Mode:")),
-        first => first.is_some(),
-    }
 }
 
 fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {

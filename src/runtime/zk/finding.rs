@@ -21,17 +21,39 @@ pub(super) enum News {
     /// It has these addresses.
     Addresses(Vec<SocketAddr>),
     /// What one of them said.
-    Found(SocketAddr, Finding),
+    Found(SocketAddr, Heard),
     /// There is nothing to ask.
     Unasked(Finding),
 }
 
+/// A finding, and what it was drawn from.
+pub(super) struct Heard {
+    pub(super) finding: Finding,
+    /// The answer to `srvr`.
+    pub(super) said: Vec<u8>,
+    /// When the server's certificate ends, in seconds since 1970.
+    pub(super) certificate_ends: Option<u64>,
+}
+
+impl From<Finding> for Heard {
+    fn from(finding: Finding) -> Self {
+        Self { finding, said: vec![], certificate_ends: None }
+    }
+}
+
+impl Heard {
+    /// An answer to `srvr`.
+    pub(super) fn answer(said: Vec<u8>) -> Self {
+        Self { finding: Finding::of_answer(&said), said, certificate_ends: None }
+    }
+}
+
 /// What is known so far of one server.
 pub(super) struct Asked {
-    server: Server,
-    found: Vec<(SocketAddr, Finding)>,
+    pub(super) server: Server,
+    pub(super) found: Vec<(SocketAddr, Heard)>,
     /// Unless there are addresses.
-    unasked: Finding,
+    pub(super) unasked: Finding,
 }
 
 impl Asked {
@@ -42,11 +64,12 @@ impl Asked {
     pub(super) fn take(&mut self, news: News) {
         match news {
             News::Addresses(addresses) => {
-                self.found = addresses.into_iter().map(|address| (address, Finding::TimedOut)).collect();
+                self.found =
+                    addresses.into_iter().map(|address| (address, Finding::TimedOut.into())).collect();
             }
-            News::Found(address, finding) => {
+            News::Found(address, heard) => {
                 if let Some((_, found)) = self.found.iter_mut().find(|(of, _)| *of == address) {
-                    *found = finding;
+                    *found = heard;
                 }
             }
             News::Unasked(finding) => self.unasked = finding,
@@ -58,7 +81,7 @@ impl Asked {
         let Self { server, found, unasked } = self;
         let several = found.len() > 1;
         let mut all: Vec<Diagnosis> = vec![];
-        for (address, finding) in found {
+        for (address, Heard { finding, .. }) in found {
             let diagnosis = match all.iter_mut().find(|known| known.finding == finding) {
                 Some(known) => known,
                 None => all.push_mut(Diagnosis { server: server.clone(), addresses: vec![], finding }),
@@ -117,6 +140,16 @@ pub(super) enum Finding {
 
 /// How the answer of a server begins that serves.
 pub(super) const VERSION: &str = "Zookeeper version";
+
+/// Whether an answer that may come in pieces says enough. Its first line does, except of a server that serves: whether it
+/// takes writes comes later.
+pub(super) fn says_enough(said: &[u8]) -> bool {
+    let mut lines = said.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    match lines.next() {
+        Some(first) if first.starts_with(VERSION.as_bytes()) => lines.any(|line| line.starts_with(b"Mode:")),
+        first => first.is_some(),
+    }
+}
 
 /// How a record with a TLS alert begins.
 const ALERT: [u8; 2] = [21, 3];
@@ -198,7 +231,7 @@ mod tests {
         let asked = |addresses: &[SocketAddr]| {
             let mut asked = Asked::new(Server { host: "zk".to_owned(), port: 7 });
             asked.take(News::Addresses(addresses.to_vec()));
-            asked.take(News::Found(addresses[0], Finding::NotServing));
+            asked.take(News::Found(addresses[0], Finding::NotServing.into()));
             asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let not_serving =

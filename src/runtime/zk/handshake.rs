@@ -10,13 +10,14 @@ use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, RootCertStore, Stream,
 };
 
-use super::security::Tls;
+use super::finding::says_enough;
+use super::security::{Tls, end_of};
 use crate::core::words::printable;
 
 /// What came of it.
 pub(super) enum Handshake {
-    /// The server's answer to what was asked over the encrypted connection.
-    Said(Vec<u8>),
+    /// The server's answer to what was asked over the encrypted connection, and when its certificate ends.
+    Said(Vec<u8>, Option<u64>),
     /// Why there is no encrypted connection.
     Failed(String),
     /// It ended before the server said anything of TLS.
@@ -37,10 +38,11 @@ pub(super) fn ask(
         return Handshake::Failed("the certificates can't be used".to_owned());
     };
     let mut stream = Stream::new(&mut connection, stream);
-    let mut said = [0; 1024];
-    let answered = stream.write_all(question).and_then(|()| stream.read(&mut said));
-    match answered {
-        Ok(length) => Handshake::Said(said.get(..length).unwrap_or_default().to_vec()),
+    match stream.write_all(question).and_then(|()| listen(&mut stream)) {
+        Ok(said) => {
+            let certificate = stream.conn.peer_certificates().and_then(|chain| chain.first());
+            Handshake::Said(said, certificate.and_then(end_of))
+        }
         Err(error) => match of_tls(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             Some(error) => Handshake::Failed(explain(error, tls)),
@@ -53,6 +55,20 @@ pub(super) fn ask(
             None => Handshake::Io(error),
         },
     }
+}
+
+/// Hears an answer, which may come in pieces.
+fn listen(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut piece = [0; 1024];
+    let length = stream.read(&mut piece)?;
+    let mut said = piece.get(..length).unwrap_or_default().to_vec();
+    while !said.is_empty() && said.len() < piece.len() && !says_enough(&said) {
+        match stream.read(&mut piece) {
+            Ok(0) | Err(_) => break,
+            Ok(length) => said.extend_from_slice(piece.get(..length).unwrap_or_default()),
+        }
+    }
+    Ok(said)
 }
 
 /// Whether somebody behind `stream` speaks TLS.

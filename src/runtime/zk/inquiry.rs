@@ -61,6 +61,8 @@ pub struct Inquiry<'a> {
     unwatched: bool,
     /// There is no connection, and nobody has been told.
     away: bool,
+    /// What the servers granted.
+    timeout: Option<Duration>,
 }
 
 /// What ended a wait for a change.
@@ -94,7 +96,16 @@ impl<'a> Inquiry<'a> {
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, heard) = mpsc::channel();
         let session = Session::open(SessionKey(0), settings, sender)?;
-        Ok(Self { session, heard, limit, gives_up: None, changed: false, unwatched: true, away: false })
+        Ok(Self {
+            session,
+            heard,
+            limit,
+            gives_up: None,
+            changed: false,
+            unwatched: true,
+            away: false,
+            timeout: None,
+        })
     }
 
     /// Gives up when this says so. It is asked ten times a second.
@@ -108,11 +119,11 @@ impl<'a> Inquiry<'a> {
     pub fn connect(&mut self) -> Result<(), Unanswered> {
         loop {
             if let Heard::Change(change) = self.hear(None)? {
-                let connected = matches!(change, SessionChange::Connected { .. });
-                self.session_changed(change)?;
-                if connected {
+                if let SessionChange::Connected { timeout, .. } = change {
+                    self.timeout = Some(timeout);
                     return Ok(());
                 }
+                self.session_changed(change)?;
             }
         }
     }
@@ -182,6 +193,17 @@ impl<'a> Inquiry<'a> {
         }
         self.changed = false;
         Ok(Wakeup::Changed)
+    }
+
+    /// The session timeout that the servers granted, once there is a session.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// The same as [`close`](Self::close), also after somebody wanted an end: what the session owns goes with it.
+    pub fn close_in_any_case(mut self) {
+        self.gives_up = None;
+        self.close();
     }
 
     /// Ends the session, and waits for that, but not for long.

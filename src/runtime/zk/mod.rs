@@ -11,6 +11,7 @@ mod finding;
 mod handshake;
 mod hosts;
 mod inquiry;
+mod inspect;
 mod perform;
 mod read;
 mod security;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 pub use self::hosts::{BadHosts, Hosts, Server};
 pub use self::inquiry::{Inquiry, Limit, Unanswered, Wakeup};
+pub use self::inspect::{Inspected, Said, inspect};
 pub use self::security::{
     Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
 };

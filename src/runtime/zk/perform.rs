@@ -36,6 +36,9 @@ pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) 
         Request::MakeParents(path) => {
             answer(async move { Reply::ParentsMade(write::make_parents(client, acl, &path).await) })
         }
+        Request::MakeLasting(path) => {
+            answer(async move { Reply::ParentsMade(write::make_lasting(client, acl, &path).await) })
+        }
         Request::List(path) => {
             let list = read::list(client, &path);
             answer(async move { Reply::Listed(list.await) })

@@ -63,15 +63,21 @@ async fn see(client: &Client, path: &str) -> Result<(), Failure> {
 
 /// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
+    match make(client, acl, path, CreateMode::Container).await {
+        Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
+        made => made,
+    }
+}
+
+/// Persistent nodes.
+pub(super) async fn make_lasting(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
+    make(client, acl, path, CreateMode::Persistent).await
+}
+
+async fn make(client: &Client, acl: &[Acl], path: &str, kind: CreateMode) -> Result<(), Failure> {
+    let options = kind.with_acls(Acls::new(acl));
     loop {
-        let container = CreateMode::Container.with_acls(Acls::new(acl));
-        let made = match client.mkdir(path, &container).await {
-            Err(Error::Unimplemented) => {
-                client.mkdir(path, &CreateMode::Persistent.with_acls(Acls::new(acl))).await
-            }
-            made => made,
-        };
-        match made {
+        match client.mkdir(path, &options).await {
             Err(Error::Throttled) => pause().await,
             Err(Error::NoAuth) => return Err(Failure::NoCreate(lowest_existing(client, path).await?)),
             made => return Ok(made?),

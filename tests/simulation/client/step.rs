@@ -127,7 +127,10 @@ impl Step {
     pub(super) fn first(request: Request, sent: BootTime) -> Self {
         match request {
             Request::Create { parent, prefix, data } => Self::Create { parent, prefix, data },
-            Request::MakeParents(path) => Self::Parents { end: path.len(), path },
+            // No run makes nodes that last this way; what kind they are makes no difference here.
+            Request::MakeParents(path) | Request::MakeLasting(path) => {
+                Self::Parents { end: path.len(), path }
+            }
             Request::List(path) => Self::List { path },
             Request::CatchUpAndList(path) => Self::CatchUp { path },
             Request::Watch(path) => Self::Watch { path },

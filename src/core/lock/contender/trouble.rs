@@ -35,7 +35,10 @@ pub enum Trouble {
     #[error("the path lies below an ephemeral node, which can't have children: use another path")]
     EphemeralParent,
     /// The chroot of the connect string is missing.
-    #[error("the chroot of the connect string doesn't exist: create it once, or correct the connect string")]
+    #[error(
+        "the chroot of the connect string doesn't exist: create it once with 'zklock check --create-chroot' and the \
+         same connect string, or correct the connect string"
+    )]
     NoChroot,
     /// The parents vanish as fast as they are made.
     #[error(

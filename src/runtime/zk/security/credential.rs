@@ -7,6 +7,7 @@ use thiserror::Error;
 use zookeeper_client::Connector;
 
 use super::sasl::Sasl;
+use crate::core::words::printable;
 
 /// One proof of who we are. A server takes several, and each adds to what we may do.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,16 @@ impl Credential {
     }
 }
 
+impl Credential {
+    /// The user of a digest. What stands behind another scheme may be secret as a whole.
+    fn name(&self) -> String {
+        match self.secret.split_once(':') {
+            Some((user, _)) if self.scheme == "digest" => format!("digest:{}", printable(user)),
+            _ => self.scheme.clone(),
+        }
+    }
+}
+
 impl Credentials {
     /// Takes in the lines of a file or a variable; what stands behind `#` at the start of a line is for people.
     ///
@@ -110,6 +121,12 @@ impl Credentials {
     /// Whether we are anybody.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty() && self.sasl.is_none()
+    }
+
+    /// Who they say we are, without any secret.
+    pub fn names(&self) -> Vec<String> {
+        let sasl = self.sasl.iter().map(Sasl::name);
+        self.list.iter().map(Credential::name).chain(sasl).collect()
     }
 
     /// Whether there is a conversation to be had before anything is asked.
@@ -193,6 +210,8 @@ mod tests {
     fn nothing_shows_the_secret() {
         let mut credentials = Credentials::default();
         assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
+        assert_eq!(credentials.add_lines("other:s3cret"), Ok(()));
+        assert_eq!(credentials.names(), ["digest:user", "other", "sasl-digest-md5:user"]);
         assert_eq!(credentials.add_lines("sasl-digest-md5:a:b"), Err((1, BadCredential::SecondSasl)));
         assert!(!format!("{credentials:?} {credentials:#?}").contains("s3cret"));
     }

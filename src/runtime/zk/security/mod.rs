@@ -16,8 +16,8 @@ pub use self::acl::{Acl, BadAcl};
 pub use self::credential::{BadCredential, Credential, Credentials};
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::Sources;
-pub(super) use self::tls::server_name;
 pub use self::tls::{BadTls, Ca, Identity, Tls};
+pub(super) use self::tls::{end_of, server_name};
 
 /// How to connect, and what to make of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use zookeeper_client::{Connector, SaslOptions};
 
 use super::BadCredential;
+use crate::core::words::printable;
 
 /// How to prove who we are. A session has one way.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,15 @@ impl Sasl {
             Self::DigestMd5 { .. } => false,
             #[cfg(feature = "gssapi")]
             Self::Gssapi { host, .. } => host.is_none(),
+        }
+    }
+
+    /// Who it says we are.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::DigestMd5 { user, .. } => format!("{DIGEST_MD5}:{}", printable(user)),
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi { .. } => GSSAPI.to_owned(),
         }
     }
 

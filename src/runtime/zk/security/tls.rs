@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fs, io};
 
 use rustls::client::WebPkiServerVerifier;
@@ -117,20 +118,14 @@ impl Identity {
     pub(super) fn in_time(&self) -> Result<(), BadTls> {
         let (chain, _) = self.read()?;
         let Some(certificate) = chain.first() else { return Err(BadTls::NoCertificate) };
-        // rustls reads no dates for us, but a verifier looks at them before anything else. Whatever else it finds
-        // fault with is the server's to judge.
-        let mut roots = RootCertStore::empty();
-        let (Ok(()), Ok(name)) = (roots.add(certificate.clone()), ServerName::try_from("client")) else {
-            return Ok(());
-        };
-        let Ok(verifier) = WebPkiServerVerifier::builder(Arc::new(roots)).build() else { return Ok(()) };
-        match verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()) {
-            Err(rustls::Error::InvalidCertificate(
-                CertificateError::Expired | CertificateError::ExpiredContext { .. },
-            )) => Err(BadTls::Time("has expired")),
-            Err(rustls::Error::InvalidCertificate(
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-            )) => Err(BadTls::Time("isn't valid yet")),
+        // Whatever else is wrong with it is the server's to judge.
+        match fault_at(certificate, UnixTime::now()) {
+            Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+                Err(BadTls::Time("has expired"))
+            }
+            Some(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
+                Err(BadTls::Time("isn't valid yet"))
+            }
             _ => Ok(()),
         }
     }
@@ -153,6 +148,12 @@ impl Tls {
     /// Whether we can show a certificate of our own.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
+    }
+
+    /// When the certificate of our own ends, in seconds since 1970.
+    pub fn identity_ends(&self) -> Option<u64> {
+        let (chain, _) = self.identity.as_ref()?.read().ok()?;
+        end_of(chain.first()?)
     }
 
     /// Who says whom to believe, as people know it.
@@ -193,6 +194,28 @@ impl Tls {
 /// The name that a server's certificate has to bear, if a certificate can.
 pub(in crate::runtime::zk) fn server_name(server: &Server) -> Option<ServerName<'static>> {
     ServerName::try_from(server.host.clone()).ok()
+}
+
+/// When a certificate ends, in seconds since 1970.
+pub(in crate::runtime::zk) fn end_of(certificate: &CertificateDer<'_>) -> Option<u64> {
+    let never = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX / 2));
+    match fault_at(certificate, never)? {
+        CertificateError::ExpiredContext { not_after, .. } => Some(not_after.as_secs()),
+        _ => None,
+    }
+}
+
+/// What is wrong with a certificate at that time. rustls reads no dates for us, but a verifier looks at them before
+/// anything else.
+fn fault_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone().into_owned()).ok()?;
+    let name = ServerName::try_from("client").ok()?;
+    let verifier = WebPkiServerVerifier::builder(Arc::new(roots)).build().ok()?;
+    match verifier.verify_server_cert(certificate, &[], &name, &[], time) {
+        Err(rustls::Error::InvalidCertificate(fault)) => Some(fault),
+        _ => None,
+    }
 }
 
 fn roots(pem: &str) -> Result<RootCertStore, BadTls> {

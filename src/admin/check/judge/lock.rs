@@ -1,0 +1,89 @@
+//! Findings about the nodes of a lock: the chroot, permissions, and records of `--once-per`.
+
+use super::super::facts::{Chroot, ChrootState, Facts, Probe};
+use super::{Finding, is_stale};
+use crate::core::words::printable;
+use crate::runtime::zk::Failure;
+
+/// So many locks with old records are named.
+const NAMED: usize = 3;
+
+/// Whether there is a chroot.
+pub(super) fn chroot(facts: &Facts) -> Option<Finding> {
+    let Chroot { path, state } = facts.chroot.as_ref()?;
+    let about = format!("chroot {path}");
+    Some(match state {
+        ChrootState::Unknown => return None,
+        ChrootState::Exists => Finding::ok(about, "exists"),
+        ChrootState::Created => Finding::ok(about, "created"),
+        ChrootState::Missing => Finding::fail(about, "doesn't exist").remedy(format!(
+            "create it once with 'zklock check --create-chroot -z {}', or correct the connect string",
+            facts.hosts
+        )),
+        ChrootState::Refused(failure) => {
+            Finding::fail(about, format!("doesn't exist and can't be created: {failure}"))
+                .remedy("ask for the permission, or let the servers' operator create it")
+        }
+    })
+}
+
+/// Whether a contender may do what it has to, at the lock that was named.
+pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
+    let (Some(path), Some(probe)) = (&facts.path, &facts.probe) else { return vec![] };
+    let Probe { parent, create, read, delete } = probe;
+    let who = match facts.credentials.as_slice() {
+        [] => "ask for it, or give credentials with --auth-file".to_owned(),
+        names => format!("ask for it for {}, or use other credentials", names.join(", ")),
+    };
+    let lacks = |permission: &str, what: &str| format!("no {permission} on {parent}, needed {what}");
+    let mut findings = vec![];
+    let about = "permissions";
+    match create {
+        Ok(_) => {}
+        Err(Failure::NoAuth) => findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&who)),
+        Err(Failure::Hidden) => {
+            let what = "zklock can't read its own node";
+            findings.push(Finding::fail(about, what).remedy("the list of --acl must give it READ"));
+        }
+        Err(failure) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
+    }
+    match read {
+        None | Some(Ok(()) | Err(Failure::NoNode)) => {}
+        Some(Err(Failure::NoAuth)) => {
+            findings.push(Finding::fail(about, lacks("READ", "to see the queue")).remedy(&who));
+        }
+        Some(Err(failure)) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
+    }
+    if let Some(Err(failure)) = delete {
+        let what = match failure {
+            Failure::NoAuth => {
+                lacks("DELETE", "to release at once: a lock is free only when its session has ended")
+            }
+            failure => format!("{path}: {failure}"),
+        };
+        findings.push(Finding::warn(about, what).remedy(&who));
+    }
+    if findings.is_empty() {
+        let permissions = if read.is_some() { "CREATE, READ and DELETE" } else { "CREATE and DELETE" };
+        findings.push(Finding::ok(about, format!("{permissions} on {parent}")));
+    }
+    findings
+}
+
+/// Records of locks that seem to be out of use.
+pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
+    let stale: Vec<_> = facts.records.iter().filter(|record| is_stale(record)).collect();
+    let oldest = stale.first()?;
+    let days = oldest.age.as_secs() / (24 * 60 * 60);
+    let what = format!(
+        "records of --once-per of locks that last succeeded more than 30 days ago: {}, the oldest {days} days ago",
+        stale.len()
+    );
+    let mut commands: Vec<_> =
+        stale.iter().take(NAMED).map(|record| format!("zklock forget {}", printable(&record.lock))).collect();
+    if stale.len() > NAMED {
+        commands.push(format!("and so on for {} more", stale.len() - NAMED));
+    }
+    let remedy = format!("if nobody uses them any more: {}", commands.join("; "));
+    Some(Finding::warn("records", what).remedy(remedy))
+}

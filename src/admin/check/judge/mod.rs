@@ -1,0 +1,126 @@
+//! What the facts mean: findings, each with its remedy, and a verdict. Pure.
+
+mod certificates;
+mod lock;
+mod servers;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use super::facts::{Facts, OldRecord};
+use crate::core::lock::pace;
+
+/// How good something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// As it should be.
+    Ok,
+    /// It works, and should be looked at.
+    Warn,
+    /// No lock can be taken.
+    Fail,
+}
+
+impl Level {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One thing that was found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) level: Level,
+    /// What it is about, in a word or two.
+    pub(super) about: String,
+    pub(super) what: String,
+    /// What to do; nothing, where `what` says it or nothing is to be done.
+    pub(super) remedy: Option<String>,
+}
+
+impl Finding {
+    fn new(level: Level, about: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { level, about: about.into(), what: what.into(), remedy: None }
+    }
+
+    fn ok(about: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Level::Ok, about, what)
+    }
+
+    fn warn(about: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Level::Warn, about, what)
+    }
+
+    fn fail(about: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Level::Fail, about, what)
+    }
+
+    fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+}
+
+/// Whether the set-up is fit for locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Fit,
+    Warnings,
+    Unfit,
+}
+
+impl Verdict {
+    /// The worst finding counts.
+    pub(super) fn of(findings: &[Finding]) -> Self {
+        let has = |level| findings.iter().any(|finding| finding.level == level);
+        match (has(Level::Fail), has(Level::Warn)) {
+            (true, _) => Self::Unfit,
+            (false, true) => Self::Warnings,
+            (false, false) => Self::Fit,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Fit => "fit",
+            Self::Warnings => "warnings",
+            Self::Unfit => "unfit",
+        }
+    }
+}
+
+/// All findings.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let mut findings = servers::servers(facts);
+    findings.extend(certificates::certificates(facts));
+    findings.extend(servers::session(facts));
+    findings.extend(servers::line(facts));
+    findings.extend(lock::chroot(facts));
+    findings.extend(lock::permissions(facts));
+    findings.extend(lock::stale_records(facts));
+    findings.extend(servers::clock(facts));
+    findings
+}
+
+/// Whether the line is quick enough for the session timeout; unknown without a session.
+pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
+    let (granted, trip) = (*facts.session.as_ref().ok()?, facts.trip()?);
+    Some(pace::is_quick_enough(granted, trip, facts.kill_after))
+}
+
+/// The smallest session timeout for the line, if any is long enough.
+pub(super) fn enough_timeout(facts: &Facts) -> Option<Duration> {
+    pace::smallest_timeout(facts.trip()?, facts.kill_after)
+}
+
+/// A lock that last succeeded longer ago than this may be one that nobody uses any more.
+const STALE: Duration = Duration::from_hours(30 * 24);
+
+/// Whether the lock of a record seems to be out of use.
+pub(super) fn is_stale(record: &OldRecord) -> bool {
+    record.age > STALE
+}

@@ -1,0 +1,132 @@
+//! Findings about servers, the session, the line to them, and their clock.
+
+use std::time::Duration;
+
+use super::super::facts::{Facts, NoSession};
+use super::{Finding, enough_timeout, is_quick_enough};
+use crate::core::duration;
+use crate::core::lock::pace::silence_ridden_out;
+use crate::core::words;
+use crate::runtime::zk::Inspected;
+
+/// Clocks that are further apart than this, in milliseconds, confuse whoever reads times.
+const MOST_APART: u64 = 5_000;
+
+/// Each address of each server.
+pub(super) fn servers(facts: &Facts) -> Vec<Finding> {
+    facts.servers.iter().map(|server| self::server(facts, server)).collect()
+}
+
+fn server(facts: &Facts, inspected: &Inspected) -> Finding {
+    let Inspected { server, address, said } = inspected;
+    let address = address.map(|address| address.to_string());
+    // A server that is named by its address needs no other.
+    let address = address.filter(|address| !server.starts_with(&format!("{address}:")));
+    let address = address.filter(|address| !server.starts_with(&format!("[{address}]:")));
+    let about = match address {
+        Some(address) => format!("server {server} ({address})"),
+        None => format!("server {server}"),
+    };
+    match said {
+        Ok(said) => {
+            let version = match &said.version {
+                Some(version) => format!("ZooKeeper {version}"),
+                None => {
+                    "a ZooKeeper, version and role not told (srvr isn't in 4lw.commands.whitelist)".to_owned()
+                }
+            };
+            let tls = facts.tls.then(|| "TLS".to_owned());
+            let parts = [Some(version), said.role.clone(), tls];
+            Finding::ok(about, parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        }
+        // The others carry on without it.
+        Err(error) if facts.session.is_ok() => Finding::warn(about, error),
+        Err(error) => Finding::fail(about, error),
+    }
+}
+
+/// Whether there is a session, with which timeout, and for whom.
+pub(super) fn session(facts: &Facts) -> Vec<Finding> {
+    let hosts = &facts.hosts;
+    let names = facts.credentials.join(", ");
+    let granted = match &facts.session {
+        Ok(granted) => *granted,
+        Err(NoSession::TooLate(within)) => {
+            let what = if facts.servers.iter().all(|server| server.said.is_err()) {
+                "no server gave a session".to_owned()
+            } else {
+                format!("servers answer, but none opened a session within {}", duration::text(*within))
+            };
+            let remedy = "correct -z or ZKLOCK_ZOOKEEPER, or see to the servers";
+            return vec![Finding::fail("session", what).remedy(remedy)];
+        }
+        Err(NoSession::CredentialsRefused) if names.is_empty() => {
+            let what = format!("{hosts} demands credentials");
+            return vec![
+                Finding::fail("credentials", what).remedy("give them with --auth-file FILE or ZKLOCK_AUTH"),
+            ];
+        }
+        Err(NoSession::CredentialsRefused) => {
+            let what = format!("{hosts} refused the credentials ({names})");
+            let remedy =
+                "check the lines of --auth-file and ZKLOCK_AUTH, and whether the server knows their scheme";
+            return vec![Finding::fail("credentials", what).remedy(remedy)];
+        }
+        Err(NoSession::Other(why)) => return vec![Finding::fail("session", why)],
+    };
+    let (asked, given) = (duration::text(facts.asked), duration::text(granted));
+    let mut findings = vec![if granted == facts.asked {
+        Finding::ok("session", format!("timeout {given}, as asked"))
+    } else {
+        let what = format!("timeout {given}, not the {asked} that was asked for");
+        Finding::warn("session", what).remedy(format!(
+            "use --session-timeout {given}, or change minSessionTimeout and maxSessionTimeout in zoo.cfg"
+        ))
+    }];
+    if !names.is_empty() {
+        findings.push(Finding::ok("credentials", format!("{names} accepted")));
+    }
+    findings.extend(facts.broken.as_ref().map(|why| {
+        let remedy = "check the servers' load, or use a longer --connect-timeout";
+        Finding::fail("session", why).remedy(remedy)
+    }));
+    findings
+}
+
+/// Whether answers come quickly enough for a lease.
+pub(super) fn line(facts: &Facts) -> Option<Finding> {
+    let (granted, trip, median) = (*facts.session.as_ref().ok()?, facts.trip()?, facts.median_trip()?);
+    let timeout = duration::text(granted);
+    let takes = format!("a quorum write takes {}, the median is {}", time(trip), time(median));
+    if is_quick_enough(facts)? {
+        let rides = words::time(silence_ridden_out(granted, trip));
+        return Some(Finding::ok("line", format!("{takes}; a holder rides out {rides} of silence")));
+    }
+    let what = format!("too slow for a session timeout of {timeout}: {takes}");
+    Some(Finding::fail("line", what).remedy(match enough_timeout(facts) {
+        Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
+        None => "no session timeout is long enough for that; use closer servers".to_owned(),
+    }))
+}
+
+/// To a tenth of a millisecond where that says something.
+fn time(time: Duration) -> String {
+    if time < Duration::from_millis(10) {
+        format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+    } else {
+        words::time(time)
+    }
+}
+
+/// Whether the servers' clock agrees with this host's.
+pub(super) fn clock(facts: &Facts) -> Option<Finding> {
+    let ahead = facts.clock_ahead()?;
+    if ahead.unsigned_abs() <= MOST_APART {
+        return Some(Finding::ok("clock", "this host's agrees with the servers'"));
+    }
+    let apart = words::time(Duration::from_millis(ahead.unsigned_abs()));
+    let which = if ahead > 0 { "behind" } else { "ahead of" };
+    let what =
+        format!("this host's is {apart} {which} the servers', whose times status and --once-per go by");
+    Some(Finding::warn("clock", what).remedy("synchronise the clocks; locks don't depend on them"))
+}

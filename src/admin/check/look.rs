@@ -1,0 +1,158 @@
+//! Looks at a set-up: asks the servers one by one, and through a session.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+
+use super::facts::{Chroot, ChrootState, Facts, NoSession};
+use super::interrupt::Interrupt;
+use super::{old_records, probe};
+use crate::cli::{CheckOptions, Options};
+use crate::core::duration;
+use crate::runtime::clock;
+use crate::runtime::zk::{
+    Failure, Inquiry, Inspected, Limit, Reply, Request, ServerTime, Settings, Tls, Unanswered, inspect,
+};
+
+/// How often the end of the direct questions is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// All that can be seen, within twice the time for connecting.
+pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
+    let patience = options.ensemble.connect_timeout;
+    let mut settings = options.settings(clock::now() + patience)?;
+    settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
+    settings.refusals_end = true;
+    let hosts = settings.hosts.to_string();
+    let chroot = settings.hosts.chroot.take();
+    if check.create_chroot && chroot.is_none() {
+        anyhow::bail!("--create-chroot: the connect string {hosts} has no chroot; add it, as in {hosts}/app");
+    }
+    let servers = ask_each(settings.clone(), patience)?;
+    let tls = settings.security.tls.as_ref();
+    let mut facts = Facts {
+        hosts,
+        tls: tls.is_some(),
+        servers: vec![],
+        asked: settings.session_timeout,
+        session: Err(NoSession::TooLate(patience)),
+        broken: None,
+        trips: vec![],
+        kill_after: options.lock.kill_after,
+        chroot: chroot.map(|path| Chroot { path: path.to_string(), state: ChrootState::Unknown }),
+        credentials: settings.security.credentials.names(),
+        own_certificate_ends: tls.and_then(Tls::identity_ends),
+        path: check.path.as_ref().map(ToString::to_string),
+        probe: None,
+        records: vec![],
+        now: host_time(),
+    };
+    ask_in_a_session(&mut facts, settings, patience, check.create_chroot, interrupt)?;
+    facts.servers = wait_for(&servers, interrupt);
+    Ok(facts)
+}
+
+/// Asks each address of each server meanwhile.
+fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<Inspected>>> {
+    let (sender, servers) = channel();
+    // Not joined: after Ctrl-C nobody waits for it.
+    let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, patience)));
+    thread.context("can't start a thread to ask the servers")?;
+    Ok(servers)
+}
+
+fn wait_for(servers: &Receiver<Vec<Inspected>>, interrupt: &Interrupt) -> Vec<Inspected> {
+    while interrupt.signal().is_none() {
+        match servers.recv_timeout(LOOK) {
+            Ok(servers) => return servers,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    vec![]
+}
+
+fn ask_in_a_session(
+    facts: &mut Facts,
+    settings: Settings,
+    patience: Duration,
+    create_chroot: bool,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let limit = Limit::Until(clock::now() + patience * 2);
+    let inquiry = Inquiry::open(settings, limit)?;
+    let mut inquiry = inquiry.unless(|| interrupt.signal().is_some());
+    match inquiry.connect() {
+        Ok(()) => {
+            facts.session = Ok(inquiry.timeout().unwrap_or(facts.asked));
+            if let Err(why) = ask(facts, &mut inquiry, patience, create_chroot) {
+                facts.broken = Some(said(&why, patience));
+            }
+        }
+        Err(why) => facts.session = Err(no_session(&why, patience)),
+    }
+    // What is left of the probe goes with the session.
+    inquiry.close_in_any_case();
+    Ok(())
+}
+
+fn ask(
+    facts: &mut Facts,
+    inquiry: &mut Inquiry<'_>,
+    patience: Duration,
+    create_chroot: bool,
+) -> Result<(), Unanswered> {
+    if let Some(chroot) = &mut facts.chroot {
+        chroot.state = look_at_chroot(inquiry, &chroot.path, create_chroot)?;
+    }
+    if facts.chroot.as_ref().is_none_or(Chroot::is_there) {
+        probe::probe(facts, inquiry, patience)?;
+        old_records::look(facts, inquiry)?;
+    } else {
+        facts.trips = probe::round_trips(inquiry, "/", patience)?;
+    }
+    Ok(())
+}
+
+fn look_at_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, Unanswered> {
+    let is_missing =
+        matches!(one(inquiry, Request::Get(path.to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
+    Ok(match is_missing {
+        false => ChrootState::Exists,
+        true if create => match one(inquiry, Request::MakeLasting(path.to_owned()))? {
+            Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
+            _ => ChrootState::Created,
+        },
+        true => ChrootState::Missing,
+    })
+}
+
+/// Asks one thing.
+pub(super) fn one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, Unanswered> {
+    inquiry.ask_all(&[request])?.pop().ok_or(Unanswered::TooLate)
+}
+
+/// What this host's clock shows.
+pub(super) fn host_time() -> ServerTime {
+    ServerTime(Timestamp::now().as_millisecond())
+}
+
+fn no_session(why: &Unanswered, patience: Duration) -> NoSession {
+    match why {
+        Unanswered::Over(Failure::AuthFailed) => NoSession::CredentialsRefused,
+        Unanswered::Unreachable(_) | Unanswered::TooLate | Unanswered::GivenUp => {
+            NoSession::TooLate(patience)
+        }
+        Unanswered::Over(failure) => NoSession::Other(failure.to_string()),
+    }
+}
+
+fn said(why: &Unanswered, patience: Duration) -> String {
+    match why {
+        Unanswered::Over(failure) => failure.to_string(),
+        _ => format!("no answer within {}", duration::text(patience * 2)),
+    }
+}

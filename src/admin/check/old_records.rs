@@ -1,0 +1,40 @@
+//! Looks for records of `--once-per`: each lock that ever used it has one, until somebody deletes it.
+
+use super::facts::{Facts, OldRecord};
+use super::look::one;
+use crate::core::lock::once::recorded_lock;
+use crate::runtime::zk::{Inquiry, Reply, Request, ServerTime, Unanswered};
+
+/// More than so many are not read.
+const MOST: usize = 1_000;
+
+/// Those beside the lock and below it, oldest first. What can't be read is left out.
+pub(super) fn look(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
+    let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
+    let path = facts.path.clone().unwrap_or_default();
+    let beside = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    let mut locks = vec![];
+    for directory in beside.into_iter().chain([path]) {
+        let node = format!("{chroot}{directory}");
+        let node = if node.is_empty() { "/".to_owned() } else { node };
+        if let Reply::Listed(Ok(children)) = one(inquiry, Request::List(node))? {
+            let found = children.into_iter().filter(|child| recorded_lock(child).is_some());
+            locks.extend(found.map(|child| format!("{directory}/{child}")));
+        }
+    }
+    locks.truncate(MOST);
+    let questions: Vec<_> = locks.iter().map(|record| Request::Get(format!("{chroot}{record}"))).collect();
+    let now = ServerTime(facts.now.0 + facts.clock_ahead().unwrap_or(0));
+    for (record, reply) in locks.iter().zip(inquiry.ask_all(&questions)?) {
+        if let Reply::Read(_, Ok(node)) = reply
+            && let Some(node) = node.known()
+            && let Some((directory, name)) = record.rsplit_once('/')
+            && let Some(lock) = recorded_lock(name)
+        {
+            let (lock, last_success) = (format!("{directory}/{lock}"), node.modified);
+            facts.records.push(OldRecord { lock, last_success, age: last_success.until(now) });
+        }
+    }
+    facts.records.sort_by_key(|record| record.last_success);
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Tries what a contender does, with a node of its own that is no contender: makes it, confirms it, deletes it.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::facts::{Facts, Probe};
+use super::look::{host_time, one};
+use crate::runtime::clock;
+use crate::runtime::zk::{Failure, Inquiry, Reply, Request, ServerTime, Unanswered};
+
+/// So many quorum writes are timed.
+const TRIPS: usize = 5;
+
+/// How the probe's name begins. No lock recipe takes it for a contender: it doesn't speak of a lock.
+const PREFIX: &str = "zk-check-";
+
+/// Tries it at the lock path, or at the nearest node above it that is there.
+pub(super) fn probe(
+    facts: &mut Facts,
+    inquiry: &mut Inquiry<'_>,
+    patience: Duration,
+) -> Result<(), Unanswered> {
+    let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
+    let path = facts.path.clone().unwrap_or_default();
+    let mut parent = path.as_str();
+    let (reply, before) = loop {
+        let before = host_time();
+        let parent_node = format!("{chroot}{parent}");
+        let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
+        let create = Request::Create { parent: parent_node, prefix, data: vec![] };
+        match (one(inquiry, create)?, parent.rsplit_once('/')) {
+            (Reply::Created(Err(Failure::NoNode)), Some((above, _))) => parent = above,
+            (reply, _) => break (reply, before),
+        }
+    };
+    let (create, node) = match reply {
+        Reply::Created(Ok(created)) => {
+            let ahead = ahead(created.created, before, host_time());
+            (Ok(ahead), Some(format!("{chroot}{parent}/{}", created.name)))
+        }
+        Reply::Created(Err(failure)) => (Err(failure), None),
+        other => (Err(Failure::Other(format!("an answer to another question: {other:?}"))), None),
+    };
+    let shown = if parent.is_empty() { "/" } else { parent };
+    facts.probe = Some(Probe { parent: shown.to_owned(), create, read: None, delete: None });
+    let read = match (&facts.path, parent == path) {
+        (Some(_), true) => Some(list(inquiry, format!("{chroot}{path}"))?),
+        _ => None,
+    };
+    let timed = node.as_deref().unwrap_or("/");
+    facts.trips = round_trips(inquiry, timed, patience)?;
+    let delete = match node {
+        Some(node) => Some(delete(inquiry, node)?),
+        None => None,
+    };
+    if let Some(probe) = &mut facts.probe {
+        (probe.read, probe.delete) = (read, delete);
+    }
+    Ok(())
+}
+
+/// How far the servers' clock is ahead, as far as that is certain: what was done between two moments may have been done
+/// at any time in between.
+fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
+    at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
+}
+
+fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, Unanswered> {
+    Ok(one(inquiry, Request::List(path))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
+}
+
+fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, Unanswered> {
+    let reply = one(inquiry, Request::Delete(node))?;
+    Ok(match reply.failure() {
+        // It is gone, or goes with the session.
+        None | Some(Failure::NoNode | Failure::ConnectionLost) => Ok(()),
+        Some(failure) => Err(failure.clone()),
+    })
+}
+
+/// How long quorum writes take, one after the other. One that is refused takes as long: the quorum agrees on that too.
+pub(super) fn round_trips(
+    inquiry: &mut Inquiry<'_>,
+    node: &str,
+    patience: Duration,
+) -> Result<Vec<Duration>, Unanswered> {
+    let until = clock::now() + patience / 2;
+    let mut trips = vec![];
+    while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {
+        let reply = one(inquiry, Request::Confirm(vec![node.to_owned()]))?;
+        if let Reply::Confirmed(sent, _) = reply {
+            trips.push(clock::now().since(sent));
+        }
+    }
+    Ok(trips)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::lock::name::Name;
+    use crate::core::lock::neighbour;
+
+    #[test]
+    fn a_probe_is_no_contender_and_no_neighbour() {
+        let name = format!("{PREFIX}{}-0000000001", Uuid::new_v4());
+        assert!(Name::parse(&name).is_none() && neighbour::of_child(&name).is_none());
+    }
+
+    #[test]
+    fn a_clock_is_off_only_where_the_line_does_not_explain_it() {
+        let ahead_of = |at| ahead(ServerTime(at), ServerTime(1_000), ServerTime(3_000));
+        assert_eq!([900, 1_000, 2_000, 3_000, 3_001].map(ahead_of), [-100, 0, 0, 0, 1]);
+    }
+}

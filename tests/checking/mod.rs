@@ -1,0 +1,114 @@
+//! `zklock check`: whether a set-up is fit for locks, and why not.
+
+mod chroot;
+mod credentials;
+mod line;
+mod permissions;
+mod servers;
+
+use crate::support::{Case, Output, Zklock};
+use serde_json::Value;
+
+/// `zklock check` with these words.
+fn check(case: &Case, words: &[&str]) -> Zklock {
+    case.zklock().arg("check").args(words)
+}
+
+/// The line of the table that begins with this level and this word, and has this text.
+#[track_caller]
+fn assert_line(output: &Output, level: &str, about: &str, text: &str) {
+    let is_it = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next() == Some(level) && words.next() == Some(about) && line.contains(text)
+    };
+    assert!(output.stdout.lines().any(is_it), "no {level} {about} with {text:?} in: {output}");
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"))
+}
+
+/// What a monitor finds in each document.
+const FIELDS: [&str; 13] = [
+    "chroot",
+    "clock_ahead_ms",
+    "client_certificate_ends",
+    "credentials",
+    "failures",
+    "lease",
+    "permissions",
+    "servers",
+    "session",
+    "stale_records",
+    "verdict",
+    "version",
+    "warnings",
+];
+
+#[track_caller]
+fn assert_fields(document: &Value) {
+    let fields = document.as_object().unwrap();
+    for field in FIELDS {
+        assert!(fields.contains_key(field), "no {field} in {document}");
+    }
+    assert_eq!(fields.len(), FIELDS.len(), "{document}");
+}
+
+#[test]
+fn a_fit_set_up_is_called_fit_and_nothing_is_left_of_the_check() {
+    let case = Case::new("check-fit");
+    case.observer().mkdirs("/t");
+    let output = check(&case, &[case.path()]).run();
+    assert_line(output.assert_code(0), "ok", "server", "standalone");
+    assert_line(&output, "ok", "session", "timeout 30s, as asked");
+    assert_line(&output, "ok", "line", "of silence");
+    assert_line(&output, "ok", "permissions", "CREATE and DELETE on /t");
+    assert!(output.stdout.ends_with("\nfit\n") && output.stderr.is_empty(), "{output}");
+    assert!(!case.observer().exists(case.path()), "the lock path wasn't made");
+    case.observer().mkdirs(case.path());
+    let output = check(&case, &["--json", case.path()]).run();
+    let document = json(output.assert_code(0));
+    assert_fields(&document);
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["verdict"], "fit");
+    assert_eq!(document["servers"][0]["reached"], true);
+    assert_eq!(document["servers"][0]["role"], "standalone");
+    assert!(document["servers"][0]["version"].as_str().unwrap().starts_with("3."), "{document}");
+    assert_eq!(document["session"]["granted"], 30.0);
+    assert!(document["session"]["round_trip_ms"].as_f64().unwrap() > 0.0, "{document}");
+    assert_eq!(document["lease"]["quick_enough"], true);
+    for permission in ["create", "read", "delete"] {
+        assert_eq!(document["permissions"][permission], true, "{document}");
+    }
+    assert_eq!(case.contenders(), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_path_no_permission_is_asked_for() {
+    let case = Case::new("check-bare");
+    let output = check(&case, &["--json"]).run();
+    let document = json(output.assert_code(0));
+    assert_fields(&document);
+    assert!(document["permissions"].is_null() && document["session"].is_object(), "{document}");
+}
+
+#[test]
+fn quietly_only_faults_are_told() {
+    let case = Case::new("check-quiet");
+    assert_eq!(check(&case, &["-q"]).run().assert_code(0).stdout, "");
+    let output = check(&case, &["-q", "--session-timeout", "100"]).run();
+    assert_eq!(output.assert_code(1).stdout.lines().count(), 1, "{output}");
+}
+
+#[test]
+fn options_of_the_lock_are_refused_except_for_the_session_timeout() {
+    let case = Case::new("check-options");
+    case.zklock()
+        .args(["-n", "check"])
+        .run()
+        .assert_code(125)
+        .assert_stderr("--nonblock doesn't go with 'check'");
+    let output = case.zklock().args(["--session-timeout", "20", "check"]).run();
+    assert_line(output.assert_code(0), "ok", "session", "timeout 20s");
+}

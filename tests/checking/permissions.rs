@@ -1,0 +1,83 @@
+//! What a contender has to be allowed to do is tried with a node of the check's own, which is never left behind.
+
+use super::{assert_line, check};
+use crate::support::{At, Case, Proxy, SOON, op, shared, wait_until};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+use zookeeper::{Acl, CreateMode, Permission};
+
+/// A node that gives everybody these permissions.
+fn guarded(case: &Case, permissions: Permission) -> String {
+    let path = format!("{}-guarded", case.path());
+    case.observer().mkdirs("/t");
+    let acl = vec![Acl::new(permissions, "world", "anyone")];
+    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
+    path
+}
+
+#[test]
+fn without_create_the_nearest_node_that_is_there_is_named() {
+    let case = Case::new("check-no-create");
+    let above = guarded(&case, Permission::READ);
+    let output = check(&case, &[&format!("{above}/a/b")]).run();
+    assert_line(
+        output.assert_code(125),
+        "fail",
+        "permissions",
+        &format!("no CREATE on {above}, needed to queue"),
+    );
+}
+
+#[test]
+fn without_read_no_queue_can_be_seen() {
+    let case = Case::new("check-no-read").known_as("observer:secret");
+    let path = format!("{}-guarded", case.path());
+    let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
+    let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
+    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
+    assert_line(check(&case, &[&path]).run().assert_code(125), "fail", "permissions", "no READ on");
+    assert_eq!(case.observer().children(&path), Vec::<String>::new());
+}
+
+#[test]
+fn without_delete_it_works_with_a_warning_and_the_probe_goes_with_the_session() {
+    let case = Case::new("check-no-delete");
+    let path = guarded(&case, Permission::READ | Permission::CREATE);
+    assert_line(check(&case, &[&path]).run().assert_code(1), "warn", "permissions", "no DELETE on");
+    assert_eq!(case.observer().children(&path), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("check-ctrl-c").through(&proxy.connect_string());
+        case.observer().mkdirs(case.path());
+        proxy.once(op::MULTI, At::Hold);
+        // The session itself would end long after the test.
+        let check =
+            check(&case, &["--session-timeout", "60", "--connect-timeout", "60", case.path()]).spawn();
+        proxy.wait_fired(1, SOON);
+        wait_until("the probe", SOON, || case.contenders().len() == 1);
+        check.signal(signal);
+        // The answer never comes. What the check sent before it ended is on its way.
+        let output = check.wait(SOON);
+        output.assert_signal(signal);
+        assert_eq!(output.stdout, "");
+        proxy.release();
+        wait_until("the probe to go", Duration::from_secs(20), || case.contenders().is_empty());
+    }
+}
+
+#[test]
+fn a_check_disturbs_no_queue() {
+    let case = Case::new("check-queue");
+    let holder = case.holder();
+    let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    check(&case, &[case.path()]).run().assert_code(0);
+    assert_eq!(case.contenders().len(), 2);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+}

@@ -1,0 +1,83 @@
+//! Servers that are there, and servers that aren't.
+
+use super::{assert_fields, assert_line, check, json};
+use crate::support::{Authority, Case, Ensemble, Keys, Proxy, Server, shared};
+use std::time::{Duration, SystemTime};
+
+#[test]
+fn one_dead_server_of_three_is_a_warning() {
+    let ensemble = Ensemble::start();
+    let case = Case::at(&ensemble.connect_string(), "check-dead");
+    ensemble.followers()[0].kill();
+    ensemble.leader();
+    let output = check(&case, &["--json"]).run();
+    let document = json(output.assert_code(1));
+    assert_eq!(document["verdict"], "warnings");
+    let of = |field: &str| -> Vec<_> {
+        document["servers"].as_array().unwrap().iter().map(|server| server[field].clone()).collect()
+    };
+    assert_eq!(of("reached").iter().filter(|reached| **reached == true).count(), 2, "{document}");
+    let roles = of("role");
+    for role in ["leader", "follower"] {
+        assert_eq!(roles.iter().filter(|said| **said == role).count(), 1, "{document}");
+    }
+    assert!(document["warnings"][0]["what"].as_str().unwrap().contains("connection refused"), "{document}");
+    assert_eq!(document["warnings"].as_array().unwrap().len(), 1, "{document}");
+}
+
+#[test]
+fn servers_that_say_nothing_share_the_time_for_connecting() {
+    let (one, other) = (Proxy::to(shared()), Proxy::to(shared()));
+    one.blackhole();
+    other.blackhole();
+    let case = Case::new("check-silent");
+    let hosts = format!("{},{},{}", one.connect_string(), other.connect_string(), case.hosts());
+    let case = case.through(&hosts);
+    let output = check(&case, &["--connect-timeout", "6", "--session-timeout", "8"]).run();
+    assert_line(output.assert_code(1), "warn", "server", "accepts connections but doesn't answer");
+    assert!(output.elapsed < Duration::from_secs(11), "{:?} {output}", output.elapsed);
+}
+
+#[test]
+fn without_any_server_it_is_unfit_and_says_what_each_said() {
+    let case = Case::new("check-none").through("127.0.0.1:1,nosuch.invalid:2");
+    let output = check(&case, &[]).run();
+    assert_line(output.assert_code(125), "fail", "server", "127.0.0.1:1");
+    assert_line(&output, "fail", "server", "unknown host");
+    assert_line(&output, "fail", "session", "no server gave a session");
+    let document = json(check(&case, &["--json", "/t/a"]).run().assert_code(125));
+    assert_fields(&document);
+    assert_eq!(document["verdict"], "unfit");
+    assert!(document["session"].is_null() && document["permissions"].is_null(), "{document}");
+}
+
+#[test]
+fn certificates_that_end_soon_are_a_warning() {
+    let authority = Authority::new("authority");
+    let soon = SystemTime::now() + Duration::from_hours(5 * 24);
+    let keys = Keys::new(&authority.sign_until("server", &["127.0.0.1"], soon), &authority, "need");
+    let server = Server::builder().tls(&keys).start();
+    let case = Case::on(&server, "check-tls").through(&server.secure_connect_string());
+    case.observer().mkdirs("/t");
+    let ours = authority.sign_until("ours", &[], soon);
+    let (certificate, key) = (keys.file("our.pem", &ours.certificate), keys.file("our.key", &ours.key));
+    let run = |words: &[&str]| {
+        let check = check(&case, words).arg("--tls-ca").arg(keys.authority());
+        check.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key).args(["--acl", "open"]).run()
+    };
+    let output = run(&[case.path()]);
+    assert_line(
+        output.assert_code(1),
+        "warn",
+        "client",
+        "in 4 days: put a new one in the file of --tls-cert",
+    );
+    assert_line(&output, "warn", "certificate", "in 4 days: give the server a new one");
+    assert_line(&output, "ok", "server", "TLS");
+    let document = json(&run(&["--json"]));
+    assert_eq!(document["servers"][0]["tls"], true, "{document}");
+    assert!(document["servers"][0]["certificate_ends"].is_string(), "{document}");
+    assert!(document["client_certificate_ends"].is_string(), "{document}");
+    let plain = check(&case, &["--connect-timeout", "4"]).run();
+    assert_line(plain.assert_code(125), "fail", "server", "speaks TLS: use --tls");
+}
