@@ -253,8 +253,8 @@ impl Run {
                 Next::Start => (Phase::Starting, starting::begin(&mut scene)),
                 Next::Run => (Phase::Running(Box::new(Running::begin(&scene))), None),
                 Next::Ended(exit) => match Recording::begin(exit, &mut scene) {
-                    Ok(recording) => (Phase::Recording(recording), None),
-                    Err(next) => (Phase::Done, Some(next)),
+                    Some(recording) => (Phase::Recording(recording), None),
+                    None => (Phase::Done, Some(recording::release(exit))),
                 },
                 Next::Release(giving, verdict) => {
                     let (releasing, next) = Releasing::begin(giving, verdict, &mut scene);

@@ -24,18 +24,18 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Records a success, if that is wanted of this end. Whatever comes of it, the command's exit code stands.
-    pub(super) fn begin(exit: Exit, scene: &mut Scene<'_>) -> Result<Self, Next> {
+    /// Records a success, if that is wanted of this end and can be done: see [`release`]. Whatever comes of it, the command's exit code stands.
+    pub(super) fn begin(exit: Exit, scene: &mut Scene<'_>) -> Option<Self> {
         let plan = scene.plan;
         if plan.once_per.is_none() || exit != Exit::Code(0) {
-            return Err(release(exit));
+            return None;
         }
         let claim = &scene.state.claim;
         let own = claim.set().and_then(|set| set.nodes().next().map(|(_, node)| node.clone()));
         let own = own.filter(|_| !claim.is_over()).zip(scene.state.record.clone());
         let Some((own, by)) = own else {
             scene.says(Message::SuccessNotRecorded("the session is over".to_owned()));
-            return Err(release(exit));
+            return None;
         };
         let recording = Self {
             exit,
@@ -46,7 +46,7 @@ impl Recording {
             until: scene.now + patience(claim),
         };
         recording.ask(scene);
-        Ok(recording)
+        Some(recording)
     }
 
     pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
@@ -119,6 +119,7 @@ impl Recording {
     }
 }
 
-fn release(exit: Exit) -> Next {
+/// The locks go back at once, without a record.
+pub(super) fn release(exit: Exit) -> Next {
     Next::Release(Giving::Locks, Verdict { exit, last_word: None })
 }
