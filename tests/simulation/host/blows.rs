@@ -1,0 +1,156 @@
+//! What strikes a zklock: cuts, kills, freezes, signals, and somebody at its node.
+
+use zklock::core::protocol::{Asker, Request};
+use zklock::core::run::Input;
+use zklock::core::signal::{SIGCONT, SIGTSTP, ends_waiting};
+
+use crate::ensemble::Way;
+use crate::scenario::{Blow, ServerTrouble};
+use crate::world::{Event, World};
+
+impl World {
+    pub(crate) fn blow(&mut self, index: usize, blow: Blow, lasts: u64) {
+        match blow {
+            Blow::Cut => {
+                let ways = [Way::ToServer, Way::ToClient];
+                // Now and then only one way.
+                let cut = match self.rng.u8(0..4) {
+                    0 => &ways[..1],
+                    1 => &ways[1..],
+                    _ => &ways[..],
+                };
+                self.set_cut(index, cut, true);
+                self.after(lasts, Event::Heal(index));
+            }
+            Blow::Reset => {
+                self.reset(index);
+            }
+            Blow::KillWorker => {
+                if self.zklocks[index].worker.alive {
+                    self.zklocks[index].was_hit = true;
+                    self.zklocks[index].worker.frozen = true;
+                    self.worker_ends(index);
+                }
+            }
+            Blow::KillMonitor => {
+                let zklock = &mut self.zklocks[index];
+                if zklock.monitor.alive {
+                    zklock.was_hit = true;
+                    zklock.monitor.alive = false;
+                    if !zklock.worker.frozen && zklock.contender.terminates {
+                        zklock.gone_by = Some(self.now + 1_000_000_000);
+                    }
+                    self.tell_worker(index, Input::MonitorDied);
+                }
+            }
+            Blow::FreezeWorker => {
+                if self.zklocks[index].worker.alive {
+                    self.zklocks[index].was_hit = true;
+                    self.zklocks[index].worker.frozen = true;
+                    self.after(lasts, Event::Thaw(index, true));
+                }
+            }
+            Blow::FreezeMonitor => {
+                if self.zklocks[index].monitor.alive {
+                    self.zklocks[index].ends_by = None;
+                    self.zklocks[index].monitor.frozen = true;
+                    self.after(lasts, Event::Thaw(index, false));
+                }
+            }
+            Blow::Signal(signal) => self.signal(index, signal),
+            Blow::Server(_) => {}
+            Blow::DeleteNode => {
+                for node in self.nodes_of(index) {
+                    self.zklocks[index].node_deleted = true;
+                    if let Some(operator) = self.operator {
+                        self.ask(operator, Asker::Question(0), Request::Delete(node));
+                    }
+                }
+            }
+            Blow::Revoke => {
+                let nodes = self.nodes_of(index);
+                let zklock = &mut self.zklocks[index];
+                let untroubled = self
+                    .scenario
+                    .faults
+                    .iter()
+                    .filter(|fault| fault.who == index || matches!(fault.blow, Blow::Server(_)))
+                    .count()
+                    == 1;
+                if untroubled && zklock.contender.terminates && !nodes.is_empty() {
+                    let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
+                    let by = self.now + grace + 6 * zklock.contender.line + 2_000_000_000;
+                    zklock.gone_by = Some(by);
+                }
+                for node in nodes {
+                    if let Some(operator) = self.operator {
+                        self.ask(
+                            operator,
+                            Asker::Question(0),
+                            Request::Write(node, b"__REVOKE__".to_vec(), -1),
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn strike_server(&mut self, server: usize, trouble: ServerTrouble) {
+        match trouble {
+            ServerTrouble::Crash => self.ensemble.crash(server),
+            ServerTrouble::Freeze => self.ensemble.freeze(server),
+            ServerTrouble::Isolated => self.ensemble.set_isolated(server, true),
+            ServerTrouble::Lags => self.ensemble.set_lag(server, 3_000_000_000),
+        }
+    }
+
+    pub(super) fn signal(&mut self, index: usize, signal: i32) {
+        let zklock = &mut self.zklocks[index];
+        if !zklock.monitor.alive {
+            return;
+        }
+        zklock.signals.push(signal);
+        if ends_waiting(signal)
+            && zklock.command.is_none()
+            && !zklock.monitor.stopped
+            && !zklock.monitor.frozen
+        {
+            // Servers that don't answer get five seconds, and another five where the session was lost meanwhile.
+            zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
+        }
+        if signal == SIGCONT {
+            zklock.monitor.stopped = false;
+            zklock.monitor.signals.retain(|&waiting| waiting != SIGTSTP);
+        }
+        if !zklock.monitor.signals.contains(&signal) {
+            zklock.monitor.signals.push_back(signal);
+        }
+        self.wake_monitor_at(index, self.now + 50_000);
+    }
+
+    pub(crate) fn thaw(&mut self, index: usize, worker: bool) {
+        if worker {
+            if self.zklocks[index].monitor.ending && self.zklocks[index].monitor.alive {
+                return self.everybody_ended(index);
+            }
+            if self.zklocks[index].worker.alive && self.zklocks[index].worker.frozen {
+                self.story.tell(self.now, || format!("the worker of zklock {index} goes on"));
+                self.zklocks[index].worker.frozen = false;
+                self.zklocks[index].worker.looked = false;
+                self.thaw_sessions(index);
+                self.work(index);
+            }
+            return;
+        }
+        let monitor = &mut self.zklocks[index].monitor;
+        let was_stopped = std::mem::take(&mut monitor.stopped);
+        let was_frozen = std::mem::take(&mut monitor.frozen);
+        if was_stopped {
+            self.signal(index, SIGCONT);
+        }
+        if was_stopped || was_frozen {
+            self.thaw_sessions(index);
+            self.watch(index);
+        }
+    }
+}

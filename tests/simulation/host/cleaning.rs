@@ -1,0 +1,95 @@
+//! Sessions that delete what another left.
+
+use zklock::core::monitor;
+use zklock::core::protocol::{Asker, Failure, Reply, SessionChange, SessionKey};
+use zklock::core::run::{Input, Remains};
+use zklock::core::time::BootTime;
+
+use super::Cleaner;
+use crate::world::{Whose, World};
+
+impl World {
+    pub(super) fn begin_cleaning(&mut self, whose: Whose, remains: Remains) {
+        let index = whose.zklock();
+        let wanted = u64::try_from(remains.session_timeout.as_nanos()).unwrap();
+        let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
+        let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
+        self.story.tell(self.now, || format!("{whose:?} cleans up: {remains:?}"));
+        let client = self.open(whose, SessionKey(0), wanted, Some(deadline));
+        let expected = remains.nodes.len() + usize::from(remains.entering.is_some());
+        let cleaner = Some(Cleaner { client, remains, answers: vec![], expected, deleting: false });
+        match whose {
+            Whose::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,
+            _ => self.zklocks[index].worker.cleaner = cleaner,
+        }
+    }
+
+    pub(super) fn cleaner(&mut self, whose: Whose) -> Option<&mut Cleaner> {
+        let zklock = &mut self.zklocks[whose.zklock()];
+        match whose {
+            Whose::MonitorsCleaner(_) => zklock.monitor.cleaner.as_mut(),
+            _ => zklock.worker.cleaner.as_mut(),
+        }
+    }
+
+    pub(crate) fn cleaner_hears(&mut self, whose: Whose, change: &SessionChange) {
+        match change {
+            SessionChange::Connected { .. } | SessionChange::Reconnected => {
+                let Some(cleaner) = self.cleaner(whose) else { return };
+                (cleaner.answers, cleaner.deleting) = (vec![], false);
+                let client = cleaner.client;
+                for (number, request) in cleaner.remains.questions().into_iter().enumerate() {
+                    self.ask(client, Asker::Question(number), request);
+                }
+            }
+            SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(whose, false),
+            SessionChange::Closed | SessionChange::Disconnected | SessionChange::StillAway(_) => {}
+        }
+    }
+
+    pub(crate) fn cleaner_is_answered(&mut self, whose: Whose, asker: Asker, reply: Reply) {
+        let Some(cleaner) = self.cleaner(whose) else { return };
+        if matches!(reply, Reply::Changed(..)) || reply.failure() == Some(&Failure::ConnectionLost) {
+            return;
+        }
+        let Asker::Question(_) = asker else { return };
+        cleaner.answers.push(reply);
+        if cleaner.answers.len() < cleaner.expected {
+            return;
+        }
+        if cleaner.deleting {
+            return self.cleaned(whose, true);
+        }
+        let found = cleaner.remains.found_in(&cleaner.answers);
+        if found.is_empty() {
+            return self.cleaned(whose, true);
+        }
+        (cleaner.expected, cleaner.deleting) = (found.len(), true);
+        cleaner.answers.clear();
+        let client = cleaner.client;
+        for (number, request) in found.into_iter().enumerate() {
+            self.ask(client, Asker::Question(number), request);
+        }
+    }
+
+    pub(super) fn cleaned(&mut self, whose: Whose, gone: bool) {
+        let index = whose.zklock();
+        let zklock = &mut self.zklocks[index];
+        let cleaner = match whose {
+            Whose::MonitorsCleaner(_) => zklock.monitor.cleaner.take(),
+            _ => zklock.worker.cleaner.take(),
+        };
+        let Some(cleaner) = cleaner else { return };
+        self.release(cleaner.client, vec![]);
+        match whose {
+            Whose::MonitorsCleaner(_) => {
+                let zklock = &mut self.zklocks[index];
+                let now = zklock.clock(self.now);
+                let effects = zklock.monitor.machine.on(now, monitor::Input::Cleaned(gone));
+                self.monitor_does(index, effects);
+            }
+            _ if self.zklocks[index].worker.alone => self.worker_ends(index),
+            _ => self.tell_worker(index, Input::Cleaned(gone)),
+        }
+    }
+}

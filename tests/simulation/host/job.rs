@@ -1,0 +1,177 @@
+//! The command of a zklock: started, signalled, stopped, killed, reaped.
+
+use std::time::Duration;
+
+use zklock::core::exit::{Exit, FAILURE};
+use zklock::core::pair::{Deadline, Stage};
+use zklock::core::run::{Effect, Input, KillRound, LeaderChange};
+use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
+use zklock::core::supervisor::{Action, Foreground};
+use zklock::core::time::BootTime;
+
+use super::{KILL_TAKES, START_TAKES};
+use crate::command::Command;
+use crate::world::{Event, World};
+
+impl World {
+    pub(super) fn start_command(
+        &mut self,
+        index: usize,
+        variables: Vec<(String, String)>,
+        latest: Option<BootTime>,
+        deadline: Option<Deadline>,
+    ) {
+        if !self.zklocks[index].worker.starting {
+            self.zklocks[index].worker.starting = true;
+            self.zklocks[index].page.stage = Some(Stage::Running);
+            self.set_deadline(index, deadline);
+            let takes = self.rng.u64(200_000..START_TAKES);
+            let worker = &mut self.zklocks[index].worker;
+            worker.busy_until = self.now + takes;
+            return worker.effects.push_front(Effect::StartCommand { variables, latest, deadline });
+        }
+        let zklock = &mut self.zklocks[index];
+        if latest.is_some_and(|latest| zklock.clock(self.now) >= latest) {
+            return self.answer_worker(index, Input::Started(Err((FAILURE, "too late".to_owned()))));
+        }
+        let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
+        let token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
+        self.check_start(index, token);
+        let command = Command::start(&self.zklocks[index].contender.command, self.now);
+        self.story.tell(self.now, || format!("zklock {index} starts its command, token {token}"));
+        self.zklocks[index].command = Some(command);
+        self.expect_command(index);
+        self.answer_worker(index, Input::Started(Ok(())));
+    }
+
+    pub(super) fn expect_command(&mut self, index: usize) {
+        if let Some(end) = self.zklocks[index].command.as_ref().and_then(Command::next_end) {
+            self.at(end, Event::Command(index));
+        }
+    }
+
+    /// Processes of the command whose time has come end.
+    pub(crate) fn command_moves(&mut self, index: usize) {
+        let now = self.now;
+        if self.zklocks[index].command.is_none() {
+            return;
+        }
+        let mut changed = false;
+        let gone_by = self.zklocks[index].gone_by;
+        let command = self.zklocks[index].command.as_mut().unwrap();
+        for (number, process) in command.processes.iter_mut().enumerate() {
+            if !process.dead && process.stopped.is_none() && process.ends <= now {
+                if gone_by.is_some_and(|by| by < now) && !command.ended_by_itself {
+                    self.checks
+                        .violated(|| format!("the command of zklock {index} runs on, and should be gone"));
+                }
+                process.dead = true;
+                changed = true;
+                if number == 0 {
+                    self.story
+                        .tell(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
+                }
+            }
+        }
+        if changed {
+            self.tell_worker(index, Input::Child);
+        }
+        self.expect_command(index);
+    }
+
+    pub(super) fn act_on_command(&mut self, index: usize, action: Action) {
+        self.story.tell(self.now, || format!("zklock {index}: {action:?}"));
+        match action {
+            Action::SignalGroup(signal) => self.signal_command(index, signal, false),
+            Action::SignalAll(signal) => {
+                self.zklocks[index].worker.kill_began = true;
+                self.signal_command(index, signal, true);
+            }
+            Action::Resume => self.signal_command(index, SIGCONT, false),
+            Action::GiveTerminal | Action::Suspend(_) | Action::Kill => {}
+            Action::Reap => {
+                let worker_forces = self.zklocks[index].worker.kill_began;
+                let command = self.zklocks[index].command.as_mut().unwrap();
+                command.reaped = true;
+                command.ended_by_itself = !worker_forces;
+                let exit = command.leader().exit;
+                self.answer_worker(index, Input::Reaped(Some(exit)));
+            }
+        }
+    }
+
+    pub(super) fn signal_command(&mut self, index: usize, signal: i32, all: bool) {
+        let now = self.now;
+        if signal == SIGCONT && self.zklocks[index].contender.terminates && !self.zklocks[index].node_deleted
+        {
+            self.check_nobody_else(index);
+        }
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        let mut leader_stopped = false;
+        for (number, process) in command.processes.iter_mut().enumerate() {
+            if process.dead || !all && !process.in_group {
+                continue;
+            }
+            match signal {
+                SIGTSTP | SIGSTOP => {
+                    process.stopped.get_or_insert(now);
+                    leader_stopped |= number == 0;
+                }
+                SIGCONT => {
+                    if let Some(since) = process.stopped.take() {
+                        process.ends = process.ends.saturating_add(now - since);
+                    }
+                }
+                SIGKILL => {}
+                signal => {
+                    let ends = process.obeys.filter(|_| signal != SIGUSR1);
+                    if let Some(ends) = ends.map(|after| now + after).filter(|ends| *ends < process.ends) {
+                        process.ends = ends;
+                        process.exit = Exit::Signal(signal);
+                    }
+                }
+            }
+        }
+        if leader_stopped && !command.stop_told {
+            command.stop_told = true;
+            self.zklocks[index].worker.inbox.push_back(Input::Child);
+        }
+        self.expect_command(index);
+    }
+
+    pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        let stopped = std::mem::take(&mut command.stop_told) && command.leader().stopped.is_some();
+        let leader = if command.leader().dead {
+            Some(LeaderChange::Died)
+        } else if stopped {
+            Some(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job })
+        } else {
+            None
+        };
+        let none_left = all && command.none_left();
+        self.answer_worker(index, Input::Children { leader, none_left });
+    }
+
+    pub(super) fn kill_round(&mut self, index: usize) {
+        self.zklocks[index].worker.kill_began = true;
+        self.kill_command(index);
+        let zklock = &self.zklocks[index];
+        let gone = zklock.command.as_ref().is_none_or(Command::none_left);
+        let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
+        self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
+    }
+
+    pub(super) fn kill_command(&mut self, index: usize) {
+        let now = self.now;
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        for process in &mut command.processes {
+            if !process.dead && (process.stopped.is_some() || process.ends > now + KILL_TAKES) {
+                process.stopped = None;
+                process.ends = now + self.rng.u64(0..KILL_TAKES);
+                process.exit = Exit::Signal(SIGKILL);
+            }
+        }
+        self.expect_command(index);
+    }
+}

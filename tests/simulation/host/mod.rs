@@ -1,0 +1,249 @@
+//! One zklock: its worker and its monitor with the shipped machines, its command, and its host.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `worker`, `monitor` | the loops of the two processes, and what their machines want done |
+//! | `job` | the command: started, signalled, stopped, killed, reaped |
+//! | `cleaning` | sessions that delete what another left |
+//! | `blows` | what strikes it |
+
+mod blows;
+mod cleaning;
+mod job;
+mod monitor;
+mod worker;
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use zklock::core::exit::Exit;
+use zklock::core::lock::name::Family;
+use zklock::core::monitor::{Monitor, Shown};
+use zklock::core::pair::{Deadline, Report, Stage};
+use zklock::core::path::LockPath;
+use zklock::core::protocol::Reply;
+use zklock::core::run::{Effect, Input, Plan, Remains, Run};
+use zklock::core::time::BootTime;
+
+use super::command::Command;
+use super::scenario::Contender;
+use super::sessions::ClientId;
+use super::world::World;
+
+/// What KILL takes at most, and what starting a command takes.
+const KILL_TAKES: u64 = 20_000_000;
+const START_TAKES: u64 = 3_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Zklock {
+    pub(crate) contender: Contender,
+    pub(crate) worker: Worker,
+    pub(crate) monitor: Watcher,
+    page: Page,
+    pub(crate) command: Option<Command>,
+    /// Signals that were sent to it.
+    pub(crate) signals: Vec<i32>,
+    /// One of its processes was killed or frozen.
+    pub(crate) was_hit: bool,
+    /// Somebody has deleted its node: the lock passes on at once.
+    pub(crate) node_deleted: bool,
+    /// From then on no process of its command may run.
+    pub(crate) gone_by: Option<u64>,
+    /// It was told to end while it waited, and has to by then.
+    pub(crate) ends_by: Option<u64>,
+    exit: Option<Exit>,
+    begun: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    pub(crate) run: Option<Run>,
+    alive: bool,
+    pub(crate) frozen: bool,
+    inbox: VecDeque<Input>,
+    effects: VecDeque<Effect>,
+    answers: VecDeque<Input>,
+    looked: bool,
+    /// It does something until then.
+    busy_until: u64,
+    starting: bool,
+    client: Option<ClientId>,
+    wake: u64,
+    continued: u64,
+    cleaner: Option<Cleaner>,
+    /// It only cleans up, without its monitor.
+    alone: bool,
+    kill_began: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    machine: Monitor,
+    alive: bool,
+    pub(crate) frozen: bool,
+    /// It stopped as its command did, or as a waiter does.
+    stopped: bool,
+    signals: VecDeque<i32>,
+    reports: VecDeque<Report>,
+    wake: u64,
+    worker_reaped: bool,
+    ending: bool,
+    cleaner: Option<Cleaner>,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    stage: Option<Stage>,
+    deadline: Option<Deadline>,
+    taken: u64,
+    entering: Option<String>,
+}
+
+/// A session to delete with what another left.
+#[derive(Debug)]
+struct Cleaner {
+    client: ClientId,
+    remains: Remains,
+    answers: Vec<Reply>,
+    expected: usize,
+    deleting: bool,
+}
+
+impl Zklock {
+    pub(crate) fn new(contender: Contender) -> Self {
+        let machine = Monitor::new(Duration::from_nanos(contender.session_timeout));
+        Self {
+            contender,
+            worker: Worker::default(),
+            monitor: Watcher {
+                machine,
+                alive: false,
+                frozen: false,
+                stopped: false,
+                signals: VecDeque::new(),
+                reports: VecDeque::new(),
+                wake: 0,
+                worker_reaped: false,
+                ending: false,
+                cleaner: None,
+            },
+            page: Page::default(),
+            command: None,
+            signals: vec![],
+            was_hit: false,
+            node_deleted: false,
+            gone_by: None,
+            ends_by: None,
+            exit: None,
+            begun: false,
+        }
+    }
+
+    /// The moment on its host's clock.
+    pub(crate) fn clock(&self, now: u64) -> BootTime {
+        self.contender.clock.boot_time(now)
+    }
+
+    /// The simulated time at which its clock shows that.
+    fn time_of(&self, moment: BootTime, now: u64) -> u64 {
+        let left = self.clock(now).until(moment);
+        let nanos = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
+        // Timers are late and never early.
+        now + nanos + nanos / 500 + 100_000
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.begun && !self.monitor.alive && !self.worker.alive
+    }
+
+    /// Whether its worker was hit while its monitor is stopped, frozen or dead.
+    pub(crate) fn nobody_can_act(&self) -> bool {
+        self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
+    }
+
+    /// Whether it stopped, as by Ctrl-Z, and nobody has had it go on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.monitor.stopped
+    }
+
+    /// Whether its worker is there.
+    pub(crate) fn works(&self) -> bool {
+        self.worker.alive
+    }
+
+    /// Whether the command may have been started, as far as the monitor can know.
+    pub(crate) fn was_starting(&self) -> bool {
+        self.worker.starting
+    }
+
+    fn worker_was_killed(&self) -> bool {
+        self.worker.frozen
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            stage: self.page.stage.unwrap_or(Stage::Waiting),
+            deadline: self.page.deadline.map(|deadline| deadline.act),
+            taken: self.page.taken,
+        }
+    }
+
+    fn plan(&self, now: u64) -> Plan {
+        let contender = &self.contender;
+        let path = |path: &&str| LockPath::parse(OsStr::new(path)).unwrap();
+        let locks: Vec<LockPath> = contender.locks.iter().map(path).collect();
+        let began = self.clock(now);
+        Plan {
+            first: locks[0].clone(),
+            locks,
+            mode: contender.mode,
+            family: Family::Curator,
+            hosts: "zk:2181".to_owned(),
+            chroot: String::new(),
+            has_credentials: false,
+            began,
+            give_up_at: contender.wait.map(|wait| began + wait),
+            connect_timeout: Duration::from_secs(10),
+            nonblock: contender.nonblock,
+            conflict_exit_code: 124,
+            once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
+            terminates: contender.terminates,
+            kill_after: contender.kill_after,
+            command: "job".to_owned(),
+            shows_line: false,
+            progress: Some(Duration::from_secs(2)),
+            outer: vec![],
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn start(&mut self, index: usize) {
+        let now = self.now;
+        self.story.tell(now, || format!("zklock {index} begins"));
+        let zklock = &mut self.zklocks[index];
+        zklock.begun = true;
+        (zklock.worker.alive, zklock.monitor.alive) = (true, true);
+        let mut run = Run::new(zklock.plan(now));
+        let effects = run.begin(zklock.clock(now));
+        zklock.worker.effects.extend(effects);
+        zklock.worker.run = Some(run);
+        self.work(index);
+        self.watch(index);
+    }
+
+    pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
+        let zklock = &self.zklocks[index];
+        let session = zklock.worker.client.map(|client| self.lines[client].session);
+        let of = |lock: &&str| -> Vec<String> {
+            self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
+        };
+        let all = zklock.contender.locks.iter().flat_map(of);
+        all.filter(|path| self.ensemble.owner(path) == session).collect()
+    }
+}

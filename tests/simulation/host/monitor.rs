@@ -1,0 +1,145 @@
+//! The monitor: its loop, and what its machine wants done.
+
+use zklock::core::exit::Exit;
+use zklock::core::monitor::{self, Death};
+use zklock::core::run::Input;
+use zklock::core::signal::SIGKILL;
+
+use super::KILL_TAKES;
+use crate::world::{Event, Whose, World};
+
+impl World {
+    pub(super) fn wake_monitor_at(&mut self, index: usize, at: u64) {
+        let monitor = &mut self.zklocks[index].monitor;
+        monitor.wake += 1;
+        let which = monitor.wake;
+        self.at(at, Event::WakeMonitor(index, which));
+    }
+
+    pub(crate) fn wake_monitor(&mut self, index: usize, which: u64) {
+        if self.zklocks[index].monitor.wake == which {
+            self.watch(index);
+        }
+    }
+
+    /// The monitor's loop, up to where it would wait.
+    pub(super) fn watch(&mut self, index: usize) {
+        loop {
+            let zklock = &mut self.zklocks[index];
+            if !zklock.monitor.alive || zklock.monitor.frozen || zklock.monitor.stopped {
+                return;
+            }
+            let now = zklock.clock(self.now);
+            if zklock.monitor.ending {
+                return;
+            }
+            let input = if let Some(signal) = zklock.monitor.signals.pop_front() {
+                if zklock.worker.alive {
+                    self.tell_worker(index, Input::Signal(signal));
+                }
+                monitor::Input::Relayed(signal)
+            } else if let Some(report) = zklock.monitor.reports.pop_front() {
+                monitor::Input::Reported(report)
+            } else {
+                let shown = zklock.shown();
+                let effects = zklock.monitor.machine.on(now, monitor::Input::Looked(shown));
+                if !effects.is_empty() {
+                    self.monitor_does(index, effects);
+                    continue;
+                }
+                if !zklock.worker.alive && !zklock.monitor.worker_reaped {
+                    zklock.monitor.worker_reaped = true;
+                    let killed = zklock.was_hit && zklock.exit.is_none() && zklock.worker.run.is_some();
+                    let death = if killed && !zklock.worker.alone && zklock.worker_was_killed() {
+                        Death::Killed(SIGKILL)
+                    } else {
+                        Death::Success
+                    };
+                    monitor::Input::WorkerEnded(death, shown)
+                } else {
+                    break;
+                }
+            };
+            let zklock = &mut self.zklocks[index];
+            let effects = zklock.monitor.machine.on(now, input);
+            self.monitor_does(index, effects);
+        }
+        let zklock = &self.zklocks[index];
+        if let Some(wake) = zklock.monitor.machine.wake_at(zklock.shown()) {
+            let at = zklock.time_of(wake, self.now);
+            self.wake_monitor_at(index, at);
+        }
+    }
+
+    pub(super) fn monitor_does(&mut self, index: usize, effects: Vec<monitor::Effect>) {
+        for effect in effects {
+            match effect {
+                monitor::Effect::Stop { .. } => {
+                    self.story.tell(self.now, || format!("the monitor of zklock {index} stops"));
+                    self.zklocks[index].monitor.stopped = true;
+                    // A shell's user has it go on some time.
+                    let after = self.rng.u64(100_000_000..20_000_000_000);
+                    self.after(after, Event::Thaw(index, false));
+                }
+                monitor::Effect::EndWorker => {
+                    self.kill_worker(index);
+                    self.monitor_is_answered_ended(index);
+                }
+                monitor::Effect::EndNobody => self.monitor_is_answered_ended(index),
+                monitor::Effect::EndEverybody => {
+                    self.story.tell(self.now, || format!("the monitor of zklock {index} ends everybody"));
+                    self.kill_worker(index);
+                    self.zklocks[index].monitor.ending = true;
+                    self.kill_command(index);
+                    self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
+                }
+                monitor::Effect::TakeTerminal => {}
+                monitor::Effect::Say(ending) => {
+                    self.story.tell(self.now, || format!("zklock {index} says: {ending}"));
+                }
+                monitor::Effect::Clean(remains) => {
+                    self.begin_cleaning(Whose::MonitorsCleaner(index), remains);
+                }
+                monitor::Effect::Exit(exit) => self.monitor_exits(index, exit),
+                monitor::Effect::Become(_) => self.monitor_exits(index, Exit::Code(0)),
+            }
+        }
+    }
+
+    /// Every process below is ended.
+    pub(super) fn everybody_ended(&mut self, index: usize) {
+        let zklock = &mut self.zklocks[index];
+        zklock.monitor.ending = false;
+        if let Some(command) = &mut zklock.command {
+            for process in &mut command.processes {
+                process.dead = true;
+            }
+        }
+        self.monitor_is_answered_ended(index);
+        self.watch(index);
+    }
+
+    pub(super) fn monitor_is_answered_ended(&mut self, index: usize) {
+        let zklock = &mut self.zklocks[index];
+        let now = zklock.clock(self.now);
+        while let Some(report) = zklock.monitor.reports.pop_front() {
+            zklock.monitor.machine.on(now, monitor::Input::Reported(report));
+        }
+        zklock.monitor.worker_reaped = true;
+        let (shown, entering) = (zklock.shown(), zklock.page.entering.clone());
+        let effects = zklock.monitor.machine.on(now, monitor::Input::Ended(shown, entering));
+        self.monitor_does(index, effects);
+    }
+
+    pub(super) fn monitor_exits(&mut self, index: usize, exit: Exit) {
+        let zklock = &mut self.zklocks[index];
+        zklock.monitor.alive = false;
+        zklock.exit = Some(exit);
+        self.story.tell(self.now, || format!("zklock {index} exits: {exit:?}"));
+        self.check_exit(index, exit);
+    }
+
+    pub(super) fn kill_worker(&mut self, index: usize) {
+        self.worker_ends(index);
+    }
+}

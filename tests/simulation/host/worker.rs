@@ -1,0 +1,237 @@
+//! The worker: its loop, and what its machine wants done.
+
+use zklock::core::lock::contender::Ids;
+use zklock::core::lock::record::Record;
+use zklock::core::pair::{Deadline, Report, Stage};
+use zklock::core::protocol::{Asker, SessionKey};
+use zklock::core::run::{Effect, End, Input, Introduction};
+use zklock::core::signal::{SIGCONT, SIGTSTP};
+use zklock::core::time::BootTime;
+
+use crate::sessions::ClientId;
+use crate::world::{Event, Whose, World};
+
+impl World {
+    pub(crate) fn tell_worker(&mut self, index: usize, input: Input) {
+        let worker = &mut self.zklocks[index].worker;
+        if worker.alive {
+            worker.inbox.push_back(input);
+            self.work(index);
+        }
+    }
+
+    pub(crate) fn wake_worker(&mut self, index: usize, which: u64) {
+        let worker = &mut self.zklocks[index].worker;
+        if worker.wake == which {
+            worker.looked = false;
+            self.work(index);
+        }
+    }
+
+    /// The worker's loop, up to where it would wait.
+    pub(super) fn work(&mut self, index: usize) {
+        loop {
+            let worker = &mut self.zklocks[index].worker;
+            if !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
+                return;
+            }
+            if worker.busy_until > self.now {
+                let until = worker.busy_until;
+                return self.wake_worker_at(index, until);
+            }
+            if let Some(effect) = worker.effects.pop_front() {
+                self.carry_out(index, effect);
+                continue;
+            }
+            let input = match worker.answers.pop_front().or_else(|| worker.inbox.pop_front()) {
+                Some(input) => input,
+                None if !worker.looked => Input::Tick,
+                None => break,
+            };
+            if let Input::Signal(signal) = input {
+                if signal == SIGCONT {
+                    worker.continued += 1;
+                }
+                self.zklocks[index].page.taken += 1;
+            }
+            let worker = &mut self.zklocks[index].worker;
+            worker.looked = matches!(input, Input::Tick)
+                || worker.looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
+            let now = self.zklocks[index].clock(self.now);
+            let run = self.zklocks[index].worker.run.as_mut().unwrap();
+            let effects = run.on(now, input);
+            self.zklocks[index].worker.effects.extend(effects);
+        }
+        let zklock = &self.zklocks[index];
+        let wake = zklock.worker.run.as_ref().and_then(|run| run.wake_at(zklock.clock(self.now)));
+        if let Some(wake) = wake {
+            let at = zklock.time_of(wake, self.now);
+            self.wake_worker_at(index, at);
+        }
+    }
+
+    pub(super) fn wake_worker_at(&mut self, index: usize, at: u64) {
+        let worker = &mut self.zklocks[index].worker;
+        worker.wake += 1;
+        let which = worker.wake;
+        self.at(at, Event::WakeWorker(index, which));
+    }
+
+    pub(super) fn answer_worker(&mut self, index: usize, input: Input) {
+        self.zklocks[index].worker.answers.push_back(input);
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
+    pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
+        match effect {
+            Effect::Connect { key, deadline } => {
+                let zklock = &self.zklocks[index];
+                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
+                let deadline = deadline.map(nanos);
+                let wanted = zklock.contender.session_timeout;
+                let client = self.open(Whose::Worker(index), key, wanted, deadline);
+                self.zklocks[index].worker.client = Some(client);
+            }
+            Effect::Introduce => {
+                let introduction = self.introduction(index);
+                self.answer_worker(index, Input::Introduced(introduction));
+            }
+            Effect::FindAncestors => self.answer_worker(index, Input::Ancestors(vec![])),
+            Effect::Ask(asker, request) => {
+                if let Some(client) = self.zklocks[index].worker.client {
+                    self.ask(client, asker, request);
+                }
+            }
+            Effect::Release(nodes) => {
+                if let Some(client) = self.zklocks[index].worker.client {
+                    self.release(client, nodes);
+                }
+            }
+            Effect::Clean(remains) => self.begin_cleaning(Whose::WorkersCleaner(index), remains),
+            Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
+            Effect::Own { session_timeout, nodes } => {
+                let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
+                self.report(index, Report::Nodes { session_timeout, nodes });
+                self.zklocks[index].page.entering = None;
+            }
+            Effect::StartCommand { variables, latest, deadline } => {
+                self.start_command(index, variables, latest, deadline);
+            }
+            Effect::Job(action) => self.act_on_command(index, action),
+            Effect::LookAtChildren { all } => self.look_at_children(index, all),
+            Effect::Kill { .. } => self.kill_round(index),
+            // Nothing that a simulated host would show.
+            Effect::LookUp(_)
+            | Effect::TakeTerminal
+            | Effect::Line(_)
+            | Effect::AwaitLastWords(_)
+            | Effect::LetGoOfCaller => {}
+            Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
+            Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
+            Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
+            Effect::CommandIsOver(exit, within) => {
+                self.report(index, Report::Exit(exit));
+                let zklock = &mut self.zklocks[index];
+                zklock.page.stage = Some(Stage::Over);
+                let end = zklock.clock(self.now) + within;
+                self.set_deadline(index, Some(Deadline { act: end, latest: end }));
+            }
+            Effect::Say(path, message) => {
+                self.story.tell(self.now, || format!("zklock {index} says: {path}: {message}"));
+            }
+            Effect::AwaitWords(limit) => {
+                // Now and then nobody reads in time.
+                if self.rng.u8(0..10) == 0 {
+                    let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(500_000_000);
+                    let takes = self.rng.u64(0..=limit);
+                    self.zklocks[index].worker.busy_until = self.now + takes;
+                }
+                self.answer_worker(index, Input::WordsWritten);
+            }
+            Effect::Finish(end) => self.finish(index, end),
+        }
+    }
+
+    pub(super) fn introduction(&mut self, index: usize) -> Introduction {
+        let contender = &self.zklocks[index].contender;
+        let record = Record {
+            version: 1,
+            host: format!("host{index}"),
+            pid: u32::try_from(1_000 + index).unwrap(),
+            user: "ada".to_owned(),
+            program: "job".to_owned(),
+            label: None,
+            mode: contender.mode.word().to_owned(),
+            slots: contender.mode.slots(),
+            has_slot: false,
+            stopped: false,
+            held_after_ms: None,
+            process: None,
+            revoked_by: None,
+        };
+        let ids = contender.locks.iter().map(|_| Ids(self.rng.u128(..))).collect();
+        Introduction { record, ids }
+    }
+
+    pub(super) fn tell_to_stop(&mut self, index: usize, signal: i32) {
+        let continued = self.zklocks[index].worker.continued;
+        self.report(index, Report::Stop { signal, whole_group: false, continued });
+    }
+
+    pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<Deadline>) {
+        let old = self.zklocks[index].page.deadline;
+        self.zklocks[index].page.deadline = deadline;
+        let shorter = match (old, deadline) {
+            (Some(old), Some(new)) => new.act < old.act,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if shorter {
+            self.report(index, Report::Shorter);
+        }
+    }
+
+    pub(super) fn report(&mut self, index: usize, report: Report) {
+        self.zklocks[index].monitor.reports.push_back(report);
+        // It is read when the monitor runs next, which is soon.
+        self.wake_monitor_at(index, self.now + 50_000);
+    }
+
+    pub(super) fn finish(&mut self, index: usize, end: End) {
+        match end {
+            End::Exit(exit) => {
+                self.report(index, Report::Exit(exit));
+                self.worker_ends(index);
+            }
+            End::Become(variables) => {
+                self.report(index, Report::Become(variables));
+                self.worker_ends(index);
+            }
+            End::Leave(exit, remains) => {
+                self.report(index, Report::Leave(exit));
+                self.zklocks[index].worker.alone = true;
+                match remains.filter(|remains| !remains.is_empty()) {
+                    Some(remains) if self.zklocks[index].worker.cleaner.is_none() => {
+                        self.begin_cleaning(Whose::WorkersCleaner(index), remains);
+                    }
+                    _ if self.zklocks[index].worker.cleaner.is_some() => {}
+                    _ => self.worker_ends(index),
+                }
+            }
+        }
+    }
+
+    pub(super) fn worker_ends(&mut self, index: usize) {
+        let worker = &mut self.zklocks[index].worker;
+        if !worker.alive {
+            return;
+        }
+        worker.alive = false;
+        let clients: Vec<ClientId> =
+            worker.client.into_iter().chain(worker.cleaner.take().map(|cleaner| cleaner.client)).collect();
+        for client in clients {
+            self.abandon(client);
+        }
+        self.wake_monitor_at(index, self.now + 50_000);
+    }
+}
