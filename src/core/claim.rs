@@ -321,14 +321,15 @@ impl Claim {
 
     /// Whether the command may start, as far as the lease and the line are concerned.
     pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
-        let Some(Contending { renewal, pace, .. }) = &self.contending else { return Start::NotYet };
+        let Some(Contending { renewal, pace, asked, .. }) = &self.contending else { return Start::NotYet };
         if planted(Mistake::DoomedStart) {
             return Start::Now;
         }
         if !renewal.is_connected() {
             return Start::NotYet;
         }
-        pace.start(&renewal.lease, renewal.due(), kill_after, now)
+        let sends = renewal.due().map(|due| due.max(now)).or(*asked).unwrap_or(now);
+        pace.start(&renewal.lease, sends, kill_after, now)
     }
 
     /// The locks, once there is a session.

@@ -12,6 +12,9 @@ const LOOKED_AT: usize = 3;
 /// After so many confirmations a lease has found its rhythm, whatever the line.
 const SETTLED: usize = 40;
 
+/// A confirmation is sent at least a twelfth of the timeout after the answer to the one before.
+const STEPS_IN_A_THIRD: u32 = 4;
+
 /// The longest session timeout that is worth proposing.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -84,16 +87,16 @@ impl Pace {
         self.trips.iter().max().copied()
     }
 
-    /// Whether the command may start under this lease. `due`: when the next confirmation is to be sent, if none is on
-    /// its way.
-    pub fn start(&self, lease: &Lease, due: Option<BootTime>, kill_after: Duration, now: BootTime) -> Start {
+    /// Whether the command may start under this lease. `sends`: when the next confirmation is to be sent, or was sent if
+    /// it is on its way.
+    pub fn start(&self, lease: &Lease, sends: BootTime, kill_after: Duration, now: BootTime) -> Start {
         // The answer to a create may be lost: then the first confirmation tells.
         let Some(trip) = self.trip() else { return Start::NotYet };
         let timeout = lease.timeout();
         if !is_quick_enough(timeout, trip, kill_after) {
             return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never { trip, timeout } };
         }
-        if rides(lease.clone(), due.unwrap_or(now).max(now), jittered(trip), kill_after) {
+        if rides(lease.clone(), sends, trip, kill_after, now) {
             Start::Now
         } else if self.in_vain >= timeout * 2 {
             Start::Never { trip: self.slowest().unwrap_or(trip), timeout }
@@ -103,25 +106,32 @@ impl Pace {
     }
 }
 
-/// Whether a holder with this lease, whose next confirmation is sent then, always hears the next answer before it has to
-/// stop its command, if answers take as long as this round trip.
+/// Whether a holder with this lease, whose next confirmation is or was sent then, always hears the next answer before it has to
+/// stop its command, if answers take as long as this round trip, or a little longer.
 ///
 /// A new lease has less to give than one in its rhythm: connecting has taken some of it, and it isn't renewed before
 /// answers span a third of the timeout.
-fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration) -> bool {
+///
+/// Quicker answers aren't always better: a confirmation that is sent just short of that third doesn't count yet, and the
+/// lease waits for one more. So all answers are as slow as may be, and each confirmation was sent as early as if those
+/// before it, as many as go into a third, had been as quick as may be.
+fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration, now: BootTime) -> bool {
+    let slow = jittered(trip);
+    let early = (slow - trip) * STEPS_IN_A_THIRD;
     (0..SETTLED).all(|_| {
-        let (sent, answered) = (next, next + trip);
+        let (sent, answered) = (next, now.max(next + slow));
         next = answered + lease.step();
         // The order matters: a lease that is over isn't renewed.
-        lease.stop_at(kill_after) > answered && lease.confirm(sent, answered)
+        lease.stop_at(kill_after) > answered && lease.confirm(sent.before(early), answered)
     })
 }
 
 /// Whether there is a rhythm for a line with this round trip.
 pub fn is_quick_enough(timeout: Duration, trip: Duration, kill_after: Duration) -> bool {
-    let lease = Lease::new(BootTime::from_nanos(0), timeout);
-    let first = BootTime::from_nanos(0) + lease.step();
-    rides(lease, first, jittered(trip), kill_after)
+    let began = BootTime::from_nanos(0);
+    let lease = Lease::new(began, timeout);
+    let first = began + lease.step();
+    rides(lease, first, trip, kill_after, began)
 }
 
 /// No line is as quick as its quickest answer all the time.
@@ -142,6 +152,8 @@ pub fn silence_ridden_out(timeout: Duration, trip: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const GRACE: Duration = Duration::from_secs(5);
@@ -159,7 +171,7 @@ mod tests {
     #[test]
     fn the_quickest_of_the_last_three_is_the_line() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        let start = |pace: &Pace| pace.start(&lease, None, GRACE, at(1));
+        let start = |pace: &Pace| pace.start(&lease, at(1), GRACE, at(1));
         assert_eq!(start(&pace), Start::NotYet);
         pace.becomes_first(at(1));
         for (trip, then) in [
@@ -181,9 +193,9 @@ mod tests {
             pace.answered(ms(4_000), at(1), T);
         }
         pace.becomes_first(at(1));
-        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::AskAgain);
+        assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), Start::AskAgain);
         pace.answered(ms(4), at(1), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(1)), Start::Now);
+        assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), Start::Now);
     }
 
     #[test]
@@ -192,17 +204,17 @@ mod tests {
         pace.answered(ms(1_000), at(1), T);
         // It ends at 30 s, and the stop begins 5 s before. To be renewed by then takes answers that span 10 s, and one
         // more.
-        for (due, now, then) in [
-            (Some(at(2)), at(1), Start::Now),
-            (Some(at(10)), at(1), Start::NotYet),
-            (None, at(2), Start::Now),
-            (None, at(10), Start::NotYet),
-            (Some(at(2)), at(10), Start::NotYet),
+        for (sends, now, then) in [
+            (at(2), at(1), Start::Now),
+            (at(10), at(1), Start::NotYet),
+            (at(2), at(2), Start::Now),
+            (at(10), at(10), Start::NotYet),
+            (at(2), at(14), Start::NotYet),
         ] {
-            assert_eq!(pace.start(&lease, due, GRACE, now), then, "{due:?} {now:?}");
+            assert_eq!(pace.start(&lease, sends, GRACE, now), then, "{sends:?} {now:?}");
         }
         lease = Lease::new(at(10), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(10)), Start::Now);
+        assert_eq!(pace.start(&lease, at(10), GRACE, at(10)), Start::Now);
     }
 
     #[test]
@@ -215,11 +227,47 @@ mod tests {
         pace.disconnected();
         pace.becomes_first(at(140));
         pace.answered(ms(10), at(500), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(500)), Start::NotYet, "an outage is waited out");
+        assert_eq!(pace.start(&lease, at(500), GRACE, at(500)), Start::NotYet, "an outage is waited out");
         pace.answered(ms(10), at(600), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(600)), Start::NotYet, "and so is a sleep");
+        assert_eq!(pace.start(&lease, at(600), GRACE, at(600)), Start::NotYet, "and so is a sleep");
         pace.answered(ms(3_000), at(630), T);
-        assert_eq!(pace.start(&lease, None, GRACE, at(630)), Start::Never { trip: ms(3_000), timeout: T });
+        assert_eq!(pace.start(&lease, at(630), GRACE, at(630)), Start::Never { trip: ms(3_000), timeout: T });
+    }
+
+    proptest! {
+        /// On a line that takes between its quickest answer and a twentieth longer.
+        #[test]
+        fn no_command_that_is_started_has_to_stop_while_answers_keep_coming(
+            ticks in 1..30u32,
+            connecting in 10..400u32,
+            trip in 1..90u32,
+            // Thousandths of a twelfth of the timeout, since the answer to the create.
+            since in 0..2_000u32,
+            jitter in prop::collection::vec(0..=50u32, 40),
+            grace in 0..6_000u64,
+            is_sent: bool,
+        ) {
+            let timeout = Duration::from_secs(1) * ticks;
+            let trip = timeout * trip / 1_000;
+            let (mut lease, mut pace) = (Lease::new(at(0), timeout), Pace::default());
+            let created = at(0) + timeout * connecting / 1_000;
+            pace.becomes_first(at(0));
+            pace.answered(trip, created, timeout);
+            lease.confirm(created.before(trip), created);
+            let now = created + lease.step() * since / 1_000;
+            let mut next = created + lease.step();
+            if !is_sent {
+                next = next.max(now);
+            }
+            if pace.start(&lease, next, ms(grace), now) == Start::Now {
+                for jitter in jitter {
+                    let answered = now.max(next + trip + trip * jitter / 1_000);
+                    prop_assert!(lease.stop_at(ms(grace)) > answered, "stopped before {answered:?}");
+                    lease.confirm(next, answered);
+                    next = answered + lease.step();
+                }
+            }
+        }
     }
 
     #[test]
