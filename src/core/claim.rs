@@ -169,6 +169,9 @@ impl Claim {
         let mut notices = vec![Notice::Reconnected];
         if let Some(contending) = &mut self.contending {
             contending.renewal.set_connected(true);
+            if planted(Mistake::LeaseRevived) {
+                contending.renewal.lease = Lease::new(now, contending.renewal.lease.timeout());
+            }
             contending.gap.iter_mut().for_each(|gap| gap.to = Some(now));
             let step = contending.set.reconnected();
             notices.extend(self.carry_out(step, now, out));

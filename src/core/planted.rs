@@ -47,10 +47,16 @@ pub enum Mistake {
     RevokeIgnored,
     /// When the answer to a create is lost, another node is created without a look for the first.
     CreateAgain,
-    /// A lease that has run out is renewed.
+    /// A connection that comes back renews the lease.
+    ///
+    /// An answer that comes after the end of the lease would be too little of a mistake: it proves a touch as any other does,
+    /// but for a race of microseconds within the leader, and a command is being stopped by then.
     LeaseRevived,
-    /// A confirmation counts from its answer, and not from before it was sent.
-    LeaseFromAnswer,
+    /// The lease counts from a confirmation that is too close to the next: a twelfth of the timeout before, and not a third.
+    ///
+    /// To count from the answer of the right one would be too little of a mistake: an answer that takes longer than a
+    /// twenty-fourth of the timeout costs the connection, and KILL comes earlier than that.
+    LeaseTooClose,
     /// The first in line confirms as seldom as a waiter does.
     SlowRhythm,
     /// Confirmations go on only until the connection is lost for the first time.

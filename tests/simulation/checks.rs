@@ -10,6 +10,9 @@ use super::command::Command;
 use super::scenario::Blow;
 use super::world::World;
 
+/// Every lock that is contended for.
+const LOCKS: [&str; 2] = ["/locks/a", "/locks/b"];
+
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) violation: Option<String>,
@@ -63,6 +66,18 @@ impl World {
     pub(crate) fn check_start(&mut self, index: usize, token: i64) {
         self.check_nobody_else(index);
         self.check_once(index);
+        let zklock = &self.zklocks[index];
+        if zklock.missing {
+            self.checks.violated(|| {
+                format!("zklock {index} starts its command, and its last list doesn't have its node")
+            });
+        }
+        // A signal that comes while the command is being started is for the command.
+        if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + 10_000_000 < self.now) {
+            let late = Duration::from_nanos(self.now - told);
+            self.checks
+                .violated(|| format!("zklock {index} starts its command {late:?} after it was told to end"));
+        }
         if self.zklocks[index].is_stopped() {
             self.checks.violated(|| format!("zklock {index} starts its command while it is stopped"));
         }
@@ -139,6 +154,7 @@ impl World {
             .iter()
             .any(|fault| fault.who == index && fault.blow == Blow::Cut || is_trouble(fault.blow));
         let left = self.nodes_of(index);
+        let was_cut = was_cut || self.scenario.aim.is_some();
         // A worker may go on alone, deleting it.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
@@ -170,15 +186,25 @@ impl World {
         let longest =
             self.zklocks.iter().map(|zklock| zklock.contender.session_timeout).max().unwrap_or_default();
         let end = self.now + 2 * longest + 41_000_000_000;
-        while let Some(output) = self.ensemble.next(end) {
-            self.comes_out(output);
+        while self.now < end && !self.is_all_released() {
+            let soon = (self.now + 500_000_000).min(end);
+            while let Some(output) = self.ensemble.next(soon) {
+                self.now = self.ensemble.now();
+                self.comes_out(output);
+            }
+            self.now = soon;
         }
-        for lock in ["/locks/a", "/locks/b"] {
+        for lock in LOCKS {
             let left = self.ensemble.children(lock);
             if !left.is_empty() {
                 return Err(format!("these nodes are left below {lock}: {left:?}"));
             }
         }
         Ok(())
+    }
+
+    /// Whether no node is left below any lock.
+    pub(crate) fn is_all_released(&self) -> bool {
+        LOCKS.iter().all(|lock| self.ensemble.has_no_children(lock))
     }
 }

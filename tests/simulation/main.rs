@@ -9,7 +9,8 @@
 //! | `ensemble`, `client` | the simulated servers, and what a session does on them; `against_real_servers.rs` compares both with real ones |
 //! | `sessions` | which client is whose |
 //! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
-//! | `checks` | what must hold at every step, and at the end |
+//! | `aim` | faults that wait for the moment at which they can hurt |
+//! | `checks`, `bounds` | what must hold at every step, and at the end; how long things may take |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,6 +23,8 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
+mod aim;
+mod bounds;
 mod checks;
 mod client;
 mod command;
@@ -47,35 +50,82 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     #[cfg(planted)]
-    ::zklock::core::planted::plant(options.mistake);
-    let began = Instant::now();
-    let (mut commands, mut seeds) = (0, 0);
-    let mut seed = options.seed;
-    while options.goes_on(began.elapsed(), seeds, commands) {
-        let mut world = World::new(Scenario::draw(seed), options.tells);
-        let outcome = world.run();
-        commands += world.commands();
-        seeds += 1;
-        if let Err(violation) = outcome {
-            if !options.tells {
-                // The same again, told step by step.
-                let mut again = World::new(Scenario::draw(seed), true);
-                let _ = again.run();
-            }
-            println!("\nseed {seed}: {violation}");
-            println!(
-                "found after {commands} commands; to see it again: scripts/simulate --seed {seed} --tell"
-            );
-            return ExitCode::FAILURE;
+    {
+        if options.plants_all {
+            return table(&options);
         }
-        seed += 1;
+        ::zklock::core::planted::plant(options.mistake);
+    }
+    let began = Instant::now();
+    let found = search(&options);
+    if let Some(violation) = found.violation {
+        if !options.tells {
+            // The same again, told step by step.
+            let mut again = World::new(Scenario::draw(found.seed), true);
+            let _ = again.run();
+        }
+        println!("\nseed {}: {violation}", found.seed);
+        println!(
+            "found after {} commands; to see it again: scripts/simulate --seed {} --tell",
+            found.commands, found.seed
+        );
+        return ExitCode::FAILURE;
     }
     let seconds = began.elapsed().as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
-    let rate = commands as f64 / seconds;
+    let rate = found.commands as f64 / seconds;
     println!(
-        "{commands} commands in {seeds} scenarios from seed {} on, {rate:.0} a second: no violation",
+        "{} commands in {} scenarios from seed {} on, {rate:.0} a second: no violation",
+        found.commands,
+        found.seed - options.seed,
         options.seed
     );
     ExitCode::SUCCESS
+}
+
+/// What a search came to.
+struct Found {
+    commands: u64,
+    /// The seed of the violation, or the first that wasn't tried.
+    seed: u64,
+    violation: Option<String>,
+}
+
+/// Runs one scenario after the other, up to a violation or a limit.
+fn search(options: &Options) -> Found {
+    let began = Instant::now();
+    let (mut commands, mut seed) = (0, options.seed);
+    while options.goes_on(began.elapsed(), seed - options.seed, commands) {
+        let mut world = World::new(Scenario::draw(seed), options.tells);
+        let outcome = world.run();
+        commands += world.commands();
+        if let Err(violation) = outcome {
+            return Found { commands, seed, violation: Some(violation) };
+        }
+        seed += 1;
+    }
+    Found { commands, seed, violation: None }
+}
+
+/// Makes one mistake after the other: each has to be found.
+#[cfg(planted)]
+fn table(options: &Options) -> ExitCode {
+    use clap::ValueEnum;
+    use zklock::core::planted::{Mistake, plant};
+
+    println!("{:24} {:>8} {:>6}  violation", "mistake", "commands", "seed");
+    let mut missed = 0;
+    for mistake in Mistake::value_variants() {
+        plant(Some(*mistake));
+        let Found { commands, seed, violation } = search(options);
+        let name = mistake.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        match violation {
+            Some(violation) => println!("{name:24} {commands:8} {seed:6}  {violation}"),
+            None => {
+                missed += 1;
+                println!("{name:24} {commands:8}      -  NOT FOUND");
+            }
+        }
+    }
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -12,6 +12,9 @@ pub(crate) struct Options {
     pub(crate) lists: bool,
     #[cfg(planted)]
     pub(crate) mistake: Option<zklock::core::planted::Mistake>,
+    /// Each mistake is made, one after the other.
+    #[cfg(planted)]
+    pub(crate) plants_all: bool,
 }
 
 impl Options {
@@ -25,6 +28,8 @@ impl Options {
             lists: false,
             #[cfg(planted)]
             mistake: None,
+            #[cfg(planted)]
+            plants_all: false,
         };
         let mut words = words;
         let number = |word: Option<String>| word.and_then(|word| word.parse().ok()).expect("a number");
@@ -44,6 +49,11 @@ impl Options {
                 #[cfg(planted)]
                 "--planted" => {
                     let name = words.next().expect("a mistake");
+                    if name == "all" {
+                        options.plants_all = true;
+                        options.most_commands.get_or_insert(10_000);
+                        continue;
+                    }
                     options.mistake = clap::ValueEnum::from_str(&name, false).ok();
                     assert!(options.mistake.is_some(), "{name}: no such mistake");
                 }

@@ -7,6 +7,7 @@ use zklock::core::exit::Exit;
 use zklock::core::lock::name::Mode;
 use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
 
+use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{Nature, Other};
 
@@ -20,6 +21,8 @@ pub(crate) struct Scenario {
     pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
     pub(crate) faults: Vec<Fault>,
+    /// What is aimed at one of them.
+    pub(crate) aim: Option<Aim>,
 }
 
 /// One zklock, and its host.
@@ -82,6 +85,9 @@ pub(crate) enum ServerTrouble {
 impl Scenario {
     pub(crate) fn draw(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
+        if seed % 3 == 0 {
+            return Self::draw_aimed(seed, &mut rng);
+        }
         let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
         let kind = rng.u8(0..10);
         let count = rng.usize(2..=6);
@@ -89,7 +95,7 @@ impl Scenario {
         let span = 5 * S * contenders.len() as u64;
         let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
-        Self { seed, tick, servers, contenders, faults }
+        Self { seed, tick, servers, contenders, faults, aim: None }
     }
 
     /// From here on nothing strikes any more.
@@ -105,7 +111,7 @@ impl Scenario {
     }
 }
 
-fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+pub(crate) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
     &from[rng.usize(0..from.len())]
 }
 

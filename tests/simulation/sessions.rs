@@ -92,13 +92,14 @@ impl World {
     }
 
     pub(crate) fn ask(&mut self, id: ClientId, asker: Asker, request: Request) {
-        let line = &mut self.lines[id];
+        let line = &self.lines[id];
         if line.client.is_over() {
             return;
         }
         let whose = line.whose;
         self.story.tell(self.now, || format!("    {whose:?} asks {asker:?} {}", shown(&request)));
-        line.client.ask(&mut self.ensemble, number(asker), request);
+        self.aim_sees_question(whose, &request);
+        self.lines[id].client.ask(&mut self.ensemble, number(asker), request);
         self.dirty.push(id);
     }
 
@@ -144,6 +145,7 @@ impl World {
                         if let SessionChange::Connected { id: session, .. } = change {
                             self.lines[id].session = session;
                         }
+                        self.aim_sees_session(whose, &change);
                         self.hears_of_session(whose, key, change);
                     }
                     News::Reply(number, reply) => {
@@ -153,6 +155,8 @@ impl World {
                                 format!("    {whose:?} hears that {asker:?} failed: {failure}")
                             });
                         }
+                        self.aim_sees_answer(whose, &reply);
+                        self.note_list(whose, &reply);
                         self.hears_reply(whose, key, asker, reply);
                     }
                 }
@@ -173,6 +177,18 @@ impl World {
             }
         }
         self.hear_news();
+    }
+
+    /// The session of a zklock's worker.
+    pub(crate) fn session_of(&self, index: usize) -> Option<i64> {
+        let line = &self.lines[self.zklocks[index].main_session()?];
+        (line.session != 0).then_some(line.session)
+    }
+
+    /// The server that a zklock's worker is connected to, or tries to.
+    pub(crate) fn server_of(&self, index: usize) -> Option<usize> {
+        let conn = self.lines[self.zklocks[index].main_session()?].client.conn()?;
+        self.ensemble.server_of(conn)
     }
 
     /// Cuts a zklock off from all servers, or connects it again.

@@ -7,6 +7,8 @@ use fastrand::Rng;
 use zklock::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock::core::run::Input;
 
+use super::aim::{Move, Progress};
+use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
 use super::ensemble::{Config, Ensemble, Way};
 use super::host::Zklock;
@@ -48,6 +50,10 @@ pub(crate) enum Event {
     Thaw(usize, bool),
     /// A server is well again.
     HealServer(usize),
+    /// What was aimed at somebody goes on.
+    Aim(Move),
+    /// Whether everybody runs in time is looked at.
+    Look,
 }
 
 /// In the queue: by time, and of one time by the order in which they were put there.
@@ -87,6 +93,10 @@ pub(crate) struct World {
     pub(crate) zklocks: Vec<Zklock>,
     pub(crate) story: Story,
     pub(crate) checks: Checks,
+    /// How far what was aimed at somebody is.
+    pub(crate) progress: Progress,
+    /// Since then no server was in trouble.
+    pub(crate) calm_since: u64,
 }
 
 impl World {
@@ -109,6 +119,8 @@ impl World {
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
             story: Story::new(tells),
             checks: Checks::default(),
+            progress: Progress::default(),
+            calm_since: 0,
             scenario,
         };
         for index in 0..world.zklocks.len() {
@@ -132,6 +144,7 @@ impl World {
     /// Lets everything happen. An error says what must not be.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
+        self.at(LOOK_EVERY, Event::Look);
         self.operator = Some(self.open(Whose::Operator, SessionKey(0), 30_000_000_000, None));
         while self.now <= limit {
             let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
@@ -148,7 +161,9 @@ impl World {
             if let Some(violation) = self.checks.violation.take() {
                 return Err(violation);
             }
-            if self.zklocks.iter().all(Zklock::is_over) && self.now > self.scenario.settled() {
+            if self.zklocks.iter().all(Zklock::is_over)
+                && (self.now > self.scenario.settled() || self.is_all_released())
+            {
                 break;
             }
         }
@@ -157,12 +172,16 @@ impl World {
 
     fn happens(&mut self, event: Event) {
         match event {
-            Event::Start(index) => self.start(index),
+            Event::Start(index) => match self.aim_begins(index) {
+                Some(later) => self.at(later, Event::Start(index)),
+                None => self.start(index),
+            },
             Event::WakeWorker(index, which) => self.wake_worker(index, which),
             Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
             Event::Command(index) => self.command_moves(index),
             Event::Fault(index) => self.strike(index),
             Event::Heal(index) => {
+                self.zklocks[index].troubled = self.now;
                 self.story.tell(self.now, || format!("zklock {index}: its line is whole again"));
                 self.set_cut(index, &[Way::ToServer, Way::ToClient], false);
             }
@@ -173,7 +192,10 @@ impl World {
                 self.ensemble.thaw(server);
                 self.ensemble.set_isolated(server, false);
                 self.ensemble.set_lag(server, 0);
+                self.calm_since = self.now;
             }
+            Event::Aim(what) => self.aim_moves(what),
+            Event::Look => self.look_who_runs(),
         }
     }
 
@@ -218,12 +240,14 @@ impl World {
             let server = who % self.scenario.servers;
             self.story.tell(self.now, || format!("server {server}: {trouble:?}"));
             self.strike_server(server, trouble);
+            self.calm_since = self.now + lasts;
             return self.after(lasts, Event::HealServer(server));
         }
         if self.zklocks[who].is_over() || !self.zklocks[who].has_begun() {
             return;
         }
         self.story.tell(self.now, || format!("zklock {who}: {blow:?}"));
+        self.zklocks[who].troubled = self.now + lasts;
         self.blow(who, blow, lasts);
     }
 }

@@ -1,6 +1,6 @@
 //! Requests, translated into operations, and answers into replies.
 
-use super::message::{BootTime, Created, Failure, Node, Reply, Request, ServerTime};
+use super::message::{BootTime, Created, Failure, Mistake, Node, Reply, Request, ServerTime, planted};
 use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Refusal, Stat};
 
 /// An operation under way, and what it is for.
@@ -177,6 +177,7 @@ impl Step {
                 };
                 Op::Multi(vec![write, Op::Delete { path: node.clone(), version: -1 }])
             }
+            Self::Confirm { .. } if planted(Mistake::LeaseSync) => Op::Sync,
             Self::Confirm { paths, .. } => {
                 Op::Multi(paths.iter().map(|path| Op::Check { path: path.clone(), version: -1 }).collect())
             }

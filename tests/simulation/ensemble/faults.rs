@@ -109,6 +109,15 @@ impl Ensemble {
         self.peers[from][to].lane.delay = delay;
     }
 
+    /// The thread of the leader that pings is held up until then.
+    pub(crate) fn hold_pings(&mut self, until: u64) {
+        if let Some(leader) = self.leader()
+            && let Some(leading) = self.leading(leader)
+        {
+            leading.holds_pings = until;
+        }
+    }
+
     /// By how much a follower is late with applying what is committed.
     pub(crate) fn set_lag(&mut self, server: usize, lag: u64) {
         self.servers[server].apply_lag = lag;

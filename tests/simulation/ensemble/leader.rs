@@ -55,6 +55,10 @@ pub(super) struct Leading {
     pub(super) tracker: Tracker,
     pub(super) tick: u64,
     is_half: bool,
+    /// When the followers were pinged last.
+    pub(super) pinged: u64,
+    /// Until then they aren't pinged.
+    pub(super) holds_pings: u64,
 }
 
 impl Leading {
@@ -69,6 +73,8 @@ impl Leading {
             tracker: Tracker::new(tick),
             tick: 0,
             is_half: true,
+            pinged: 0,
+            holds_pings: 0,
         }
     }
 }
@@ -234,6 +240,10 @@ impl Ensemble {
         let Some(leading) = self.leading(server) else {
             return;
         };
+        if leading.holds_pings > now {
+            let after = leading.holds_pings - now;
+            return self.set_timer(server, after, Timer::HalfTick);
+        }
         if !leading.is_half {
             leading.tick += 1;
         }
@@ -243,6 +253,7 @@ impl Ensemble {
             return self.look_for_a_leader(server);
         }
         leading.is_half = !leading.is_half;
+        leading.pinged = now;
         let silent = |learner: &Learner| learner.took && now.saturating_sub(learner.heard) >= limit;
         let gone = leading.learners.extract_if(.., |_, learner| silent(learner));
         let gone: Vec<_> = gone.map(|(id, learner)| (id, learner.link)).collect();

@@ -2,7 +2,7 @@
 
 use super::leader::WALL_MS;
 use super::tree::Tree;
-use super::{Ensemble, config};
+use super::{ConnId, Ensemble, Role, config};
 
 impl Ensemble {
     /// What the leader knows; without one, whoever knows most.
@@ -19,9 +19,36 @@ impl Ensemble {
         node.map(|node| node.children.iter().map(ToString::to_string).collect()).unwrap_or_default()
     }
 
+    /// Whether a node has none, or isn't there.
+    pub(crate) fn has_no_children(&self, path: &str) -> bool {
+        self.newest().get(path).is_none_or(|node| node.children.is_empty())
+    }
+
     /// The session that owns a node.
     pub(crate) fn owner(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().owner)
+    }
+
+    /// The server at the other end of a connection.
+    pub(crate) fn server_of(&self, conn: ConnId) -> Option<usize> {
+        self.conns.server_of(conn)
+    }
+
+    /// When the leader pings its followers next.
+    pub(crate) fn next_ping(&self) -> Option<u64> {
+        match &self.servers[self.leader()?].role {
+            Role::Leading(leading) => Some(leading.pinged + self.config.tick / 2),
+            _ => None,
+        }
+    }
+
+    /// When the leader lets a session expire, unless it is touched before.
+    pub(crate) fn expiry_of(&self, session: i64) -> Option<u64> {
+        let server = &self.servers[self.leader()?];
+        match &server.role {
+            Role::Leading(leading) => leading.tracker.expiry_of(session).map(|end| end - server.phase),
+            _ => None,
+        }
     }
 
     /// When a node was written last, in milliseconds.

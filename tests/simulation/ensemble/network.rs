@@ -106,6 +106,11 @@ impl Conns {
         self.all.get_mut(id.index as usize).filter(|conn| conn.generation == id.generation)
     }
 
+    pub(super) fn server_of(&self, id: ConnId) -> Option<usize> {
+        let conn = self.all.get(id.index as usize).filter(|conn| conn.generation == id.generation);
+        conn.map(|conn| conn.server)
+    }
+
     /// As the server sees it.
     pub(super) fn at_server(&mut self, id: ConnId) -> Option<&mut Conn> {
         self.get(id).filter(|conn| conn.is_open_at_server)

@@ -53,6 +53,7 @@ impl World {
             Blow::FreezeMonitor => {
                 if self.zklocks[index].monitor.alive {
                     self.zklocks[index].ends_by = None;
+                    self.zklocks[index].told_to_end = None;
                     self.zklocks[index].monitor.frozen = true;
                     self.after(lasts, Event::Thaw(index, false));
                 }
@@ -117,6 +118,7 @@ impl World {
         {
             // Servers that don't answer get five seconds, and another five where the session was lost meanwhile.
             zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
+            zklock.told_to_end.get_or_insert(self.now);
         }
         if signal == SIGCONT {
             zklock.monitor.stopped = false;

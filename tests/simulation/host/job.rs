@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use zklock::core::exit::{Exit, FAILURE};
 use zklock::core::pair::{Deadline, Stage};
+use zklock::core::planted::{Mistake, planted};
 use zklock::core::run::{Effect, Input, KillRound, LeaderChange};
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock::core::supervisor::{Action, Foreground};
 use zklock::core::time::BootTime;
 
 use super::{KILL_TAKES, START_TAKES};
-use crate::command::Command;
+use crate::command::{Command, Process};
 use crate::world::{Event, World};
 
 impl World {
@@ -109,7 +110,7 @@ impl World {
         let Some(command) = &mut self.zklocks[index].command else { return };
         let mut leader_stopped = false;
         for (number, process) in command.processes.iter_mut().enumerate() {
-            if process.dead || !all && !process.in_group {
+            if process.dead || (!all || planted(Mistake::GroupOnly)) && !process.in_group {
                 continue;
             }
             match signal {
@@ -149,7 +150,8 @@ impl World {
         } else {
             None
         };
-        let none_left = all && command.none_left();
+        let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
+        let none_left = all && command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
         self.answer_worker(index, Input::Children { leader, none_left });
     }
 
@@ -157,7 +159,10 @@ impl World {
         self.zklocks[index].worker.kill_began = true;
         self.kill_command(index);
         let zklock = &self.zklocks[index];
-        let gone = zklock.command.as_ref().is_none_or(Command::none_left);
+        let gone = zklock.command.as_ref().is_none_or(|command| {
+            let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
+            command.processes.iter().filter(|process| counts(process)).all(|process| process.dead)
+        });
         let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
         self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
     }
@@ -166,6 +171,9 @@ impl World {
         let now = self.now;
         let Some(command) = &mut self.zklocks[index].command else { return };
         for process in &mut command.processes {
+            if planted(Mistake::GroupOnly) && !process.in_group {
+                continue;
+            }
             if !process.dead && (process.stopped.is_some() || process.ends > now + KILL_TAKES) {
                 process.stopped = None;
                 process.ends = now + self.rng.u64(0..KILL_TAKES);

@@ -23,7 +23,7 @@ use zklock::core::monitor::{Monitor, Shown};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
-use zklock::core::run::{Effect, Input, Plan, Remains, Run};
+use zklock::core::run::{Effect, Input, PhaseName, Plan, Remains, Run};
 use zklock::core::time::BootTime;
 
 use super::command::Command;
@@ -52,6 +52,16 @@ pub(crate) struct Zklock {
     pub(crate) gone_by: Option<u64>,
     /// It was told to end while it waited, and has to by then.
     pub(crate) ends_by: Option<u64>,
+    /// It was told so then.
+    pub(crate) told_to_end: Option<u64>,
+    /// Its last list of a queue doesn't have its node.
+    pub(crate) missing: bool,
+    /// The names of its nodes.
+    pub(crate) own: Vec<String>,
+    /// Something was done to it, or is done until then.
+    pub(crate) troubled: u64,
+    /// It could run since then.
+    pub(crate) entitled: Option<u64>,
     exit: Option<Exit>,
     begun: bool,
 }
@@ -135,6 +145,11 @@ impl Zklock {
             node_deleted: false,
             gone_by: None,
             ends_by: None,
+            told_to_end: None,
+            missing: false,
+            own: vec![],
+            troubled: 0,
+            entitled: None,
             exit: None,
             begun: false,
         }
@@ -169,6 +184,16 @@ impl Zklock {
     /// Whether it stopped, as by Ctrl-Z, and nobody has had it go on.
     pub(crate) fn is_stopped(&self) -> bool {
         self.monitor.stopped
+    }
+
+    /// Whether it gives up or gives back what it has.
+    pub(crate) fn is_leaving(&self) -> bool {
+        let phase = self.worker.run.as_ref().map(Run::phase);
+        matches!(phase, Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
+    }
+
+    pub(crate) fn main_session(&self) -> Option<ClientId> {
+        self.worker.client
     }
 
     /// Whether its worker is there.

@@ -87,6 +87,7 @@ impl World {
                 }
                 monitor::Effect::EndNobody => self.monitor_is_answered_ended(index),
                 monitor::Effect::EndEverybody => {
+                    self.check_end(index);
                     self.story.tell(self.now, || format!("the monitor of zklock {index} ends everybody"));
                     self.kill_worker(index);
                     self.zklocks[index].monitor.ending = true;

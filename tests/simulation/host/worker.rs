@@ -2,7 +2,10 @@
 
 use zklock::core::lock::contender::Ids;
 use zklock::core::lock::record::Record;
+use zklock::core::loss::Loss;
+use zklock::core::message::Message;
 use zklock::core::pair::{Deadline, Report, Stage};
+use zklock::core::planted::{Mistake, planted};
 use zklock::core::protocol::{Asker, SessionKey};
 use zklock::core::run::{Effect, End, Input, Introduction};
 use zklock::core::signal::{SIGCONT, SIGTSTP};
@@ -85,6 +88,7 @@ impl World {
     pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
         match effect {
             Effect::Connect { key, deadline } => {
+                (self.zklocks[index].own, self.zklocks[index].missing) = (vec![], false);
                 let zklock = &self.zklocks[index];
                 let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
                 let deadline = deadline.map(nanos);
@@ -110,6 +114,8 @@ impl World {
             Effect::Clean(remains) => self.begin_cleaning(Whose::WorkersCleaner(index), remains),
             Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
             Effect::Own { session_timeout, nodes } => {
+                let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+                self.zklocks[index].own = nodes.iter().map(|node| name(&node.path)).collect();
                 let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.report(index, Report::Nodes { session_timeout, nodes });
                 self.zklocks[index].page.entering = None;
@@ -137,6 +143,14 @@ impl World {
                 self.set_deadline(index, Some(Deadline { act: end, latest: end }));
             }
             Effect::Say(path, message) => {
+                if let Message::LockLost { loss: Loss::LeaseOver { .. }, .. } = message {
+                    self.check_loss(index);
+                }
+                if planted(Mistake::HeldUpByStderr) && self.rng.u8(0..20) == 0 {
+                    // Nobody reads for a while.
+                    let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);
+                    self.zklocks[index].worker.busy_until = self.now + takes;
+                }
                 self.story.tell(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::AwaitWords(limit) => {

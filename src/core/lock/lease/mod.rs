@@ -56,10 +56,9 @@ impl Lease {
     ///
     /// Confirmations are sent one at a time, so the newest before this one was answered before this one was sent.
     pub fn confirm(&mut self, sent: BootTime, now: BootTime) -> bool {
-        if self.is_over(now) && !planted(Mistake::LeaseRevived) {
+        if self.is_over(now) {
             return false;
         }
-        let sent = if planted(Mistake::LeaseFromAnswer) { now } else { sent };
         let newest = Confirmation { sent, answered: now };
         let before = self.confirmed.iter().rev().find(|before| before.answered <= sent);
         if let Some(earliest) = before.and_then(|&before| self.a_third_before(before)) {
@@ -81,15 +80,15 @@ impl Lease {
         // Multiplied and not divided: a third that is rounded down would be too short.
         let is_far =
             |early: &Confirmation| later.sent.since(early.answered).saturating_mul(3) >= self.timeout;
+        if planted(Mistake::LeaseTooClose) {
+            return self.confirmed.iter().rposition(|early| early.answered <= later.sent);
+        }
         self.confirmed.iter().rposition(is_far)
     }
 
     /// Whether the lease has run out. Once it has, it stays so. One that promises nothing yet hasn't.
     pub fn is_over(&mut self, now: BootTime) -> bool {
         self.over |= self.counts_from.is_some() && now >= self.end();
-        if planted(Mistake::LeaseRevived) {
-            return self.counts_from.is_some() && now >= self.end();
-        }
         self.over
     }
 

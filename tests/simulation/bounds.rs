@@ -1,0 +1,162 @@
+//! How long things may take.
+
+use zklock::core::lock::name::Mode;
+use zklock::core::lock::queue::{Decision, decide};
+use zklock::core::protocol::Reply;
+
+use super::aim::What;
+use super::host::Zklock;
+use super::scenario::Contender;
+use super::world::{Event, Whose, World};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// So often it is looked who could run.
+pub(crate) const LOOK_EVERY: u64 = 200 * MS;
+
+/// What a quorum write takes besides the client's line: up to 0.4 ms for each of four ways, and 0.5 ms for the disk, twice.
+const SERVERS_TAKE: u64 = 3 * MS;
+
+/// The longest that is waited for words to be written.
+const WORDS: u64 = 500 * MS;
+
+impl Contender {
+    /// The round trip of a quorum write.
+    fn trip(&self) -> u64 {
+        2 * self.line + SERVERS_TAKE
+    }
+
+    /// From the moment when the lock is free at the leader until the command runs, if nothing has gone wrong: the watch
+    /// fires and the queue is listed (2R); a look at the record of the last success, or a confirmation where none was
+    /// answered yet, or three where the first were slow (4R); then there is time for words, and the command is started.
+    ///
+    /// A new lease counts from the connect request. Up to 9R later the create is answered, and the lease is renewed by the
+    /// second confirmation after a third of T: at most 7T/12 and 13R after the connect request. The stop would begin after
+    /// 5T/6, so that nobody has to wait for a fresh lease while 13R is less than T/4. On a slower line it may have to be
+    /// earned, and once more if the time for words has held up a confirmation.
+    fn hand_off(&self) -> u64 {
+        let trip = self.trip();
+        let lease = if 13 * trip < self.session_timeout / 4 { 0 } else { 2 * self.earns_a_lease() };
+        6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
+    }
+
+    /// A lease is earned in T/3 and three confirmations, each T/12 after the answer to the one before.
+    fn earns_a_lease(&self) -> u64 {
+        self.session_timeout / 3 + 3 * (self.session_timeout / 12 + self.trip())
+    }
+
+    /// The same after a fault. The client takes T/8 to see that its connection is dead. An attempt that began during the
+    /// fault is given up after 3T/5 at most, and a server that was silent rests for twice as long; a pause of up to 1.25 s
+    /// follows. A lease that ran out has to be earned.
+    fn comes_back(&self) -> u64 {
+        let timeout = self.session_timeout;
+        timeout / 8 + timeout * 9 / 5 + 2 * S + self.earns_a_lease() + self.hand_off()
+    }
+
+    /// Slower than that, it may be refused.
+    fn is_quick(&self) -> bool {
+        self.trip() <= self.session_timeout / 20
+    }
+}
+
+impl World {
+    /// Whoever could run does.
+    pub(crate) fn look_who_runs(&mut self) {
+        self.after(LOOK_EVERY, Event::Look);
+        if !self.ensemble.is_whole() || !self.is_aim_over() {
+            self.calm_since = self.now;
+        }
+        for index in 0..self.zklocks.len() {
+            if !self.may_run(index) {
+                self.zklocks[index].entitled = None;
+                continue;
+            }
+            let now = self.now;
+            let told = self.is_told_within(index);
+            let zklock = &mut self.zklocks[index];
+            let since = *zklock.entitled.get_or_insert(now);
+            let (contender, troubled) = (&zklock.contender, zklock.troubled.max(self.calm_since));
+            // Before it begins, servers are being elected.
+            let is_untroubled = troubled < contender.starts;
+            let by = told
+                + if is_untroubled {
+                    since + contender.hand_off()
+                } else {
+                    since.max(troubled) + contender.comes_back()
+                };
+            if now > by {
+                let took = std::time::Duration::from_nanos(now - since);
+                self.checks.violated(|| format!("zklock {index} could run for {took:?}, and doesn't"));
+            }
+        }
+    }
+
+    /// How long it may take until a contender for a slot is told that it is the first in line: by the one ahead of it, which
+    /// was told by the one ahead of that. One that is in trouble tells nobody, and leaves the queue with its session.
+    fn is_told_within(&self, index: usize) -> u64 {
+        if !matches!(self.zklocks[index].contender.mode, Mode::Slots(2..)) {
+            return 0;
+        }
+        let others = self.zklocks.iter().filter(|zklock| !zklock.is_over());
+        let tick = u64::try_from(self.scenario.tick.as_nanos()).unwrap();
+        let each = |zklock: &Zklock| {
+            let (contender, is_fine) = (&zklock.contender, zklock.troubled == 0 && zklock.signals.is_empty());
+            let leaves = if is_fine { 0 } else { contender.session_timeout + tick + contender.comes_back() };
+            leaves + contender.hand_off()
+        };
+        others.map(each).sum()
+    }
+
+    /// Whether it waits for what is its own already, as far as the servers know.
+    fn may_run(&self, index: usize) -> bool {
+        let zklock = &self.zklocks[index];
+        let waits =
+            zklock.has_begun() && zklock.command.is_none() && zklock.works() && !zklock.was_starting();
+        let is_left_alone = !zklock.is_stopped()
+            && !self.is_frozen(Whose::Worker(index))
+            && zklock.signals.is_empty()
+            && !zklock.was_hit
+            && !zklock.node_deleted
+            && zklock.contender.is_quick();
+        if !waits || !is_left_alone || self.zklocks[index].is_leaving() {
+            return false;
+        }
+        let nodes = self.nodes_of(index);
+        nodes.len() == zklock.contender.locks.len()
+            && nodes.iter().all(|node| {
+                let (lock, name) = node.rsplit_once('/').unwrap();
+                decide(&self.ensemble.children(lock), name) == Decision::Hold
+            })
+    }
+
+    /// What a list says of somebody's own node.
+    pub(crate) fn note_list(&mut self, whose: Whose, reply: &Reply) {
+        let (Whose::Worker(index), Reply::Listed(Ok(names))) = (whose, reply) else { return };
+        let zklock = &mut self.zklocks[index];
+        if zklock.contender.locks.len() == 1 && !zklock.own.is_empty() {
+            zklock.missing = !zklock.own.iter().any(|name| names.contains(name));
+        }
+    }
+
+    /// A lease was over while the command ran. That takes a fault.
+    pub(crate) fn check_loss(&mut self, index: usize) {
+        let aimed_at = self.scenario.aim.as_ref().filter(|aim| aim.victim == index);
+        let is_survived = match aimed_at.map(|aim| &aim.what) {
+            Some(What::Blink) => true,
+            _ => self.scenario.faults.is_empty() && self.scenario.aim.is_none(),
+        };
+        if is_survived && self.zklocks[index].contender.is_quick() {
+            self.checks.violated(|| format!("zklock {index} lost its lease, and had no reason to"));
+        }
+    }
+
+    /// The monitor ends everybody. That takes a fault.
+    pub(crate) fn check_end(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 {
+            self.checks
+                .violated(|| format!("the monitor of zklock {index} ends everybody, and had no reason to"));
+        }
+    }
+}
