@@ -1,4 +1,4 @@
-//! A run's claim on its locks: a session, a contender for each lock, and the lease. Answers move it along.
+//! A run's claim on its locks: a session, a contender for each lock, and the lease. Replies drive it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,50 +16,50 @@ use super::protocol::{Asker, Away, Failure, Reply, Request, SessionChange, Sessi
 use super::run::{Effect, Remains};
 use super::time::BootTime;
 
-/// Something that came of an answer.
+/// The result of a reply or of a change of the session.
 #[derive(Debug)]
 pub enum Notice {
-    /// There is a session, and the first lock is being contended for.
+    /// The session is established, and zklock contends for the first lock.
     Connected,
-    /// There will be no session; what each server said.
+    /// No session could be established; the reason that each server gave.
     Unreachable(Vec<String>),
-    /// The connection is lost; the session may live on.
+    /// The connection is lost; the session may still be alive.
     Disconnected,
     /// Connected again.
     Reconnected,
-    /// The session is over, and with it every node of ours.
+    /// The session has ended, and all its nodes with it.
     Lost(Failure),
-    /// Nodes by the names of ours are there, and the session lives.
+    /// A confirmation: nodes with the names of zklock's nodes exist, and the session is alive.
     Confirmed,
-    /// One of our nodes isn't there any more, a confirmation says.
+    /// A confirmation found that one of zklock's nodes is gone.
     NodeGone,
-    /// A confirmation failed, and it tells nothing.
+    /// A confirmation failed without saying anything about the nodes.
     Unconfirmed(Failure),
-    /// The session is closed, and the server confirmed it.
+    /// The session is closed, confirmed by the server.
     Closed,
-    /// News of one lock.
+    /// News about one lock.
     Lock(LockPath, News),
-    /// The answer to a question that is no contender's.
+    /// The answer to a question that no contender asked.
     Aside(Asker, Reply),
 }
 
-/// A session with what hangs on it. At first there is none: nothing is claimed before [`connect`](Claim::connect).
+/// A session with its contenders and its lease. There is no session before [`connect`](Claim::connect).
 #[derive(Debug, Default)]
 pub struct Claim {
     key: SessionKey,
     entries: Vec<Entry>,
     contending: Option<Contending>,
     end: Option<End>,
-    /// A node of ours was deleted by somebody. What has its name now isn't ours.
+    /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
-    /// The path of a node that may have been created, but for its number.
+    /// The path, without its number, of a node that may have been created.
     entering: Option<String>,
 }
 
-/// How the session has ended.
+/// How the session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
-    /// Nobody has said so: its nodes may be there yet.
+    /// No server has confirmed it: its nodes may still exist.
     Presumed,
     /// The end was committed, or it never began: no node of it is left.
     Known,
@@ -74,11 +74,11 @@ struct Contending {
     /// When the first create was sent: its answer is the first confirmation.
     create_sent: BootTime,
     create_answered: bool,
-    /// When a server answered last.
+    /// When a server last answered.
     heard: BootTime,
     /// How long the answers to writes took.
     pace: Pace,
-    /// The confirmation that is on its way, or was when the connection was lost.
+    /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
     asked: Option<BootTime>,
     gap: Option<Gap>,
     /// When the node of the lock with this index was made, and when the lock was ours.
@@ -94,7 +94,7 @@ struct Gap {
 }
 
 impl Claim {
-    /// Begins to connect, with a session of its own: nothing of ours is left of the one before.
+    /// Starts connecting with a new session, which has none of the nodes of the session before it.
     pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
         self.key = SessionKey(self.key.0 + 1);
         self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
@@ -102,17 +102,17 @@ impl Claim {
         Effect::Connect { key: self.key, deadline }
     }
 
-    /// Whether there is a session, or the attempt to get one.
+    /// Whether there is a session, or an attempt to establish one.
     pub fn has_begun(&self) -> bool {
         self.key != SessionKey(0)
     }
 
-    /// What is contended for, and as whom. Before there is a session.
+    /// Sets the locks to contend for, with their data. Must be called before there is a session.
     pub fn introduce(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
     }
 
-    /// Takes in what became of a session. News of a session that this one replaced are none of ours.
+    /// Takes in a change of a session. Changes of a session that this one replaced are ignored.
     pub fn session_changed(
         &mut self,
         key: SessionKey,
@@ -179,7 +179,7 @@ impl Claim {
         notices
     }
 
-    /// Takes in an answer.
+    /// Takes in a reply.
     pub fn replied(
         &mut self,
         key: SessionKey,
@@ -208,7 +208,8 @@ impl Claim {
         contending.note(&step.news, now);
         let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         if queued {
-            // The monitor has to know whom to delete if this process can't; before the next create is shown to it.
+            // The monitor must know which nodes to delete if this process can't, and before it is shown the next
+            // create.
             self.entering = None;
             let session_timeout = contending.renewal.lease.timeout();
             out.push(Effect::Own { session_timeout, nodes: owned(&contending.set) });
@@ -231,7 +232,7 @@ impl Claim {
         news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect()
     }
 
-    /// What the session leaves at the servers as long as it may live. `None`: there was no session.
+    /// What the session leaves on the servers for as long as it may live. `None`: there was no session.
     pub fn left_behind(&self) -> Option<Remains> {
         let session_timeout = self.lease()?.timeout();
         Some(Remains {
@@ -241,7 +242,7 @@ impl Claim {
         })
     }
 
-    /// Shows others that zklock was stopped, or goes on.
+    /// Marks zklock's nodes as stopped or running again, so that other clients can see it.
     pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
         if let Some(contending) = &mut self.contending {
             let step = contending.set.mark_stopped(stopped);
@@ -267,7 +268,7 @@ impl Claim {
         }
     }
 
-    /// Sends the confirmation that is due, if one is.
+    /// Sends the confirmation that is due, if any.
     pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let Some(contending) = &mut self.contending else {
             return;
@@ -280,14 +281,14 @@ impl Claim {
         }
     }
 
-    /// The next confirmation needn't wait for its time: its answer tells what became of our nodes.
+    /// Sends the next confirmation as soon as possible: its answer says whether zklock's nodes still exist.
     pub fn confirm_soon(&mut self, now: BootTime) {
         if let Some(contending) = &mut self.contending {
             contending.renewal.hurry(now);
         }
     }
 
-    /// When [`confirm_if_due`](Self::confirm_if_due) has something to do next.
+    /// When [`confirm_if_due`](Self::confirm_if_due) next has something to do.
     pub fn next_due(&self) -> Option<BootTime> {
         self.contending.as_ref()?.renewal.due()
     }
@@ -297,12 +298,12 @@ impl Claim {
         self.contending.as_ref().map(|contending| &contending.renewal.lease)
     }
 
-    /// When a server answered last, once there is a session.
+    /// When a server last answered, once there is a session.
     pub fn heard(&self) -> Option<BootTime> {
         self.contending.as_ref().map(|contending| contending.heard)
     }
 
-    /// Why nothing was confirmed lately, as far as that can be known.
+    /// Why nothing was confirmed recently, as far as zklock can tell.
     pub fn silence(&self, now: BootTime) -> Option<Silence> {
         let Contending { gap, asked, pace, renewal, .. } = self.contending.as_ref()?;
         let unanswered = asked.map(|asked| now.since(asked));
@@ -316,13 +317,13 @@ impl Claim {
         })
     }
 
-    /// For how long nothing needs to be looked at, once in a while: an eighth of the session's timeout, which no lease
-    /// depends on. A moment where there is no session.
+    /// How long a periodic check may be put off: an eighth of the session timeout, as no lease depends on the check;
+    /// 100 ms while there is no session.
     pub fn time_to_spare(&self) -> Duration {
         self.lease().map_or(Duration::from_millis(100), |lease| lease.timeout() / 8)
     }
 
-    /// Whether the command may start, as far as the lease and the line are concerned.
+    /// Whether the lease and the connection allow the command to start.
     pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
         let Some(Contending { renewal, pace, asked, .. }) = &self.contending else { return Start::NotYet };
         if planted(Mistake::DoomedStart) {
@@ -340,31 +341,32 @@ impl Claim {
         self.contending.as_ref().map(|contending| &contending.set)
     }
 
-    /// The id of the session, once there is one.
+    /// The session's id, once there is a session.
     pub fn session_id(&self) -> Option<i64> {
         self.contending.as_ref().map(|contending| contending.session)
     }
 
-    /// While nothing runs: a lease that ran out in a long silence may be earned anew.
+    /// Begins a new lease if the old one ran out during a long silence. Only for a run whose command isn't running.
     pub fn revive_lease(&mut self, now: BootTime) {
         if let Some(contending) = &mut self.contending {
             contending.renewal.revive(now);
         }
     }
 
-    /// Whether the session is over, so that nothing can be asked any more.
+    /// Whether the session has ended, so that nothing can be asked any more.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Whether no node of ours is left: the session is over, and a server has said so.
+    /// Whether none of zklock's nodes is left: the session has ended, and a server has confirmed it.
     pub fn is_gone(&self) -> bool {
         self.end == Some(End::Known)
     }
 
-    /// Asks for every node of ours to be deleted, in the reverse of the order they were taken in, and for the session to be
-    /// closed. [`Notice::Closed`] says that it is done. If somebody has deleted one, the end of the session is left to
-    /// delete the others: a delete by name might meet a node that isn't ours.
+    /// Asks for all of zklock's nodes to be deleted, in the reverse of the order in which the locks were acquired, and
+    /// for the session to be closed. [`Notice::Closed`] reports that it is done. If another client has deleted one of
+    /// the nodes, none is deleted by name, because the name may now belong to another client's node; closing the
+    /// session deletes the others.
     pub fn release(&self) -> Effect {
         let ours = self.set().filter(|_| !self.node_gone);
         let nodes = ours.map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
@@ -372,7 +374,7 @@ impl Claim {
     }
 }
 
-/// Our nodes.
+/// The nodes of all locks in `set`.
 fn owned(set: &Set) -> Vec<OwnedNode> {
     let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
     set.nodes().map(|(_, node)| owned(node)).collect()
@@ -433,7 +435,7 @@ impl Contending {
         }
     }
 
-    /// Takes in an answer for a contender.
+    /// Takes in a reply for a contender.
     fn replied(&mut self, lock: usize, reply: Reply, now: BootTime) -> SetStep {
         if reply.failure().is_none() {
             self.heard = now;

@@ -1,4 +1,4 @@
-//! What the command is told of its locks, and what zklock is told of the locks that it runs under.
+//! The environment variables that tell the command about its locks, and zklock about the locks held around it.
 
 use std::ffi::OsStr;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use crate::core::lock::name::Mode;
 use crate::core::path::LockPath;
 
-/// The variable by which a zklock inside the command knows which locks are held around it.
+/// Tells a zklock inside the command which locks are held around it.
 pub const HELD: &str = "ZKLOCK_HELD";
 
 /// A lock that is held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldLock {
-    /// The lock path, the chroot of the connect string included.
+    /// The lock path, including the chroot of the connect string.
     pub path: String,
-    /// The lock node, likewise.
+    /// The lock node, likewise with the chroot.
     pub node: String,
-    /// Its czxid.
+    /// The node's czxid.
     pub fencing_token: i64,
-    /// The session that owns it.
+    /// The session that owns the node.
     pub session: i64,
     /// `exclusive`, `shared` or `slots`.
     pub mode: String,
-    /// How many may hold at once.
+    /// How many contenders may hold the lock at the same time.
     pub slots: u32,
 }
 
-/// A lock as `ZKLOCK_LOCKS` tells of it.
+/// A lock as shown in `ZKLOCK_LOCKS`.
 #[derive(Debug, Serialize)]
 struct ToldLock<'a> {
     path: &'a str,
@@ -38,12 +38,12 @@ struct ToldLock<'a> {
 }
 
 impl HeldLock {
-    /// Whether it is the lock with this path below this chroot.
+    /// Whether this is the lock with this path under this chroot.
     pub fn is_of(&self, chroot: &str, path: &LockPath) -> bool {
         self.path == full_path(chroot, path)
     }
 
-    /// The mode, if it is one that this version knows.
+    /// The mode; `None` if this version doesn't know it.
     pub fn mode(&self) -> Option<Mode> {
         match self.mode.as_str() {
             "exclusive" => Some(Mode::Exclusive),
@@ -54,8 +54,8 @@ impl HeldLock {
     }
 }
 
-/// The variables for a command that runs under `locks`, in the user's order. `outer` are the locks held
-/// around zklock itself. The single variables speak of the first lock.
+/// The variables for a command that runs under `locks`, which are in the order the user gave. `outer` are the locks
+/// held around zklock itself. The variables for a single lock describe the first one.
 pub fn environment(locks: &[HeldLock], outer: &[HeldLock], chroot: &str) -> Result<Vec<(String, String)>> {
     let below = |path: &'_ str| -> String { path.strip_prefix(chroot).unwrap_or(path).to_owned() };
     let paths: Vec<(String, String)> =
@@ -83,12 +83,12 @@ pub fn environment(locks: &[HeldLock], outer: &[HeldLock], chroot: &str) -> Resu
     Ok(variables.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// The locks held around us, as the variable says. Whoever wrote nonsense into it is as good as outside.
+/// The locks held around zklock, read from [`HELD`]. A value that can't be parsed counts as no locks.
 pub fn held_around_us(variable: Option<&OsStr>) -> Vec<HeldLock> {
     variable.and_then(OsStr::to_str).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The full path of a lock, the chroot included.
+/// The full path of a lock, including the chroot.
 pub fn full_path(chroot: &str, path: &LockPath) -> String {
     format!("{chroot}{path}")
 }
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_around_us_is_understood_or_ignored(text in "\\PC{0,200}") {
+        fn any_value_of_the_variable_is_parsed_or_ignored(text in "\\PC{0,200}") {
             let _ = held_around_us(Some(OsStr::new(&text)));
         }
     }

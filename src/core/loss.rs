@@ -1,4 +1,4 @@
-//! Why a lock was lost, in words: whose fault it was, as far as that can be known.
+//! Why a lock was lost, in words that name the cause as far as it can be known.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,40 +12,40 @@ use super::words;
 pub enum Loss {
     /// The lease ran out.
     LeaseOver {
-        /// For so long nothing was confirmed.
+        /// How long nothing was confirmed.
         silent_for: Duration,
-        /// Why, if that is known.
+        /// The reason, if known.
         silence: Option<Silence>,
     },
-    /// The session is over; how long we stood still before we heard of it, if we did.
+    /// The session has ended; how long zklock itself stood still before it learned that, if it did.
     Session(Failure, Option<Duration>),
-    /// Somebody deleted our node.
+    /// Another client deleted zklock's node.
     NodeDeleted,
-    /// Somebody asked us to give it up.
+    /// Another client revoked the lock; its description, if known.
     Revoked(Option<String>),
-    /// The queue isn't what it was.
+    /// The queue can't be trusted any more.
     Queue(Trouble),
-    /// The other process of this zklock is gone.
+    /// zklock's other process is gone.
     MonitorDied,
 }
 
 /// Why there were no confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// We stood still ourselves.
+    /// zklock itself stood still.
     Ours(Duration),
-    /// There has been no connection, and what the servers made of our attempts.
+    /// There is no connection; how the servers reacted to the attempts to connect.
     Line(Duration, Option<Away>),
-    /// There was no connection. There is one again, and it came too late.
+    /// There was no connection, and it came back too late.
     LineWasAway(Duration),
-    /// We are connected, and a question has been without an answer.
+    /// zklock is connected, and a request has been unanswered for this long.
     Server(Duration),
-    /// Answers come, and take this long.
+    /// Answers arrive, and take this long.
     SlowLine(Duration),
 }
 
 impl Loss {
-    /// What happened, with `verb` to say when: "is" or "was".
+    /// The message, with `verb` for the tense: "is" or "was".
     pub fn told(&self, verb: &str) -> String {
         let reason: &dyn fmt::Display = match self {
             Self::Revoked(by) => {

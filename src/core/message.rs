@@ -1,4 +1,4 @@
-//! Everything that a run says to people, in one place. Each message is said of a lock path; the runtime writes it down.
+//! Every message of a run, in one place. Each message is about a lock path; the runtime writes it out.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use super::protocol::Failure;
 use super::signal;
 use super::words::{time, whole};
 
-/// How important a message is, and so which of `-q`, `-v` and `-vv` hides or shows it.
+/// How important a message is. `-q`, `-v` and `-vv` choose which levels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Why it doesn't go on. Shown always.
+    /// Why zklock can't continue. Always shown.
     Error,
-    /// What the user should know although it goes on. Hidden by `-q`.
+    /// A problem that doesn't stop zklock. Hidden by `-q`.
     Warning,
     /// A step that was asked for. Hidden by `-q`.
     Notice,
-    /// A step on the way. Shown by `-v`.
+    /// A step of the run. Shown by `-v`.
     Step,
-    /// For whoever looks for a fault. Shown by `-vv`.
+    /// Details for debugging. Shown by `-vv`.
     Debug,
 }
 
@@ -55,16 +55,16 @@ pub struct Holder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     // Queueing.
-    /// Our node is in the queue.
+    /// zklock's node is in the queue.
     Queued {
         /// Its full path.
         node: String,
     },
-    /// Somebody is ahead.
+    /// Another contender is ahead.
     WaitingFor {
-        /// The contender just ahead.
+        /// The predecessor.
         who: String,
-        /// How many are ahead.
+        /// How many contenders are ahead.
         ahead: usize,
     },
     /// With `--progress`: it still waits.
@@ -80,41 +80,41 @@ pub enum Message {
         /// For so long no server has answered, if it is long.
         silent_for: Option<Duration>,
     },
-    /// The lock is ours.
+    /// zklock holds the lock.
     Acquired {
-        /// Since zklock was started.
+        /// The time since zklock was started.
         after: Duration,
         /// The fencing token.
         token: i64,
     },
-    /// With `-n`, or `-w 0`: somebody holds it.
+    /// With `-n` or `-w 0`: another contender holds the lock.
     Busy {
-        /// Who.
+        /// The holder.
         holder: String,
     },
-    /// `-w` ran out while somebody was ahead.
+    /// `-w` ran out while another contender was ahead.
     GaveUp {
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
-        /// The contender just ahead.
+        /// The predecessor.
         ahead: String,
     },
-    /// `-w` ran out after our turn had come while zklock was stopped.
+    /// `-w` ran out after zklock became first in the queue while stopped.
     GaveUpStopped {
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
-        /// Whether somebody was seen ahead before.
+        /// Whether another contender was seen ahead before.
         seen_busy: bool,
     },
-    /// Our turn came while zklock was stopped.
+    /// zklock became first in the queue while stopped.
     LeftTheQueueStopped,
-    /// zklock goes on after that.
+    /// zklock is continued after that.
     QueueingAgainAfterStop,
-    /// The session ended while nothing was run yet.
+    /// The session ended before the command was started.
     QueueingAgain(Failure),
-    /// A signal that means nothing while no command runs.
+    /// A signal that has no effect while no command runs.
     SignalIgnored(i32),
-    /// The first in line waits for confirmations.
+    /// The first contender in the queue waits for confirmations.
     AwaitsLease,
     /// A waiter has lost its connection.
     ConnectionLostWaiting,
@@ -124,38 +124,38 @@ pub enum Message {
     ConfirmationFailed(Failure),
     /// `--once-per`: the command isn't due.
     Skipped {
-        /// How long ago it succeeded.
+        /// How long ago the command succeeded.
         ago: Duration,
-        /// On which host, if that is known.
+        /// On which host, if known.
         host: Option<String>,
-        /// How often it is to succeed.
+        /// The period of `--once-per`.
         period: Duration,
     },
 
-    // Why it can't be acquired.
-    /// No server gave a session in time.
+    // Why the lock can't be acquired.
+    /// No server established a session in time.
     Unreachable {
-        /// How long they were tried, unless refusals were enough.
+        /// How long the servers were tried; `None` if all of them refused and zklock didn't wait.
         within: Option<Duration>,
-        /// What each said.
+        /// The reason that each server gave.
         servers: Vec<String>,
     },
-    /// A server demands credentials, or refuses ours.
+    /// A server requires credentials, or refuses the given ones.
     CredentialsRefused {
         /// The connect string.
         hosts: String,
-        /// Whether any were given.
+        /// Whether credentials were given.
         given: bool,
     },
-    /// The session is over, and another would end in the same way.
+    /// The session has ended, and a new one would end in the same way.
     SessionFailed(Failure),
-    /// The session was closed, and not by us.
+    /// The session was closed, and not by zklock.
     SessionClosed,
-    /// The contender can't go on.
+    /// The contender can't continue.
     Contender(Trouble),
-    /// Somebody asked us to give our place up.
+    /// Another client revoked zklock's place in the queue.
     PlaceRevoked(Option<String>),
-    /// The line is too slow for the session timeout.
+    /// The connection is too slow for the session timeout.
     LineTooSlow {
         /// The connect string.
         hosts: String,
@@ -166,58 +166,58 @@ pub enum Message {
         /// The grace of a forced stop.
         kill_after: Duration,
     },
-    /// `-w` ran out for the first in line.
+    /// `-w` ran out while zklock was first in the queue.
     NotConfirmed {
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
     },
-    /// `-w` ran out in a silence.
+    /// `-w` ran out while no server answered.
     LastSeenBusy {
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
-        /// For so long no server has answered.
+        /// How long no server has answered.
         silence: Duration,
-        /// The contender just ahead then.
+        /// The predecessor when a server last answered.
         ahead: String,
     },
-    /// There is no session although the client should have said why.
+    /// There is no session, and the ZooKeeper client didn't report a reason in time.
     KeptBusy {
         /// The connect string.
         hosts: String,
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
     },
-    /// There is a session, and no answer about the lock.
+    /// There is a session, but no answer about the lock.
     NoAnswer {
         /// The connect string.
         hosts: String,
-        /// For so long it was tried.
+        /// How long zklock tried.
         waited: Duration,
     },
-    /// The holder started the command that zklock runs in, and nothing told zklock so.
+    /// The holder started the command that zklock runs in, and no variable told zklock so.
     WaitsForItself {
-        /// The holder's.
+        /// The holder's process id.
         pid: u32,
     },
-    /// `--once-per` inside a command that holds the lock already.
+    /// `--once-per` inside a command that already holds the lock.
     OncePerInside,
-    /// The lock around us is of another naming.
+    /// The surrounding lock follows another naming scheme.
     HeldInOtherNaming {
-        /// That of the lock around us.
+        /// The naming scheme of the surrounding lock.
         outer: Family,
-        /// That of the command line.
+        /// The naming scheme of the command line.
         inner: Family,
     },
-    /// The lock around us isn't strong enough.
+    /// The surrounding lock's mode isn't strong enough.
     HeldTooWeakly {
-        /// What is held.
+        /// The mode that is held.
         outer: String,
-        /// What is asked for.
+        /// The mode that zklock asks for.
         inner: Mode,
     },
 
     // While the command runs.
-    /// The command couldn't be started, or what it is to know can't be told.
+    /// The command couldn't be started, or its environment variables couldn't be made.
     NotStarted(String),
     /// The command runs.
     Started {
@@ -230,23 +230,23 @@ pub enum Message {
     ConnectedAgain,
     /// The lock is lost or revoked.
     LockLost {
-        /// Why.
+        /// The reason.
         loss: Loss,
         /// The command's name.
         command: String,
-        /// Whether it is stopped.
+        /// Whether the command is stopped.
         stops: bool,
     },
-    /// The command was stopped for that.
+    /// The command was stopped because of that.
     CommandStopped {
-        /// Why.
+        /// The reason.
         loss: Loss,
         /// The command's name.
         command: String,
-        /// How long after the last confirmation, where there is a lease.
+        /// How long after the last confirmation, if there is a lease.
         after: Option<Duration>,
     },
-    /// The command was suspended, as by Ctrl-Z, or wants the terminal.
+    /// The command was suspended, for example by Ctrl-Z, or wants the terminal.
     Suspended {
         /// The command's name.
         command: String,
@@ -257,7 +257,7 @@ pub enum Message {
     },
     /// A program that doesn't wait for zklock came to the lock.
     Neighbour(Refusal),
-    /// A process doesn't end after KILL.
+    /// A process is still there after KILL.
     LeftAfterKill(String),
 
     // The end.
@@ -265,18 +265,18 @@ pub enum Message {
     SuccessRecorded,
     /// The success could not be recorded.
     SuccessNotRecorded(String),
-    /// The lock is free.
+    /// The lock is released.
     Released,
-    /// Our place is free.
+    /// zklock has left the queue.
     LeftTheQueue,
-    /// The session has ended, and taken our node along.
+    /// The session has ended, and zklock's node with it.
     SessionOver,
     /// No server confirmed the release.
     ReleaseUnconfirmed,
 }
 
 impl Message {
-    /// How important it is.
+    /// How important the message is.
     pub fn level(&self) -> Level {
         match self {
             Self::StillWaiting { .. } => Level::Notice,

@@ -1,56 +1,56 @@
-//! What the two processes of a zklock tell each other: the monitor, which the user started, and its worker.
+//! Messages between the two processes of a zklock: the monitor, which the user started, and its worker.
 
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
 use super::time::BootTime;
 
-/// How far the worker is.
+/// The worker's stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing was started yet.
+    /// Nothing has been started yet.
     Waiting,
     /// The command may be running.
     Running,
-    /// The command is over and reaped, or could not be started.
+    /// The command has ended and is reaped, or could not be started.
     Over,
 }
 
-/// What the monitor has to do, and when, for a worker that stands still.
+/// When the monitor must act for a worker that stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
-    /// From here on a worker that hasn't ended the command counts as frozen, and the monitor does it.
+    /// From this time on, a worker that hasn't ended the command counts as frozen, and the monitor ends the command.
     pub act: BootTime,
-    /// Up to here other zklocks among the command's processes may release their locks.
+    /// Until this time, other zklocks among the command's processes may release their locks.
     pub latest: BootTime,
 }
 
 /// From the worker to the monitor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// The deadline in the page has become shorter: look at it.
+    /// The deadline in the page has moved forward: read it.
     Shorter,
-    /// These lock nodes are ours.
+    /// zklock owns these lock nodes.
     Nodes {
-        /// The session timeout in milliseconds; after as long the nodes are gone anyway.
+        /// The session timeout in milliseconds; the nodes are gone after that time at the latest.
         session_timeout: u64,
         /// The lock nodes.
         nodes: Vec<OwnedNode>,
     },
-    /// The command has stopped, or there is none yet and zklock is to stop: do as it did.
+    /// The command has stopped, or zklock is to stop before there is a command: stop the same way.
     Stop {
-        /// The terminal's signal that did it.
+        /// The terminal's signal that stopped it.
         signal: i32,
-        /// Whether the whole process group is to stop: its signal reached nobody else.
+        /// Whether the whole process group is to stop, because the signal reached no other process.
         whole_group: bool,
-        /// How many times the worker was told to go on up to now. If it is more by now, this is outdated.
+        /// How often the worker had been continued when it sent this. If it is more by now, the report is outdated.
         continued: u64,
     },
-    /// This is how zklock exits, whatever happens from now on.
+    /// zklock exits this way, whatever happens from now on.
     Exit(Exit),
-    /// As [`Exit`](Self::Exit), and at once: the worker goes on alone, deleting its nodes.
+    /// As [`Exit`](Self::Exit), but immediately: the worker continues alone and deletes its nodes.
     Leave(Exit),
-    /// Every lock is held by the command that zklock runs in: become the command, with these variables added.
+    /// The command that zklock runs in holds every lock: become the command, with these variables added.
     Become(Vec<(String, String)>),
 }
 
@@ -59,15 +59,15 @@ pub enum Report {
 pub struct OwnedNode {
     /// Its full path.
     pub path: String,
-    /// The transaction that created it: a node of the same name with another isn't ours.
+    /// The transaction that created it: a node of the same name with another czxid isn't zklock's.
     pub czxid: i64,
 }
 
 /// From the monitor to the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// Somebody sent zklock this signal.
+    /// Another process or the terminal sent zklock this signal.
     Signal(i32),
-    /// zklock was to stop, and the kernel didn't do it: nobody could continue it.
+    /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
 }

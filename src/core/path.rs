@@ -1,4 +1,4 @@
-//! The path of a lock: checked before anything is touched.
+//! The path of a lock, checked before zklock does anything else.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockPath(String);
 
-/// What is wrong with a lock path.
+/// The error in a lock path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadPath {
     /// It doesn't begin with a slash.
@@ -21,25 +21,26 @@ pub enum BadPath {
     /// It ends with a slash.
     #[error("a path doesn't end with '/'")]
     TrailingSlash,
-    /// Two slashes follow each other.
+    /// It has two slashes in a row.
     #[error("'//' is an empty name in the middle of the path")]
     EmptyName,
-    /// A name is `.` or `..`: ZooKeeper has no relative paths.
+    /// A name in it is `.` or `..`: ZooKeeper has no relative paths.
     #[error("'{0}' isn't a name in ZooKeeper: write the path out in full")]
     Relative(&'static str),
-    /// A character that ZooKeeper refuses (`PathUtils.validatePath`).
+    /// It has a character that ZooKeeper refuses (`PathUtils.validatePath`).
     #[error("the character U+{:04X} isn't allowed in ZooKeeper paths", u32::from(*.0))]
     Character(char),
-    /// ZooKeeper's own subtree.
+    /// It is in ZooKeeper's own subtree.
     #[error("/zookeeper belongs to ZooKeeper itself; put locks elsewhere, as in /locks/job")]
     Reserved,
-    /// Not UTF-8.
+    /// It isn't UTF-8.
     #[error("ZooKeeper paths are UTF-8, and this one isn't")]
     NotUtf8,
 }
 
 impl LockPath {
-    /// Checks `path` by the rules of ZooKeeper's `PathUtils.validatePath`, and what a lock needs besides.
+    /// Checks `path` by the rules of ZooKeeper's `PathUtils.validatePath` and by zklock's own: not the root, and not
+    /// below `/zookeeper`.
     pub fn parse(path: &OsStr) -> Result<Self, BadPath> {
         let path = path.to_str().ok_or(BadPath::NotUtf8)?;
         let Some(names) = path.strip_prefix('/') else {
@@ -87,8 +88,8 @@ impl fmt::Display for LockPath {
     }
 }
 
-/// `PathUtils.validatePath` refuses control characters, private use, specials, and surrogates: Java sees two of
-/// them in each character beyond U+FFFF.
+/// `PathUtils.validatePath` refuses control characters, private use, specials, and surrogates. Java represents each
+/// character above U+FFFF as two surrogates.
 fn is_allowed(c: char) -> bool {
     !matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)
 }
@@ -106,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_paths_are_taken_as_they_are() {
+    fn ordinary_paths_are_accepted_unchanged() {
         for path in ["/a", "/locks/job", "/locks/.job", "/a b/ü\u{d7ff}", "/...", "/zookeeperish"] {
             assert_eq!(parse(path).map(|p| p.to_string()), Ok(path.to_owned()));
         }
     }
 
     #[test]
-    fn each_bad_path_has_its_own_reason() {
+    fn each_invalid_path_has_its_own_error() {
         for (path, reason) in [
             ("", BadPath::NotAbsolute),
             ("locks/job", BadPath::NotAbsolute),
@@ -138,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_has_only_whole_names(path in "\\PC{0,30}|(/|\\.|[a-z]){0,12}") {
+        fn an_accepted_path_has_only_valid_names(path in "\\PC{0,30}|(/|\\.|[a-z]){0,12}") {
             if let Ok(path) = parse(&path) {
                 let mut names = path.as_str().split('/');
                 prop_assert_eq!(names.next(), Some(""));

@@ -1,12 +1,12 @@
-//! Mistakes that can be planted, so that those who look for them can show that they notice.
+//! Mistakes that can be planted to show that a test notices them.
 //!
-//! A build with `--cfg planted` holds all of them, and each process makes at most the one that `ZKLOCK_PLANTED` names.
-//! Any other build holds none, nor a way to ask for one. Only `--cfg` in RUSTFLAGS plants them and no feature, so that
-//! no choice of features builds a lock that is broken.
+//! A build with `--cfg planted` contains all of them, and each process makes at most the one named by `ZKLOCK_PLANTED`.
+//! Any other build contains none of them, and no way to ask for one. They are enabled only by `--cfg` in RUSTFLAGS and
+//! not by a feature, so that no choice of features builds a broken lock.
 
 use clap::ValueEnum;
 
-/// What zklock does wrong.
+/// A mistake in zklock's behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mistake {
     /// There is no lease.
@@ -15,37 +15,37 @@ pub enum Mistake {
     LeaseNewest,
     /// `sync` counts as a confirmation.
     LeaseSync,
-    /// A fresh lease counts from the answer to the connect request, and not from before it was sent.
+    /// A new lease counts from the answer to the connect request, and not from before the request was sent.
     LeaseFromConnect,
-    /// Stop, KILL and the monitor's take-over have no reserve: they come up to a timeout after the end of the lease.
+    /// Stop, KILL and the monitor's take-over have no reserve: they come up to a session timeout after the lease end.
     NoKillMargin,
-    /// A forced stop reaches the command's process group, and nobody who left it.
+    /// A forced stop reaches only the command's process group, and not descendants that left it.
     GroupOnly,
-    /// The command is started whatever the line and the lease say.
+    /// The command is started whatever the state of the connection and the lease.
     DoomedStart,
     /// The monitor lets a worker stand still for longer than its lease.
     MonitorAsleep,
-    /// The worker goes on when the monitor has died.
+    /// The worker continues when the monitor has died.
     OrphanedWorker,
-    /// The command goes on when the worker has died, and the lock node is deleted.
+    /// The command continues when the worker has died, and the lock node is deleted.
     DeadWorkerUnswept,
-    /// `--once-per` runs the command also if it succeeded not long ago.
+    /// `--once-per` runs the command although it succeeded within the period.
     OnceTwice,
-    /// A semaphore admits one more than it has slots.
+    /// A semaphore admits one more contender than it has slots.
     OneSlotMore,
     /// A reader doesn't wait for writers ahead of it.
     ReaderIgnoresWriter,
-    /// Whoever sees the one just ahead go takes the lock for its own, however many are ahead of that one.
+    /// A waiter takes the lock when its predecessor leaves, however many contenders are ahead of that one.
     PredecessorIsAll,
-    /// After a reconnection nobody is watched any more.
+    /// After a reconnection no watches are set.
     DeafAfterGap,
-    /// The lock is released as soon as the command was sent TERM, and not when it is gone.
+    /// The lock is released as soon as the command was sent TERM, and not when it has ended.
     ReleaseEarly,
     /// zklock exits with 0 after it stopped the command because the lock was lost.
     ExitSwallowed,
-    /// A lock that is revoked is kept.
+    /// A revoked lock is kept.
     RevokeIgnored,
-    /// When the answer to a create is lost, another node is created without a look for the first.
+    /// When the answer to a create is lost, another node is created without checking for the first.
     CreateAgain,
     /// A connection that comes back renews the lease.
     ///
@@ -57,31 +57,31 @@ pub enum Mistake {
     /// To count from the answer of the right one would be too little of a mistake: an answer that takes longer than a
     /// twenty-fourth of the timeout costs the connection, and KILL comes earlier than that.
     LeaseTooClose,
-    /// The first in line confirms as seldom as a waiter does.
+    /// The first contender in the queue confirms as rarely as a waiter.
     SlowRhythm,
-    /// Confirmations go on only until the connection is lost for the first time.
+    /// Confirmations are sent only until the connection is lost for the first time.
     SilentAfterGap,
-    /// A contender whose own node isn't in the list holds the lock.
+    /// A contender whose own node isn't in the listing holds the lock.
     GoneIsFirst,
     /// Contenders are ordered by their whole names, and so by their uuids.
     OrderByName,
-    /// Whoever gets one of several slots doesn't tell those behind it.
+    /// A contender that gets one of several slots doesn't write that to its node.
     SlotUntold,
-    /// Several locks are taken in the order of the command line.
+    /// Several locks are acquired in the order of the command line.
     UnsortedLocks,
     /// A signal doesn't end a waiter.
     SignalIgnored,
-    /// Whoever gives up leaves its node in the queue.
+    /// A waiter that gives up leaves its node in the queue.
     LeavesItsPlace,
     /// A forced stop sends TERM and never KILL.
     NoKill,
-    /// The lock is released when the command's first process is dead, whoever of it is left.
+    /// The lock is released when the command's first process is dead, even if descendants are left.
     LeaderIsAll,
-    /// A waiter that is stopped takes the lock when its turn comes.
+    /// A stopped waiter takes the lock when it becomes first in the queue.
     StoppedTakesLock,
-    /// The node of a command whose worker was killed is left to its session.
+    /// The node of a command whose worker was killed is left for its session to delete.
     NodeForgotten,
-    /// What zklock says is written at once, and so waits for whoever reads it.
+    /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }
 
@@ -97,11 +97,11 @@ pub fn planted(mistake: Mistake) -> bool {
     PLANTED.load(std::sync::atomic::Ordering::Relaxed) == mistake as usize + 1
 }
 
-/// Which mistake this process makes, as its place in the list from 1; 0 is none.
+/// The mistake that this process makes, as its position in the list from 1; 0 is none.
 #[cfg(planted)]
 static PLANTED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-/// From here on this process makes this mistake.
+/// Makes this process make this mistake from now on.
 #[cfg(planted)]
 pub fn plant(mistake: Option<Mistake>) {
     PLANTED.store(mistake.map_or(0, |mistake| mistake as usize + 1), std::sync::atomic::Ordering::Relaxed);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_name_and_says_what_is_wrong() {
+    fn each_mistake_has_a_name_and_a_description() {
         let values: Vec<_> =
             Mistake::value_variants().iter().filter_map(Mistake::to_possible_value).collect();
         let names: HashSet<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
@@ -132,9 +132,9 @@ mod tests {
         assert!(!Mistake::value_variants().iter().any(|&mistake| planted(mistake)));
     }
 
-    /// A build script or a setting of cargo's in the repository could set it for everybody.
+    /// A build script or a cargo setting in the repository could enable the cfg in every build.
     #[test]
-    fn nothing_but_rustflags_plants_them() {
+    fn only_rustflags_plant_a_mistake() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let manifest: toml::Table = include_str!("../../Cargo.toml").parse().unwrap();
         assert!(!manifest["package"].as_table().unwrap().contains_key("build"));

@@ -1,4 +1,4 @@
-//! What is asked of the ensemble, what it answers, and what becomes of a session.
+//! Requests to the ensemble, its replies, and the changes of a session.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,52 +8,52 @@ use thiserror::Error;
 
 use super::time::BootTime;
 
-/// Something to ask of the ensemble. Requests on a session are carried out in the order they are made.
+/// A request to the ensemble. Requests of a session are carried out in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Create an ephemeral sequential node `parent/prefix…`.
     Create {
         /// The lock path.
         parent: String,
-        /// Everything of the name but the number.
+        /// The node's name without its number.
         prefix: String,
-        /// What the node says about its owner.
+        /// The node's data, which describes its owner.
         data: Vec<u8>,
     },
-    /// Create the lock path itself, and what is missing above it.
+    /// Create the lock path itself, and every missing node above it.
     MakeParents(String),
     /// Create a node that stays although it is empty, and what is missing above it.
     MakeLasting(String),
     /// List the children of a path.
     List(String),
-    /// Let the server that we talk to catch up with the leader. Then list.
+    /// Let the connected server catch up with the leader (`sync`), and then list.
     CatchUpAndList(String),
     /// Read a node, and watch it for changes as long as the connection lasts.
     Watch(String),
-    /// Watch a path and everything below it, present or to come, as long as the connection lasts.
+    /// Watch a path and everything below it, existing or created later, as long as the connection lasts.
     WatchBelow(String),
     /// Read a node.
     Get(String),
-    /// Replace the data of a node that still has this version.
+    /// Replace the data of a node if it still has this version.
     Write(String, Vec<u8>, i32),
     /// Delete a node.
     Delete(String),
-    /// Delete a node that still has this version.
+    /// Delete a node if it still has this version.
     DeleteUnchanged(String, i32),
-    /// Put `data` into a node that stays, made if it is missing, and delete another: both or neither.
+    /// In one transaction, write `data` to a record, creating it if it is missing, and delete another node.
     Conclude {
-        /// The node that stays.
+        /// The node to write.
         record: String,
-        /// What it is to say.
+        /// Its new data.
         data: Vec<u8>,
-        /// The node that goes.
+        /// The node to delete.
         node: String,
     },
-    /// A quorum write that checks that each of the nodes exists and changes nothing.
+    /// A quorum write that checks that each of these nodes exists, and changes nothing.
     Confirm(Vec<String>),
 }
 
-/// An answer, or a watch that fired.
+/// A reply to a request, or a watch that fired.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// To [`Request::Create`].
@@ -62,13 +62,13 @@ pub enum Reply {
     ParentsMade(Result<(), Failure>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, Failure>),
-    /// To [`Request::Watch`] and [`Request::Get`]: the node's path and what it says.
+    /// To [`Request::Watch`] and [`Request::Get`]: the node's path and content.
     Read(String, Result<Node, Failure>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(String, bool),
     /// To [`Request::WatchBelow`].
     Watching(Result<(), Failure>),
-    /// To [`Request::Write`]: when the server did it.
+    /// To [`Request::Write`]: the server's time of the write.
     Written(Result<ServerTime, Failure>),
     /// To [`Request::Delete`] and [`Request::DeleteUnchanged`].
     Deleted(Result<(), Failure>),
@@ -79,7 +79,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Why it failed, if it did.
+    /// Why the request failed, if it did.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Created(Err(failure))
@@ -96,14 +96,14 @@ impl Reply {
     }
 }
 
-/// A moment on the clock of the server that led the ensemble then: milliseconds since 1970.
+/// A moment on the clock of the server that was the leader then, in milliseconds since 1970.
 ///
-/// Only the difference of two such moments means anything here: our own clock may be wrong.
+/// Only the difference between two such moments is meaningful: the local clock may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerTime(pub i64);
 
 impl fmt::Display for ServerTime {
-    /// As RFC 3339 has it, in UTC and to the millisecond.
+    /// Formats as RFC 3339, in UTC and with milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Timestamp::from_millisecond(self.0) {
             Ok(time) => write!(f, "{time:.3}"),
@@ -113,7 +113,7 @@ impl fmt::Display for ServerTime {
 }
 
 impl ServerTime {
-    /// How long before `later` this was; zero if it wasn't.
+    /// How long before `later` this was; zero if it wasn't before.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
     }
@@ -122,18 +122,18 @@ impl ServerTime {
 /// A node that was just created.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Created {
-    /// Its name, the number included.
+    /// Its name, including the number.
     pub name: String,
     /// The transaction that created it: the fencing token.
     pub czxid: i64,
-    /// When.
+    /// When it was created.
     pub created: ServerTime,
 }
 
 /// A node that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// Its data; empty if its ACL keeps it from us.
+    /// Its data; empty if its ACL hides it.
     pub data: Vec<u8>,
     /// The session that owns it, or zero.
     pub owner: i64,
@@ -150,7 +150,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node that is there, and that its ACL keeps from us. None has the transaction 0.
+    /// A node that exists but is hidden by its ACL. No real node has transaction 0.
     pub const HIDDEN: Self = Self {
         data: Vec::new(),
         owner: 0,
@@ -161,12 +161,12 @@ impl Node {
         children: 0,
     };
 
-    /// Itself, unless nothing but its existence is known.
+    /// The node itself, unless only its existence is known.
     pub fn known(&self) -> Option<&Self> {
         Some(self).filter(|node| !node.is_hidden())
     }
 
-    /// Whether nothing but its existence is known.
+    /// Whether only its existence is known.
     pub fn is_hidden(&self) -> bool {
         *self == Self::HIDDEN
     }
@@ -175,22 +175,22 @@ impl Node {
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum Failure {
-    /// The connection went before the answer came: it may have been carried out or not.
+    /// The connection was lost before the answer came: the request may or may not have been carried out.
     #[error("the connection was lost before the answer came")]
     ConnectionLost,
-    /// There is no such node, or no parent for it.
+    /// The node or its parent doesn't exist.
     #[error("there is no such node")]
     NoNode,
-    /// The ACL doesn't allow it.
+    /// The ACL doesn't allow the request.
     #[error("permission denied")]
     NoAuth,
-    /// The ACL of this node, where the first of several missing ones would be made, doesn't allow it.
+    /// The ACL of this node doesn't allow creating the first of several missing nodes below it.
     #[error("permission denied: zklock needs CREATE on {0}")]
     NoCreate(String),
-    /// Our own node was made, and its ACL keeps it from ourselves.
+    /// zklock's own node was created, but its ACL hides it from zklock.
     #[error("permission denied: zklock can't read its own node")]
     Hidden,
-    /// The server can't make sense of the ACL that we want for our nodes.
+    /// The server rejects the ACL that zklock sets on its nodes.
     #[error(
         "the server rejects the ACL of --acl: it doesn't know an id or scheme in it, or 'creator' matches no \
          one because the server accepted no credentials"
@@ -202,7 +202,7 @@ pub enum Failure {
     /// The node was changed since it was read.
     #[error("the node has changed meanwhile")]
     Changed,
-    /// The session is known to one server alone, and such a session can't own a node.
+    /// Only one server knows the session, and such a local session can't own a node.
     #[error(
         "the servers give local sessions, which can't own a lock node: set localSessionsUpgradingEnabled=true in \
          their zoo.cfg, or localSessionsEnabled=false"
@@ -217,7 +217,7 @@ pub enum Failure {
     /// A quota of the server is used up.
     #[error("a quota set on the server is used up")]
     Quota,
-    /// The server takes no writes.
+    /// The server is read-only.
     #[error(
         "the server is read-only, because it has lost its quorum: start the other servers of its ensemble"
     )]
@@ -225,58 +225,58 @@ pub enum Failure {
     /// The session expired.
     #[error("the session expired")]
     Expired,
-    /// The session was given up: no server has answered for longer than it lasts. It is over, or will be soon after the
-    /// servers are back; nobody has said so.
+    /// zklock gave the session up: no server answered for longer than the session timeout. The session has ended, or
+    /// will end soon after the servers are back; no server has confirmed it.
     #[error("no server answered for longer than the session lasts, and it was given up")]
     GivenUp,
-    /// The server refuses our credentials.
+    /// The server refuses zklock's credentials.
     #[error("the server refused the credentials")]
     AuthFailed,
-    /// Anything else, in the client library's words.
+    /// Any other error, in the client library's words.
     #[error("{0}")]
     Other(String),
 }
 
-/// Tells the events of one session from those of another that it replaced.
+/// Distinguishes the events of a session from those of a session that it replaced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionKey(pub u32);
 
-/// What servers make of attempts to connect.
+/// How servers react to attempts to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Away {
-    /// Each said no, in one way or another: it isn't up, or has no quorum.
+    /// Each server refused in some way: it isn't running, or has no quorum.
     Refused,
-    /// At least one said nothing, so that it or the line to it stands still.
+    /// At least one server didn't answer: it or the network stands still.
     Silent,
 }
 
-/// What became of the session.
+/// A change of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {
-    /// It exists, for the first time.
+    /// It has been established.
     Connected {
-        /// Its id: the `ephemeralOwner` of our nodes.
+        /// Its id: the `ephemeralOwner` of zklock's nodes.
         id: i64,
-        /// The timeout that the server granted.
+        /// The session timeout that the server granted.
         timeout: Duration,
-        /// Just before the request for it was sent.
+        /// Just before the request for the session was sent.
         began: BootTime,
     },
-    /// It couldn't be had by the deadline; what each server said, in words that name the remedy.
+    /// It couldn't be established by the deadline; each server's reason, in words that name the remedy.
     Unreachable(Vec<String>),
-    /// The connection is lost. The session may live on.
+    /// The connection is lost. The session may still be alive.
     Disconnected,
-    /// Every server was asked for another connection, in vain.
+    /// Every server was tried for a new connection, without success.
     StillAway(Away),
-    /// Connected again, the same session. The servers know of no watch of ours any more.
+    /// Connected again in the same session. The servers no longer have zklock's watches.
     Reconnected,
-    /// The session is over: it expired, or the server refuses us.
+    /// The session has ended: it expired, or the server refuses zklock.
     Lost(Failure),
-    /// The server confirmed that the session is closed, and its nodes gone.
+    /// The server confirmed that the session is closed and its nodes are deleted.
     Closed,
 }
 
-/// Who asked: the answer goes there. A watch that fires is an answer too.
+/// The part of zklock that made a request and gets the reply. A watch that fires is a reply too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Asker {
     /// The contender for the lock with this index.
@@ -285,8 +285,8 @@ pub enum Asker {
     Lease,
     /// The verdict of `--once-per`, or the record of a success.
     Once,
-    /// The waiting line, which shows who holds the lock.
+    /// The waiting line, which shows the holder.
     WaitingLine,
-    /// One of several questions of somebody who only asks.
+    /// One of several requests of a verb such as status.
     Question(usize),
 }

@@ -1,16 +1,16 @@
-//! Signals by their numbers on this platform, and what they ask of zklock.
+//! Signals by their numbers on this platform, and their meaning for zklock.
 
 pub use nix::libc::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
     SIGUSR2, SIGWINCH,
 };
 
-/// Whether this signal asks zklock to end while no command runs.
+/// Whether this signal ends zklock while no command runs.
 pub fn ends_waiting(signal: i32) -> bool {
     matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT)
 }
 
-/// The name of a signal as people write it; its number if it has none here.
+/// The usual name of a signal, or its number if it has no name here.
 pub fn name(signal: i32) -> String {
     let name = match signal {
         SIGALRM => "SIGALRM",

@@ -1,10 +1,10 @@
-//! Moments and spans, without a clock: the runtime reads one and hands the moment in.
+//! Moments and spans of time, without a clock: the runtime reads the clock and passes the moment in.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// A moment on the runtime's clock, which advances as fast as the faster of `CLOCK_BOOTTIME` and
-/// `CLOCK_MONOTONIC_RAW`. Each process counts for itself.
+/// A moment on the runtime's clock, which advances as fast as the faster of `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC_RAW`.
+/// It is meaningful only within one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootTime(Duration);
 
@@ -14,7 +14,7 @@ impl BootTime {
         Self(span)
     }
 
-    /// The moment that many nanoseconds after the start of time.
+    /// The moment this many nanoseconds after the start of time.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(Duration::from_nanos(nanos))
     }

@@ -1,4 +1,4 @@
-//! Waiting for descriptors, but no longer than to a moment on the boot clock.
+//! Waits for file descriptors until a moment on the boot clock.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,8 +12,8 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. While that
-/// clock is slowed down it is late; it is never early.
+/// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. It fires
+/// late while that clock runs slow, and never early.
 #[derive(Debug)]
 pub struct Alarm(TimerFd);
 
@@ -24,8 +24,8 @@ impl Alarm {
         Ok(Self(TimerFd::new(ClockId::CLOCK_BOOTTIME, flags)?))
     }
 
-    /// Waits until one of `sources` can be read or `until` passes; a signal may end it too. Which it was is for
-    /// the caller to look at. Without `until` it waits for ever.
+    /// Waits until one of `sources` is readable or `until` passes; a signal may end the wait too. The caller must check
+    /// which of these happened. Without `until` it waits forever.
     pub fn wait<const N: usize>(
         &self,
         sources: [BorrowedFd<'_>; N],

@@ -1,8 +1,9 @@
-//! The clock that leases and deadlines are read from: it runs as fast as the faster of two.
+//! The clock for leases and deadlines: it runs as fast as the faster of two system clocks.
 //!
-//! `CLOCK_BOOTTIME` never jumps and goes on while the machine sleeps. [`std::time::Instant`] stands still
-//! then, so a laptop closed for an hour would still believe in a lock that was given away long ago. But it is slewed:
-//! chrony may slow it down by 8.3 %, 2.5 s of 30. `CLOCK_MONOTONIC_RAW` isn't slewed, and stands still in sleep.
+//! `CLOCK_BOOTTIME` never jumps and advances while the machine sleeps. [`std::time::Instant`] stands still then, so
+//! after an hour of sleep a laptop would still count its lock as held, although another contender got it long ago. But
+//! `CLOCK_BOOTTIME` is slewed: chrony may slow it down by 8.3 %, 2.5 s of 30. `CLOCK_MONOTONIC_RAW` isn't slewed, but
+//! stands still during sleep.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::core::time::BootTime;
 
-/// A moment as the system's clocks show it, for another process: it has come when either shows so much.
+/// A moment on the system's clocks, for another process. The moment has come when either clock has reached its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnClocks {
     /// Nanoseconds on `CLOCK_BOOTTIME`.
@@ -20,7 +21,7 @@ pub struct OnClocks {
     pub raw: u64,
 }
 
-/// What the two clocks showed last, and how much time has passed by then.
+/// The last readings of the two clocks, and how much time had passed by then.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     boot: Duration,
@@ -31,7 +32,7 @@ struct Reading {
 impl Reading {
     const START: Self = Self { boot: Duration::ZERO, raw: Duration::ZERO, passed: Duration::ZERO };
 
-    /// The same a little later. The steps add up to at least what each clock has advanced altogether.
+    /// Advances to later readings. The steps add up to at least what each clock has advanced in total.
     fn advance(&mut self, boot: Duration, raw: Duration) {
         self.passed += boot.saturating_sub(self.boot).max(raw.saturating_sub(self.raw));
         (self.boot, self.raw) = (boot, raw);
@@ -42,7 +43,7 @@ impl Reading {
     }
 }
 
-/// The clocks are read together if that takes no longer, and if it works at one of so many tries.
+/// The two clocks count as read together if that took no longer than this, in one of a few tries.
 const READ_WITHIN: Duration = Duration::from_millis(1);
 const READ_TRIES: usize = 5;
 
@@ -51,7 +52,7 @@ fn read() -> Reading {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
     let time = |clock| Duration::from(clock_gettime(clock).expect("Linux 2.6.39 or later has both clocks"));
-    // A standstill between the two readings would count twice: a lease would seem to end too soon.
+    // A standstill between the two readings would count twice, and a lease would seem to end too early.
     let at_once = || {
         let (boot, raw) = (time(ClockId::CLOCK_BOOTTIME), time(ClockId::CLOCK_MONOTONIC_RAW));
         (time(ClockId::CLOCK_BOOTTIME).saturating_sub(boot) < READ_WITHIN).then_some((boot, raw))
@@ -66,15 +67,15 @@ fn read() -> Reading {
     *last
 }
 
-/// The present moment.
+/// The current time.
 ///
 /// # Panics
-/// Where the kernel has no `CLOCK_BOOTTIME`. Linux has had it since 2.6.39, and a lease can't be counted without it.
+/// If the kernel has no `CLOCK_BOOTTIME`. Linux has had it since 2.6.39, and a lease can't be counted without it.
 pub fn now() -> BootTime {
     BootTime::from_start(read().passed)
 }
 
-/// This moment on the system's clocks, as they run now.
+/// This moment on the system's clocks, at their current rates.
 pub fn on_clocks(moment: BootTime) -> OnClocks {
     let Reading { boot, raw, passed } = read();
     let moment = moment.since_start();
@@ -106,7 +107,7 @@ mod tests {
         assert!(now() >= first);
     }
 
-    /// What passes when both clocks advance by so many seconds in each step.
+    /// The time that passes when the clocks advance by these numbers of seconds in each step.
     fn passed(steps: &[(f64, f64)]) -> f64 {
         let mut reading =
             Reading { boot: Duration::from_secs(7), raw: Duration::from_secs(3), passed: Duration::ZERO };
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_understands_a_moment_that_is_put_on_the_clocks() {
+    fn another_process_can_read_a_moment_put_on_the_clocks() {
         let soon = now() + Duration::from_secs(5);
         let OnClocks { boot, raw } = on_clocks(soon);
         let near = |moment: OnClocks, left: f64| {

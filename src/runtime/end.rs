@@ -1,4 +1,4 @@
-//! The end of the process: by an exit code, or by the signal that ended the command.
+//! Ends the process by an exit code, or by the signal that ended the command.
 
 use std::process;
 
@@ -12,10 +12,10 @@ pub fn end(exit: Exit) -> ! {
     match exit {
         Exit::Code(code) => process::exit(code.into()),
         Exit::Signal(signal) => {
-            // The kernel lets no signal kill PID 1 from inside.
+            // The kernel doesn't let a signal from inside kill PID 1.
             if process::id() != 1 {
-                // The command's own core dump is the interesting one; zklock's would only overwrite it. A pattern that
-                // pipes core dumps to a program ignores the limit.
+                // The command's own core dump is the useful one, and zklock's would overwrite it. The limit has no
+                // effect where core dumps are piped to a program.
                 let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
                 memory::hide();
                 sys::die_of(signal);

@@ -1,4 +1,4 @@
-//! Everything that can happen to zklock while it runs, in one channel: one loop reads it.
+//! All events of a running zklock in one channel, read by one loop.
 
 use std::cell::Cell;
 use std::io;
@@ -25,7 +25,7 @@ pub struct Events {
     sender: Sender<Input>,
     bell: Arc<EventFd>,
     alarm: Alarm,
-    /// What the worker of a pair hears besides, once [`listen`](Self::listen) was called.
+    /// The worker's other sources of events, once [`listen`](Self::listen) was called.
     senses: Option<Senses>,
 }
 
@@ -44,7 +44,7 @@ pub struct Emitter {
     bell: Arc<EventFd>,
 }
 
-/// Makes the channel.
+/// Creates the channel.
 pub fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
@@ -54,10 +54,10 @@ pub fn channel() -> io::Result<(Emitter, Events)> {
 }
 
 impl Emitter {
-    /// Puts `event` in line. Lost without a word once nobody reads any more: zklock is on its way out then.
+    /// Adds `event` to the channel. It is silently dropped if there is no reader any more: zklock is exiting then.
     pub fn emit(&self, event: Input) {
         if self.queue.send(event).is_ok() {
-            // Full is fine: the counter only has to be above zero.
+            // A full counter is fine: it only has to be above zero.
             let _ = self.bell.write(1);
         }
     }
@@ -74,7 +74,7 @@ impl Outlet for Emitter {
 }
 
 impl Events {
-    /// From now on what the monitor says, and what becomes of children, are events too. SIGCHLD must be blocked.
+    /// Also reports the monitor's messages and changes of children as events from now on. SIGCHLD must be blocked.
     pub fn listen(&mut self, monitor: Ear) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
@@ -82,10 +82,10 @@ impl Events {
         Ok(())
     }
 
-    /// An event that has already happened, if there is one.
+    /// The next pending event, if any.
     pub fn pending(&self) -> Option<Input> {
         if let Some(senses) = &self.senses {
-            // The queue lives as long as its reader, which is this.
+            // The queue can't be closed: its reader is this very object.
             senses.perceive(|event| drop(self.sender.send(event)));
         }
         let event = self.queue.try_recv().ok()?;
@@ -95,11 +95,11 @@ impl Events {
         Some(event)
     }
 
-    /// Waits until the bell rings or `until` passes; either is then looked at anew.
+    /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
     pub fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
         let bell = self.bell.as_fd();
         match &self.senses {
-            // At its end a line can be read for ever.
+            // A socket is always readable once its other end is closed.
             Some(senses) if senses.monitor_died.get() => {
                 self.alarm.wait([bell, senses.children.as_fd()], until)?;
             }
@@ -108,7 +108,7 @@ impl Events {
             }
             None => self.alarm.wait([bell], until)?,
         }
-        // Empty is fine: another bell was taken with an earlier event.
+        // An empty counter is fine: the bell was already read with an earlier event.
         let _ = self.bell.read();
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Senses {
                 }
             }
         }
-        // One stands for all: whoever hears of it looks at every child.
+        // One event stands for all: its handler checks every child.
         let mut any = false;
         while let Ok(Some(_)) = self.children.read_signal() {
             any = true;

@@ -1,4 +1,4 @@
-//! Short files that the user names, some of which hold secrets.
+//! Short files named by the user, some of which hold secrets.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -7,30 +7,30 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// No credentials, no certificate and no key are longer.
+/// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;
 
-/// What is in a file that is to hold a secret. Refused if others could have read it too.
+/// Reads a file that holds a secret. Refused if other users could have read or changed it.
 pub(crate) fn read_secret(path: &Path) -> Result<String> {
     let (file, metadata) = open(path)?;
     refuse_if_others_can_read(path, &metadata)?;
     read(path, file, LONGEST)
 }
 
-/// What is in a file that anybody may read, and that is as short as a secret.
+/// Reads a file that anyone may read and that is as short as a secret.
 pub(crate) fn read_short(path: &Path) -> Result<String> {
     read(path, open(path)?.0, LONGEST)
 }
 
-/// What is in a file that anybody may read. A system's list of authorities is as long as that.
+/// Reads a file that anyone may read and that may be as long as a system's list of CA certificates.
 pub(crate) fn read_public(path: &Path) -> Result<String> {
     read(path, open(path)?.0, 1024 * 1024)
 }
 
-/// Refuses a file that its group or others can read. `metadata` is that of the open file: what is looked at is
-/// what is read.
+/// Refuses a file that its group or others can access. `metadata` is that of the open file, so the checked file is the
+/// one that is read.
 pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<()> {
-    // A pipe, as of `<(pass show zk)`, has no name by which others could open it.
+    // A pipe, such as `<(pass show zk)`, has no name by which others could open it.
     if metadata.is_file() && metadata.mode() & 0o077 != 0 {
         let (path, mode) = (path.display(), metadata.mode() & 0o777);
         bail!("{path} holds a secret and others may read or change it (mode {mode:03o}): chmod 600 {path}");
@@ -54,6 +54,6 @@ fn read(path: &Path, file: File, longest: u64) -> Result<String> {
     if bytes.len() as u64 > longest {
         bail!("{} is longer than {} KiB: is it the right file?", path.display(), longest / 1024);
     }
-    // Certificates come with comments in old encodings. What has to be text is refused by whoever reads it.
+    // Certificates may have comments in old encodings. The parser rejects content that must be text and isn't.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,4 +1,4 @@
-//! Does what the core wants done.
+//! Carries out the core's effects.
 
 use std::path::Path;
 
@@ -23,18 +23,18 @@ use crate::core::signal::SIGTSTP;
 use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
 
-/// What came of an effect.
+/// The result of an effect.
 #[derive(Debug)]
 pub enum Done {
     /// It is done, or will be.
     Nothing,
-    /// It is done, and this is what the core has to know of it.
+    /// It is done, and this is the answer for the core.
     Answer(Input),
     /// The run is over.
     Over(End),
 }
 
-/// Everything that the process that works can do.
+/// The worker's resources for carrying out effects.
 #[derive(Debug)]
 pub struct Hands<'a> {
     worker: Worker,
@@ -47,13 +47,13 @@ pub struct Hands<'a> {
     job: Option<Job>,
     /// Our nodes: programs read in each message which of them it is about.
     own: Vec<OwnedNode>,
-    /// Whether the command alone had the terminal when it stopped last.
+    /// Whether only the command had the terminal when it last stopped.
     stopped_alone: bool,
     line: WaitingLine,
 }
 
 impl<'a> Hands<'a> {
-    /// Nothing is done yet.
+    /// Nothing is started yet.
     pub fn new(
         worker: Worker,
         options: &'a Options,
@@ -84,12 +84,12 @@ impl<'a> Hands<'a> {
         self.session.is_some() || self.job.is_some()
     }
 
-    /// Draws the waiting line if it is time, and says when it is time again.
+    /// Draws the waiting line if it is due, and returns when it is due next.
     pub fn redraw(&mut self) -> Option<BootTime> {
         self.line.draw()
     }
 
-    /// Does it. An error means that nobody can see to the command any more.
+    /// Carries out an effect. After an error zklock can no longer control the command.
     pub fn carry_out(&mut self, effect: Effect) -> Result<Done> {
         match effect {
             Effect::Connect { key, deadline } => {
@@ -131,7 +131,8 @@ impl<'a> Hands<'a> {
             Effect::Job(_) | Effect::LookAtChildren { .. } | Effect::Kill { .. } | Effect::TakeTerminal => {
                 return self.see_to_the_job(&effect);
             }
-            // In a pipeline or script the others have to stop as well, unless they have been told by the terminal.
+            // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
+            // them.
             Effect::StopWithCommand(signal) => {
                 self.worker.stop(signal, self.stopped_alone || signal != SIGTSTP);
             }

@@ -1,4 +1,4 @@
-//! Who this zklock is, as its lock nodes tell it.
+//! This zklock's identity, as recorded in its lock nodes.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use super::lineage;
 use crate::core::lock::name::Mode;
 use crate::core::lock::record::Record;
 
-/// The name of this host, as lock nodes tell it.
+/// The name of this host, as recorded in lock nodes.
 pub fn host() -> String {
     nix::unistd::gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Describes the zklock with this `pid` here, which is about to contend in `mode` for `program`.
+/// The record of the zklock with this `pid` on this host, which is about to contend in `mode` for `program`.
 pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Record {
     let uid = nix::unistd::Uid::current();
     let user =

@@ -1,4 +1,4 @@
-//! Which process this zklock is, and which zklocks started it.
+//! The identity of this zklock's process, and the zklocks that started it.
 
 use std::fs;
 use std::iter::successors;
@@ -12,10 +12,11 @@ use crate::core::run::Ancestor;
 /// The name of a process that may hold a lock.
 const NAME: &str = "zklock";
 
-/// No longer chain of processes is followed.
+/// The longest chain of processes to follow.
 const LONGEST: usize = 64;
 
-/// Tells the process with this number from every other one. `None` where `/proc` doesn't say.
+/// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
+/// provide it.
 pub fn process(pid: Pid) -> Option<Process> {
     let started = proc_stat::of(pid)?.started;
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
@@ -23,7 +24,7 @@ pub fn process(pid: Pid) -> Option<Process> {
     Some(Process { boot, namespace, started })
 }
 
-/// The zklocks among the ancestors of this process, from its parent on.
+/// The zklocks among the ancestors of this process, starting with its parent.
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let parent = |process: &proc_stat::Process| proc_stat::of(Pid::from_raw(process.parent));
     let all = successors(proc_stat::of(pid), parent).skip(1).take(LONGEST);
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_is_told_from_its_parent() {
+    fn this_process_differs_from_its_parent() {
         let own = process(getpid());
         assert!(own.is_some());
         assert_ne!(own, process(getppid()));

@@ -1,4 +1,4 @@
-//! One process as `/proc/PID/stat` tells of it: see `proc_pid_stat(5)`.
+//! A process in `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
 use std::fs;
 
@@ -7,34 +7,35 @@ use nix::unistd::Pid;
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Process {
-    /// Its number.
+    /// Its pid.
     pub(super) pid: i32,
-    /// Its name: at most 15 bytes of the program's.
+    /// Its name: at most 15 bytes of the program's name.
     pub(super) name: String,
-    /// Its parent's number.
+    /// Its parent's pid.
     pub(super) parent: i32,
-    /// Whether its first thread has ended or is about to.
+    /// Whether its first thread has ended or is about to end.
     pub(super) is_ending: bool,
-    /// When it was started, in clock ticks after the boot: with its number that tells it from every later process.
+    /// When it was started, in clock ticks since boot: together with the pid, this distinguishes it from every later
+    /// process.
     pub(super) started: u64,
 }
 
-/// The process with this number. `None` if there is none, or the kernel doesn't tell.
+/// The process with this pid. `None` if there is none, or the kernel doesn't show it.
 pub(super) fn of(pid: Pid) -> Option<Process> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// What the kernel notes of a thread that has begun to end (`PF_EXITING`): from then on no orphan is given to it.
+/// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.
 const EXITING: u64 = 4;
 
-/// Understands `pid (name) state parent …`; the name may hold anything, closing brackets too.
+/// Parses `pid (name) state parent …`; the name may contain anything, including closing brackets.
 pub(super) fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
     let parent = fields.next()?.parse().ok()?;
-    // Behind group, session, terminal and the terminal's foreground.
+    // After group, session, terminal and the terminal's foreground.
     let flags: u64 = fields.nth(4)?.parse().ok()?;
     let is_ending = is_dead || flags & EXITING != 0;
     // Field 22; the flags were field 9.

@@ -1,4 +1,4 @@
-//! The main job: two processes, one that works and one that watches over it.
+//! Runs the command under its locks, in two processes: a worker, and a monitor that watches it.
 
 use std::env;
 
@@ -17,7 +17,7 @@ use crate::core::exit::Exit;
 use crate::core::run::Plan;
 use crate::core::words::printable;
 
-/// Runs the command under its locks, and says how zklock is to exit.
+/// Runs the command under its locks, and returns how zklock is to exit.
 pub fn run(options: &Options) -> Result<Exit> {
     let words = options.lock.words()?;
     under_lock(options, &words).with_context(|| words.first_lock().to_string())
@@ -25,7 +25,7 @@ pub fn run(options: &Options) -> Result<Exit> {
 
 fn under_lock(options: &Options, words: &Words) -> Result<Exit> {
     let mut plan = plan(options, words);
-    // Whatever stands in files is read before there are two who might wait for a disk.
+    // All files are read before there are two processes that could wait for a disk.
     let settings = options.settings(plan.connect_by())?;
     plan.has_credentials = !settings.security.credentials.is_empty();
     match pair::split().context("can't start a second process to watch over the command")? {
@@ -42,7 +42,7 @@ fn under_lock(options: &Options, words: &Words) -> Result<Exit> {
     }
 }
 
-/// Every lock is held by the zklock around us, whose lease and monitor cover the command.
+/// The surrounding zklock holds every lock, and its lease and monitor cover the command.
 fn under_outer_locks(words: &Words, variables: Vec<(String, String)>, found: Found) -> Exit {
     ui::step(words.first_lock(), "already held by the surrounding command");
     ui::drain();

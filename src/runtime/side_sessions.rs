@@ -1,6 +1,6 @@
-//! Sessions beside the one that queues: to look at the locks around us, and to delete what another session left.
+//! Sessions beside the one that queues: to check the surrounding locks, and to delete what another session left.
 //!
-//! Each lives on a thread of its own, so that neither a signal nor the time waits for it.
+//! Each one runs on its own thread, so that neither signals nor deadlines wait for it.
 
 use std::io;
 use std::thread;
@@ -12,7 +12,7 @@ use super::pair::clean;
 use super::zk::{Failure, Inquiry, Limit, Node, Reply, Request, Settings, Unanswered};
 use crate::core::run::{Input, LookUp, Remains};
 
-/// What starts them.
+/// Starts these sessions.
 #[derive(Debug)]
 pub struct SideSessions {
     settings: Settings,
@@ -20,12 +20,12 @@ pub struct SideSessions {
 }
 
 impl SideSessions {
-    /// For this ensemble. What comes of them is emitted there.
+    /// For this ensemble. Results are sent to `events`.
     pub fn new(settings: Settings, events: Emitter) -> Self {
         Self { settings, events }
     }
 
-    /// Looks at these nodes.
+    /// Reads these nodes.
     pub fn look_up(&self, nodes: Vec<String>) -> Result<()> {
         self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
     }
@@ -44,7 +44,7 @@ impl SideSessions {
     }
 }
 
-/// Looks in one session.
+/// Reads these nodes in one session.
 fn look_up(nodes: &[String], settings: Settings) -> LookUp {
     let questions: Vec<_> = nodes.iter().cloned().map(Request::Watch).collect();
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);

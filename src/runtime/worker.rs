@@ -1,4 +1,4 @@
-//! The process that works: one loop, in which what happened goes to the core, and what the core wants done is done.
+//! The worker: one loop, which passes events to the core and carries out the core's effects.
 
 use std::collections::VecDeque;
 use std::process;
@@ -23,8 +23,8 @@ pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settin
     let end = ended.with_context(|| words.first_lock().to_string()).unwrap_or_else(|error| {
         log::error!("{error:#}");
         if error.is::<CannotGoOn>() {
-            // The command may still run, and nothing may be released: without a last word the monitor ends whatever is
-            // left, and then releases.
+            // The command may still run, and nothing may be released: without a final report the monitor ends every
+            // process that is left, and then releases.
             ui::drain_at_the_end();
             process::exit(exit::FAILURE.into())
         }
@@ -36,7 +36,7 @@ pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settin
         End::Become(variables) => line.say_at_last(&Report::Become(variables)),
         End::Leave(exit, remains) => {
             line.say(&Report::Leave(exit));
-            // The user's shell, terminal, pipes and files have nothing to do with what is left.
+            // The remaining work needs none of the user's shell, terminal, pipes and files.
             sys::let_go_of_the_caller();
             remains.map(|remains| clean(settings, &remains, || false));
             // For a monitor that was stopped meanwhile.
@@ -48,7 +48,7 @@ pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settin
 
 fn begin(worker: Worker, plan: Plan, options: &Options, words: &Words, settings: &Settings) -> Result<End> {
     if !worker.settle().context("can't become a subreaper")? {
-        // The monitor is dead already, and nothing was begun.
+        // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
@@ -58,12 +58,12 @@ fn begin(worker: Worker, plan: Plan, options: &Options, words: &Words, settings:
         .map_err(|error| if hands.has_begun() { CannotGoOn(error).into() } else { error })
 }
 
-/// Something is left at the servers or running, and nobody can see to it any more.
+/// Nodes are left on the servers or the command is running, and zklock can't control them any more.
 #[derive(Debug, thiserror::Error)]
 #[error("zklock can't see to the command any more: {0:#}")]
 struct CannotGoOn(anyhow::Error);
 
-/// What happened is taken in one by one; the time is looked at once nothing else is left.
+/// Events are taken in one by one; the time is checked once no other event is pending.
 fn turn(mut run: Run, hands: &mut Hands<'_>, events: &Events) -> Result<End> {
     let mut answers = VecDeque::new();
     let mut effects = run.begin(clock::now());
@@ -86,7 +86,7 @@ fn turn(mut run: Run, hands: &mut Hands<'_>, events: &Events) -> Result<End> {
                 continue;
             }
         };
-        // What comes of a look at the processes needs no other look at the time.
+        // The answers to a check of the processes don't require another check of the time.
         looked = matches!(input, Input::Tick)
             || looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
         effects = run.on(clock::now(), input);

@@ -1,4 +1,4 @@
-//! The lock. Everything here is pure: it decides, and others carry out.
+//! The lock. Everything here is pure: it decides, and the runtime carries the decisions out.
 
 pub mod contender;
 pub mod lease;

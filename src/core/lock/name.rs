@@ -1,16 +1,17 @@
-//! The names of lock nodes. They carry the kind of lock, so that a list of children alone decides who holds.
+//! The names of lock nodes. They contain the kind of lock, so the list of children alone decides which contender holds
+//! the lock.
 //!
-//! Only the patterns of known families count as contenders. Other children are ignored: a stray node must
-//! neither block a lock for ever nor be taken for a holder.
+//! Only the patterns of known families count as contenders. Other children are ignored: a stray node must neither block
+//! a lock forever nor be taken for a holder.
 
 use std::fmt;
 
 use uuid::Uuid;
 
-/// Whose naming scheme a lock node follows. Families don't see each other's nodes, so that a path belongs to one.
+/// The naming scheme that a lock node follows. Families don't see each other's nodes, so a path belongs to one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
-    /// Curator's `InterProcessMutex`: what follows the last `lock-` is the number. Also Go's and Rust's clients.
+    /// Curator's `InterProcessMutex`: the number follows the last `lock-`. Go's and Rust's clients use it too.
     Curator,
     /// Curator's `InterProcessReadWriteLock`: `__READ__N` and `__WRIT__N`.
     CuratorRw,
@@ -31,7 +32,7 @@ impl fmt::Display for Family {
 /// What a contender asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Nobody else at all.
+    /// The only holder.
     Exclusive,
     /// Any number of readers, and no writer.
     Shared,
@@ -40,7 +41,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode in one word, as scripts read it.
+    /// The mode as a single word for scripts.
     pub fn word(self) -> &'static str {
         match self {
             Self::Exclusive => "exclusive",
@@ -49,7 +50,8 @@ impl Mode {
         }
     }
 
-    /// How many may hold at once; of readers any number may, and the word says so.
+    /// How many contenders may hold at the same time. For shared it is 1, although any number of readers may hold: the
+    /// mode's word says that.
     pub fn slots(self) -> u32 {
         if let Self::Slots(slots) = self { slots } else { 1 }
     }
@@ -65,21 +67,21 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A lock node's name, understood.
+/// A parsed lock node name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name<'a> {
     /// The whole name, as the server lists it.
     pub text: &'a str,
-    /// Whose naming scheme it follows.
+    /// Its naming scheme.
     pub family: Family,
     /// What its owner asks for.
     pub mode: Mode,
-    /// The number that the server appended. Negative once the counter of a 3.5 server has wrapped.
+    /// The number that the server appended. Negative once the counter of a ZooKeeper 3.5 server has wrapped.
     pub sequence: i32,
 }
 
 impl<'a> Name<'a> {
-    /// Understands `text`; `None` if it follows no known pattern and so isn't a contender.
+    /// Parses `text`; `None` if it follows no known pattern and so isn't a contender.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (stem, sequence) = split_sequence(text)?;
         let (family, mode) = curator(stem).or_else(|| curator_rw(stem)).or_else(|| kazoo(stem))?;
@@ -92,10 +94,10 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What a node of ours is created with: everything but the number, which the server appends.
+/// The prefix with which zklock creates a node: the whole name except the number, which the server appends.
 ///
-/// The uuid is new for each attempt. It finds a node whose create lost its reply. Only Curator's mutex has a
-/// name for slots; the other families have no place for them, and a mode that has none is written exclusive.
+/// The uuid is new for each attempt; it finds a node whose create lost its reply. Only Curator's mutex has a name for
+/// slots. In the other families, a mode without a name is written as exclusive.
 pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
     match (family, mode) {
         (Family::Curator, Mode::Exclusive) => format!("_c_{attempt}-lock-"),
@@ -108,11 +110,11 @@ pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
     }
 }
 
-/// The number as Java prints an `int` with `%010d`: ten places, and a sign takes one of them.
+/// Splits off the number, printed as Java prints an `int` with `%010d`: ten characters, including a sign.
 pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
     let (stem, digits) = text.split_at_checked(text.len().checked_sub(10)?)?;
     let (stem, digits) = match stem.strip_suffix('-') {
-        // `lock--000000005`: the sign may stand before the last ten characters when the value has ten digits.
+        // `lock--000000005`: the sign may come before the last ten characters if the value has ten digits.
         Some(shorter) if shorter.ends_with(['-', '_']) => (shorter, text.get(shorter.len()..)?),
         _ => (stem, digits),
     };
@@ -122,7 +124,7 @@ pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
         return None;
     }
     let number: i32 = digits.parse().ok()?;
-    // Java prints no negative zero, and no eleventh place that isn't needed.
+    // Java prints no negative zero, and no eleventh character unless it is needed.
     (format!("{number:010}") == digits).then_some((stem, number))
 }
 
@@ -155,7 +157,7 @@ fn kazoo(stem: &str) -> Option<(Family, Mode)> {
     is_hex(id).then_some((Family::Kazoo, mode))
 }
 
-/// Takes off Curator's protection: `_c_` and a uuid, which Go's client writes without its dashes.
+/// Strips Curator's protection: `_c_` and a uuid, which Go's client writes without dashes.
 pub(super) fn unprotected(stem: &str) -> &str {
     let strip = |rest: &'_ str, length: usize| -> Option<usize> {
         let (id, rest) = rest.split_at_checked(length)?;
@@ -172,7 +174,7 @@ pub(super) fn is_hex(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// A count of slots as we write it: no sign, no leading zero, at least one.
+/// A count of slots as zklock writes it: no sign, no leading zero, at least one.
 fn slots(digits: &str) -> Option<u32> {
     if digits.starts_with(['0', '+']) { None } else { digits.parse().ok() }
 }
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_pattern_is_understood() {
+    fn every_known_pattern_is_parsed() {
         use {Family::*, Mode::*};
         for (text, expected) in [
             (format!("_c_{UUID}-lock-0000000007"), (Curator, Exclusive, 7)),
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_contenders() {
+    fn other_names_are_not_contenders() {
         for text in [
             "",
             "leases",
@@ -243,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn our_own_names_come_back(sequence in 0..=i32::MAX, id: u128, slots in 1u32.., kind in 0..7) {
+        fn zklock_s_own_names_are_parsed_back(sequence in 0..=i32::MAX, id: u128, slots in 1u32.., kind in 0..7) {
             use {Family::*, Mode::*};
             let kinds = [
                 (Curator, Exclusive), (Curator, Shared), (Curator, Slots(slots)),
@@ -258,13 +260,13 @@ mod tests {
 
         #[test]
         fn numbers_survive_as_java_prints_them(sequence: i32) {
-            // Rust pads a signed number to the same ten places as Java's %010d.
+            // Rust pads a signed number to the same ten characters as Java's %010d.
             let text = format!("lock-{sequence:010}");
             prop_assert_eq!(parsed(&text), Some((Family::Curator, Mode::Exclusive, sequence)));
         }
 
         #[test]
-        fn any_text_is_understood_or_ignored(text in "\\PC{0,60}") {
+        fn any_text_is_parsed_or_ignored(text in "\\PC{0,60}") {
             let _ = Name::parse(&text);
         }
     }

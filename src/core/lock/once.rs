@@ -1,7 +1,8 @@
 //! Once per period: whether the command succeeded recently, by the servers' clock alone. Pure.
 //!
-//! The record of the last success is a node beside the lock, so that it outlives an empty lock. Its time is
-//! compared with that of a write to our own node, made while the lock is ours: hosts may disagree on the time.
+//! The record of the last success is a node beside the lock, so that it survives the deletion of an empty lock node.
+//! Its time is compared with the time of a write to zklock's own node, made while zklock holds the lock, because the
+//! clocks of hosts may differ.
 
 use std::time::Duration;
 
@@ -16,34 +17,34 @@ use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
 const PREFIX: &str = ".";
 const SUFFIX: &str = ".zklock-last";
 
-/// Where the last success under `lock` is recorded: `/locks/.job.zklock-last` for `/locks/job`.
+/// The path of the record of the last success under `lock`: `/locks/.job.zklock-last` for `/locks/job`.
 pub fn record_path(lock: &str) -> String {
     let (parent, name) = lock.rsplit_once('/').unwrap_or(("", lock));
     format!("{parent}/{PREFIX}{name}{SUFFIX}")
 }
 
-/// The name of the lock whose record a node of this name is.
+/// The name of the lock that a record with this name belongs to.
 pub fn recorded_lock(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).filter(|lock| !lock.is_empty())
 }
 
-/// What the record of a success says: who it was. When it was is the node's time.
+/// The record of a success: the contender that ran the command. The time of the success is the node's time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastSuccess {
-    /// Who ran the command.
+    /// The contender that ran the command.
     #[serde(flatten)]
     pub by: Record,
-    /// The fencing token that it ran under.
+    /// The fencing token that the command ran under.
     pub fencing_token: i64,
 }
 
 impl LastSuccess {
-    /// The bytes that the record carries.
+    /// The record as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Understands the record, if a zklock wrote it.
+    /// Parses a record; `None` if zklock didn't write it.
     pub fn from_bytes(data: &[u8]) -> Option<Self> {
         serde_json::from_slice(data).ok()
     }
@@ -52,19 +53,19 @@ impl LastSuccess {
 /// Whether the command is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It never succeeded, or too long ago.
+    /// The command never succeeded, or not within the period.
     Due,
     /// It succeeded within the period.
     Recent {
         /// How long ago.
         ago: Duration,
-        /// By whom, as far as the record tells.
+        /// The contender that ran it, if the record says so.
         by: Option<Box<LastSuccess>>,
     },
 }
 
-/// A record from further in the future than a period is of a clock that was wrong; else it would keep the
-/// command from running until that time has come.
+/// Decides at the server's time `now`. A record more than one period in the future comes from a wrong clock and is
+/// ignored; otherwise it would keep the command from running until that time.
 pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> Verdict {
     match last.filter(|_| !planted(Mistake::OnceTwice)) {
         Some(last) if last.modified.until(now) < period && now.until(last.modified) <= period => {
@@ -77,14 +78,14 @@ pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> Verdict 
     }
 }
 
-/// What is known of the last success.
+/// What is known about the last success.
 #[derive(Debug, Clone)]
 enum Last {
     Never,
     At(Node),
 }
 
-/// The questions that lead to a verdict, asked while the lock is ours.
+/// The requests that lead to a verdict, made while zklock holds the lock.
 #[derive(Debug, Clone)]
 pub struct Once {
     period: Duration,
@@ -95,38 +96,39 @@ pub struct Once {
 }
 
 impl Once {
-    /// Nothing is asked before [`begin`](Self::begin).
+    /// Sends nothing before [`begin`](Self::begin).
     pub fn new(lock: &LockPath, period: Duration) -> Self {
         Self { period, record: record_path(lock.as_str()), own: None, last: None, now: None }
     }
 
-    /// How recent a success has to be.
+    /// How recent a success must be.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// Whether the questions have been asked.
+    /// Whether the requests have been sent.
     pub fn has_begun(&self) -> bool {
         self.own.is_some()
     }
 
-    /// The lock is ours: reads the record, and writes to our node what it says already, for the server's time.
+    /// Starts once the lock is held: reads the record, and rewrites zklock's own node with the same data to learn the
+    /// server's time.
     pub fn begin(&mut self, own: &OwnNode, data: &[u8]) -> Vec<Request> {
         (self.own, self.last, self.now) = (Some(own.path.clone()), None, None);
         vec![Request::Get(self.record.clone()), Request::Write(own.path.clone(), data.to_vec(), 0)]
     }
 
-    /// The session is another: what was asked in the old one counts for nothing.
+    /// Forgets the requests of a session that has been replaced.
     pub fn begin_again(&mut self) {
         (self.own, self.last, self.now) = (None, None, None);
     }
 
-    /// Takes in a reply and says what follows.
+    /// Takes in a reply and returns the requests that follow.
     pub fn take(&mut self, reply: Reply) -> Result<Vec<Request>, Trouble> {
-        // Without a question of this session's it is the answer to an older one.
+        // A reply without a request of this session belongs to an older session.
         let Some(own) = self.own.clone() else { return Ok(vec![]) };
         match reply {
-            // Somebody wrote to our node. It is kept, should it be a mark that asks us to give up.
+            // Another client wrote to zklock's node. Its data is kept, because it may be a request to give up the lock.
             Reply::Read(path, Ok(node)) if path == own => {
                 return Ok(vec![Request::Write(own, node.data, node.version)]);
             }
@@ -134,10 +136,10 @@ impl Once {
                 return Ok(vec![Request::Get(own)]);
             }
             Reply::Read(path, Err(Failure::ConnectionLost)) => return Ok(vec![Request::Get(path)]),
-            // What became of our own node is told by the watch on it.
+            // The watch on zklock's own node reports what happened to it.
             Reply::Read(path, Err(_)) if path == own => {}
             Reply::Written(Err(Failure::NoNode)) => {}
-            // It is there, and its time can't be seen.
+            // The record exists, and the ACL hides its time.
             Reply::Read(path, Ok(node)) if node.is_hidden() => {
                 return self.take(Reply::Read(path, Err(Failure::NoAuth)));
             }
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_a_sibling_that_tells_its_lock() {
+    fn a_record_is_a_sibling_that_names_its_lock() {
         assert_eq!(record_path("/locks/job"), "/locks/.job.zklock-last");
         assert_eq!(record_path("/job"), "/.job.zklock-last");
         assert_eq!(recorded_lock(".job.zklock-last"), Some("job"));
@@ -192,7 +194,7 @@ mod tests {
         let own = OwnNode { path: "/locks/job/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_hours(1));
         let hidden = || Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN));
-        assert_eq!(once.take(hidden()), Ok(vec![]), "nothing was asked");
+        assert_eq!(once.take(hidden()), Ok(vec![]), "no request was sent");
         once.begin(&own, b"me");
         let refused = once.take(hidden()).unwrap_err();
         assert!(refused.to_string().contains("needs READ on /locks/.job.zklock-last"), "{refused}");
@@ -208,16 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_wrong_does_not_skip_the_command_for_ever() {
+    fn a_wrong_clock_does_not_skip_the_command_forever() {
         let minute = Duration::from_mins(1);
-        // Another server leads, whose clock is a second behind.
+        // Another server has become the leader, and its clock is a second behind.
         let slightly = judge(minute, Some(&record_of(6_000)), ServerTime(5_000));
         assert_eq!(slightly, Verdict::Recent { ago: Duration::ZERO, by: None });
         assert_eq!(judge(minute, Some(&record_of(i64::MAX)), ServerTime(5_000)), Verdict::Due);
     }
 
     #[test]
-    fn the_questions_survive_lost_replies_and_marks() {
+    fn the_requests_survive_lost_replies_and_marks() {
         let lock = LockPath::parse("/a/b".as_ref()).unwrap();
         let own = OwnNode { path: "/a/b/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_secs(10));
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(
             once.take(Reply::Read(own.path.clone(), Ok(marked))),
             Ok(vec![Request::Write(own.path.clone(), b"marked".to_vec(), 3)]),
-            "the mark stays"
+            "the mark is kept"
         );
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         assert_eq!(once.verdict(), None);

@@ -1,4 +1,4 @@
-//! Whether a line is quick enough for a lease: told before a command is started, never after. Pure.
+//! Whether the connection is fast enough for a lease, decided before a command starts and never after. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,58 +6,61 @@ use std::time::Duration;
 use super::lease::Lease;
 use crate::core::time::BootTime;
 
-/// So many answered writes are looked at: the quickest of them is the line, and one that took long says nothing.
+/// How many answered writes are considered: the fastest one measures the connection, as a single slow one proves
+/// nothing.
 const LOOKED_AT: usize = 3;
 
-/// After so many confirmations a lease has found its rhythm, whatever the line.
+/// After this many confirmations a lease has reached its steady state, however slow the connection is.
 const SETTLED: usize = 40;
 
 /// A confirmation is sent at least a twelfth of the timeout after the answer to the one before.
 const STEPS_IN_A_THIRD: u32 = 4;
 
-/// The longest session timeout that is worth proposing.
+/// The longest session timeout worth proposing.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// How long the last quorum writes took, from before they were sent until their answers were here; and for how long
-/// that was too long.
+/// How long the last quorum writes took, from before they were sent until their answers arrived, and for how long that
+/// was too slow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pace {
     trips: VecDeque<Duration>,
     is_first: bool,
-    /// How many of them the first in line has had: what was slow while it waited may be quick again.
+    /// How many of them were answered since the contender became first in the queue: a connection that was slow before
+    /// may be fast again.
     as_first: usize,
-    /// The last answer, or the moment of being first in line. None while there is no connection.
+    /// When the last answer arrived, or the contender became first in the queue. `None` while there is no connection.
     heard: Option<BootTime>,
-    /// How long the first in line has had answers, and no lease to start under.
+    /// How long the first contender in the queue has received answers without a lease to start under.
     in_vain: Duration,
 }
 
 /// Whether the command may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// It may, now.
+    /// It may start now.
     Now,
-    /// Not now. Answers that are on their way, or come at their time, may change that.
+    /// Not yet. Answers that are in flight, or due later, may change that.
     NotYet,
-    /// Not on what is known, which may have been one hiccup: the next answer can't come too soon.
+    /// Not with the measurements so far, which may have been a single delay: the next confirmation should be sent
+    /// immediately.
     AskAgain,
-    /// Never: the line is too slow.
+    /// Never: the connection is too slow.
     Never {
-        /// An answer takes so long.
+        /// How long an answer takes.
         trip: Duration,
-        /// The session timeout that this is too long for.
+        /// The session timeout that this is too slow for.
         timeout: Duration,
     },
 }
 
 impl Pace {
-    /// A write was answered, after so long.
+    /// Records a write that was answered after `trip`.
     pub fn answered(&mut self, trip: Duration, now: BootTime, timeout: Duration) {
         self.trips.push_back(trip);
         if self.trips.len() > LOOKED_AT {
             self.trips.pop_front();
         }
-        // After a longer silence, of ours perhaps, it isn't the line that is slow.
+        // After a longer silence, possibly because zklock itself was stopped, the connection isn't to blame.
         if let Some(span) = self.heard.map(|heard| now.since(heard)).filter(|&span| span <= timeout) {
             self.in_vain += span;
         }
@@ -65,19 +68,19 @@ impl Pace {
         self.heard = self.is_first.then_some(now);
     }
 
-    /// The contender is first in line. From now on others wait for it.
+    /// The contender is first in the queue; from now on others wait for it.
     pub fn becomes_first(&mut self, now: BootTime) {
         if !self.is_first {
             (self.is_first, self.heard) = (true, Some(now));
         }
     }
 
-    /// The connection is lost. An outage is waited out, however long it takes.
+    /// The connection is lost. zklock waits for its return, however long that takes.
     pub fn disconnected(&mut self) {
         self.heard = None;
     }
 
-    /// The round trip of the line: the quickest of the last three. `None` while no write was answered.
+    /// The connection's round trip: the fastest of the last three. `None` before any write was answered.
     pub fn trip(&self) -> Option<Duration> {
         self.trips.iter().min().copied()
     }
@@ -90,7 +93,7 @@ impl Pace {
     /// Whether the command may start under this lease. `sends`: when the next confirmation is to be sent, or was sent if
     /// it is on its way.
     pub fn start(&self, lease: &Lease, sends: BootTime, kill_after: Duration, now: BootTime) -> Start {
-        // The answer to a create may be lost: then the first confirmation tells.
+        // The answer to a create may be lost; then the first confirmation is measured.
         let Some(trip) = self.trip() else { return Start::NotYet };
         let timeout = lease.timeout();
         if !is_quick_enough(timeout, trip, kill_after) {
@@ -121,12 +124,12 @@ fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Durat
     (0..SETTLED).all(|_| {
         let (sent, answered) = (next, now.max(next + slow));
         next = answered + lease.step();
-        // The order matters: a lease that is over isn't renewed.
+        // The order matters: a lease that has run out isn't renewed.
         lease.stop_at(kill_after) > answered && lease.confirm(sent.before(early), answered)
     })
 }
 
-/// Whether there is a rhythm for a line with this round trip.
+/// Whether leases can be kept over a connection with this round trip.
 pub fn is_quick_enough(timeout: Duration, trip: Duration, kill_after: Duration) -> bool {
     let began = BootTime::from_nanos(0);
     let lease = Lease::new(began, timeout);
@@ -134,12 +137,12 @@ pub fn is_quick_enough(timeout: Duration, trip: Duration, kill_after: Duration) 
     rides(lease, first, trip, kill_after, began)
 }
 
-/// No line is as quick as its quickest answer all the time.
+/// Adds a margin: no connection is always as fast as its fastest answer.
 fn jittered(trip: Duration) -> Duration {
     trip + trip / 20
 }
 
-/// The smallest session timeout, in whole seconds, for which the line is quick enough.
+/// The smallest session timeout, in whole seconds, for which the connection is fast enough.
 pub fn smallest_timeout(trip: Duration, kill_after: Duration) -> Option<Duration> {
     let seconds = (1..=LONGEST.as_secs()).map(Duration::from_secs);
     seconds.into_iter().find(|&timeout| is_quick_enough(timeout, trip, kill_after))
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quickest_of_the_last_three_is_the_line() {
+    fn the_fastest_of_the_last_three_answers_measures_the_connection() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         let start = |pace: &Pace| pace.start(&lease, at(1), GRACE, at(1));
         assert_eq!(start(&pace), Start::NotYet);
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_slow_while_it_waited_is_asked_again() {
+    fn a_connection_that_was_slow_for_the_waiter_is_measured_again() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         for _ in 0..5 {
             pace.answered(ms(4_000), at(1), T);
@@ -199,11 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn no_start_is_doomed() {
+    fn a_command_starts_only_under_a_lease_that_can_be_renewed() {
         let (mut lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         pace.answered(ms(1_000), at(1), T);
-        // It ends at 30 s, and the stop begins 5 s before. To be renewed by then takes answers that span 10 s, and one
-        // more.
+        // The lease ends at 30 s, and the stop begins 5 s earlier. Renewing it by then takes answers that span 10 s,
+        // and one more.
         for (sends, now, then) in [
             (at(2), at(1), Start::Now),
             (at(10), at(1), Start::NotYet),
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_first_and_gets_no_lease_gives_its_place_up_after_twice_the_timeout_with_answers() {
+    fn the_first_contender_gives_up_after_two_session_timeouts_of_answers_without_a_lease() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         pace.answered(ms(10), at(1), T);
         pace.answered(ms(10), at(100), T);
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_take_a_fifteenth_of_the_timeout() {
+    fn an_answer_may_take_a_fifteenth_of_the_session_timeout() {
         let limit = |timeout: Duration| {
             (1..5_000).take_while(|&trip| is_quick_enough(timeout, ms(trip), GRACE)).last().map(ms)
         };
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_proposed_works_and_less_does_not() {
+    fn the_proposed_timeout_works_and_a_smaller_one_does_not() {
         for trip in [1, 50, 100, 150, 300, 600, 1_000, 10_000].map(ms) {
             let timeout = smallest_timeout(trip, GRACE).unwrap_or_default();
             assert!(is_quick_enough(timeout, trip, GRACE), "{trip:?}: {timeout:?}");

@@ -1,30 +1,31 @@
-//! The queue, decided: the children of a lock path in, "hold" or "watch this one" out. Pure.
+//! Decides from the children of a lock path whether a contender holds the lock or which nodes it watches. Pure.
 //!
-//! Order is by the number alone. Sorting whole names would sort by uuid, and two contenders would each
-//! find themselves first.
+//! Only the number decides the order. Sorting whole names would sort by uuid, and two contenders could each find
+//! themselves first.
 
 use super::name::{Family, Mode, Name};
 use super::refusal::refusal;
 pub use super::refusal::{Refusal, SEQUENCE_LIMIT};
 use crate::core::planted::{Mistake, planted};
 
-/// What a contender does next.
+/// A contender's next action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// The lock is ours.
+    /// The contender holds the lock.
     Hold,
-    /// Somebody is in the way: watch these nodes and no others.
+    /// Other contenders are in the way: watch only these nodes.
     Wait {
-        /// Names of the nodes to watch, the nearest first. One, but for the first in line for a slot.
+        /// Names of the nodes to watch, the nearest first: one node, except for the first waiter for a slot.
         watch: Vec<String>,
-        /// How many contenders are in our way.
+        /// How many contenders are in the way.
         ahead: usize,
-        /// Name of the one that came first of all, and so holds.
+        /// Name of the first node in the queue, which holds the lock.
         holder: String,
     },
-    /// Our own node isn't in the list. It was deleted, and we hold nothing: never "first".
+    /// The contender's own node isn't in the listing: it was deleted, and the contender holds nothing. It never counts
+    /// as first.
     Gone,
-    /// The queue can't be trusted to exclude anybody.
+    /// The queue can't be trusted to exclude other contenders.
     Refuse(Refusal),
 }
 
@@ -38,7 +39,7 @@ pub fn decide(children: &[String], own: &str) -> Decision {
     }
 }
 
-/// Decides as if a contender of this family and mode came now, last of all.
+/// Decides as if a contender of this family and mode entered the queue now, as the last.
 pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
     let mut queue = sorted(children);
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
@@ -46,18 +47,18 @@ pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
     judge(&queue, queue.len() - 1)
 }
 
-/// A contender as the list alone shows it.
+/// A contender as the listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing<'a> {
     /// Its node.
     pub name: Name<'a>,
-    /// Its place in the queue, from 1.
+    /// Its position in the queue, from 1.
     pub position: usize,
     /// Whether it holds the lock.
     pub holds: bool,
 }
 
-/// All contenders in their order, for whoever looks on. Families that don't see each other have a queue each.
+/// All contenders in order, for status displays. Families that don't see each other's nodes have a queue each.
 pub fn standings(children: &[String]) -> Vec<Standing<'_>> {
     let (all, mut standings) = (sorted(children), vec![]);
     for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
@@ -71,14 +72,14 @@ pub fn standings(children: &[String]) -> Vec<Standing<'_>> {
     standings
 }
 
-/// Whether a contender came after the one whose node is named `own`.
+/// Whether a contender entered after the one whose node is named `own`.
 pub fn anybody_behind(children: &[String], own: &str) -> bool {
     let number = Name::parse(own).map(|own| own.sequence);
     children.iter().filter_map(|child| Name::parse(child)).any(|name| Some(name.sequence) > number)
 }
 
-/// The contenders in their order. Of a writer of Curator's and the reader that it stepped down to, with the
-/// same number, the writer comes first.
+/// The contenders in order. A Curator writer comes before the reader that it stepped down to, which has the same
+/// number.
 fn sorted(children: &[String]) -> Vec<Name<'_>> {
     let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
     queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
@@ -98,16 +99,16 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
     if ahead < slots {
         return Decision::Hold;
     }
-    // The first in line for a slot can get it from any of the holders. Whoever is behind watches the one ahead,
-    // who says when it has got one.
+    // The first waiter for a slot can get it from any of the holders. Later waiters watch their predecessor, whose node
+    // says when it has got a slot.
     let watched = if ahead == slots { slots } else { 1 };
     let watch = in_the_way.iter().rev().take(watched).map(|&name| name.to_owned()).collect();
-    // Not the first in our way: what a reader waits for may be a writer that waits for readers.
+    // Report the first holder, not the nearest blocker: a reader may wait for a writer that itself waits for readers.
     let Some(holder) = below.first().map(|first| first.text.to_owned()) else { return Decision::Hold };
     Decision::Wait { watch, ahead, holder }
 }
 
-/// Of those ahead, whom a contender of this mode waits for. Readers wait for writers only.
+/// The contenders ahead that a contender of this mode waits for. Readers wait only for writers.
 fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
     let waits_for = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
     if planted(Mistake::ReaderIgnoresWriter) && mode == Mode::Shared {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_ignored() {
+    fn other_children_are_ignored() {
         let mut children = queue(&[(1, 5)]);
         children.extend(["leases".to_owned(), "-0000000001".to_owned(), "config-0000000001".to_owned()]);
         assert_eq!(decide(&children, &node(1, 5)), Decision::Hold);
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_semaphore_behind_us_and_a_reader_ahead_are_no_trouble() {
+    fn a_semaphore_behind_and_a_reader_ahead_are_accepted() {
         let own = node(1, 5);
         assert_eq!(decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own), Decision::Hold);
         let reader = "read-lock-0000000004".to_owned();
@@ -193,7 +194,7 @@ mod tests {
         format!("{}{sequence:010}", prefix(Family::Curator, mode, id))
     }
 
-    /// What a decision to wait says, but for who holds; anything else as it is.
+    /// A decision to wait, without the holder's name.
     fn waits(watch: &[String], ahead: usize) -> Decision {
         Decision::Wait { watch: watch.to_vec(), ahead, holder: String::new() }
     }
@@ -264,14 +265,14 @@ mod tests {
             let refused = Refusal::OtherKind { node: of(theirs, 1), theirs, ours };
             assert_eq!(behind(theirs, ours), Decision::Refuse(refused), "{ours} behind {theirs}");
         }
-        // One slot and no word of slots are the same thing.
+        // Exclusive and a single slot are the same.
         assert_eq!(behind(Exclusive, Slots(1)), waits(&[of(Exclusive, 1)], 1));
         assert_eq!(behind(Slots(1), Exclusive), waits(&[of(Slots(1), 1)], 1));
         assert_eq!(behind(Slots(1), Shared), waits(&[of(Slots(1), 1)], 1));
     }
 
     #[test]
-    fn a_writer_of_curator_s_that_steps_down_is_no_tie() {
+    fn a_curator_writer_that_steps_down_is_no_tie() {
         let writer = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(1)));
         let reader = format!("{}0000000003", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(1)));
         let later = format!("{}0000000004", prefix(Family::CuratorRw, Mode::Shared, Uuid::from_u128(2)));
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_on_sees_what_each_contender_decides() {
+    fn standings_agree_with_each_contender_s_decision() {
         use Mode::{Exclusive, Shared, Slots};
         let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000001".to_owned();
         for queue in [
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_before_joining_says_what_it_would_be_like() {
+    fn a_look_before_entering_agrees_with_the_decision_after() {
         let look_at = |children: &[String], mode| anonymous(look(children, Family::Curator, mode));
         assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
         assert_eq!(look_at(&["leases".to_owned()], Mode::Exclusive), Decision::Hold);
@@ -314,8 +315,8 @@ mod tests {
     }
 
     proptest! {
-        /// For every queue, in whatever order the server lists it: one holder; everyone else waits for the
-        /// one just ahead; so that releases run through the queue in order and wake one contender each.
+        /// For every queue, in whatever order the server lists it: one contender holds, and every other one waits for
+        /// its predecessor. Releases therefore run through the queue in order and wake one contender each.
         #[test]
         fn one_holds_and_the_rest_form_a_chain(
             numbers in prop::collection::btree_set(0..SEQUENCE_LIMIT, 1..20).prop_map(Vec::from_iter),

@@ -1,4 +1,4 @@
-//! When a queue can't be trusted to exclude anybody. Pure.
+//! Reasons why a queue can't be trusted to exclude other contenders. Pure.
 
 use thiserror::Error;
 
@@ -6,41 +6,40 @@ use super::name::{Family, Mode, Name};
 use super::neighbour::Recipe;
 use crate::core::words::printable;
 
-/// Numbers this close to the end of the counter are refused. At the end a server gives the same number
-/// twice, or negative ones, and order is lost; a queue that is refused while thousands of numbers are left
-/// is never in that state.
+/// Numbers this close to the end of the counter are refused. At the end a server gives out numbers twice, or negative
+/// ones, and the order is lost; refusing while thousands of numbers are left keeps the queue out of that state.
 pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
 
 /// Why a queue is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// A node of another naming scheme is queued here; its owner would not see ours.
+    /// A node of another naming scheme is queued here; its owner would not see zklock's nodes.
     #[error(
         "{node} is queued here and follows the naming of {family}, whose clients don't see zklock's nodes: \
          --naming {family} queues with it, or use another path"
     )]
     OtherFamily {
-        /// The other's node.
+        /// The other node.
         node: String,
         /// Its naming scheme.
         family: Family,
     },
-    /// A node of a recipe that zklock doesn't speak; its owner would run at the same time.
+    /// A node of a recipe that zklock doesn't support; its owner would run at the same time.
     #[error("{} belongs to {recipe}, which would run beside zklock: {}", printable(node), recipe.remedy())]
     OtherRecipe {
-        /// The other's node, below the lock path.
+        /// The other node, below the lock path.
         node: String,
         /// Its recipe.
         recipe: Recipe,
     },
-    /// A contender ahead means another number of holders by this path.
+    /// A contender ahead uses this path with another number of holders.
     #[error("{node} is queued ahead for {theirs}, and this is {ours}: all contenders of a path must agree")]
     OtherKind {
-        /// The other's node.
+        /// The other node.
         node: String,
         /// What it asks for.
         theirs: Mode,
-        /// What we ask for.
+        /// What zklock asks for.
         ours: Mode,
     },
     /// The counter of the parent is used up, or nearly.
@@ -52,17 +51,17 @@ pub enum Refusal {
         /// The node that shows it.
         node: String,
     },
-    /// Two nodes have one number.
+    /// Two nodes have the same number.
     #[error("{one} and {other} have the same number, so their order is unknown: delete the stale one")]
     Tie {
         /// One of the two.
         one: String,
-        /// The other.
+        /// The other one.
         other: String,
     },
 }
 
-/// What is wrong with a queue, sorted, for the contender at position `own`.
+/// The reason why the contender at position `own` of a sorted queue can't trust it.
 pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<Refusal> {
     let me = sorted.get(own)?;
     if let Some(stranger) = sorted.iter().find(|name| name.family != me.family) {
@@ -81,15 +80,15 @@ pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<Refusal> {
         .next()
 }
 
-/// A writer of Curator's that steps down to reading makes a read node with its own number.
+/// A Curator writer that steps down to reading creates a read node with its own number.
 fn is_tie(one: &Name<'_>, other: &Name<'_>) -> bool {
     let stepped_down =
         one.family == Family::CuratorRw && one.mode == Mode::Exclusive && other.mode == Mode::Shared;
     one.sequence == other.sequence && !stepped_down
 }
 
-/// Whether a contender of mode `ours` may stand behind one of mode `theirs`. A semaphore admits several at
-/// once, so that being behind one of its contenders proves nothing to others; and readers are no slots.
+/// Whether a contender of mode `ours` may queue behind one of mode `theirs`. A semaphore admits several contenders at
+/// once, so its contenders don't exclude those behind them; and readers don't count as slots.
 fn agree(theirs: Mode, ours: Mode) -> bool {
     match (theirs, ours) {
         (Mode::Shared, Mode::Slots(_)) => false,

@@ -1,7 +1,7 @@
-//! When to confirm: one confirmation after another, each some time after the last answer. Pure.
+//! When to send confirmations: one after another, each some time after the last answer. Pure.
 //!
-//! That time is a sixth of the timeout for a waiter. It is a twelfth for the contender that is first in line: the
-//! shorter it is, the longer a silence can be before the lease ends.
+//! That time is a sixth of the session timeout for a waiter. It is a twelfth for the first contender in the queue: the
+//! shorter it is, the longer a silence the lease tolerates.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::lease::Lease;
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 
-/// A lease, and the rhythm that keeps it alive.
+/// A lease, and the schedule of the confirmations that keep it alive.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Renewal {
-    /// What the confirmations add up to.
+    /// The lease that the confirmations renew.
     pub lease: Lease,
     next: Next,
     connected: bool,
@@ -21,13 +21,13 @@ pub struct Renewal {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Next {
-    /// There is no node of ours to confirm yet.
+    /// There is no node to confirm yet.
     NotYet,
-    /// The next one is sent then.
+    /// The next one is sent at this time.
     At(BootTime),
-    /// The last was answered then, and the next one is sent when its time has come.
+    /// The last one was answered at this time, and the next is sent one pause later.
     After(BootTime),
-    /// One is on its way. There is never a second.
+    /// One is in flight. There is never a second one.
     InFlight,
 }
 
@@ -37,8 +37,8 @@ impl Renewal {
         Self { lease, next: Next::NotYet, connected: true, first_in_line: false }
     }
 
-    /// Our first node is there. If its creation was answered, that is the first confirmation; if the answer
-    /// was lost (`None`), it proves nothing.
+    /// The first node exists. If its create was answered, that is the first confirmation; if the answer was lost
+    /// (`None`), it proves nothing.
     pub fn begin(&mut self, create_sent: Option<BootTime>, now: BootTime) {
         if self.next != Next::NotYet {
             return;
@@ -49,7 +49,7 @@ impl Renewal {
         }
     }
 
-    /// When the next confirmation is to be sent; `None` while there is nothing to wait for.
+    /// When the next confirmation is to be sent; `None` if none is scheduled.
     pub fn due(&self) -> Option<BootTime> {
         match self.next {
             Next::At(due) if self.connected => Some(due),
@@ -58,18 +58,18 @@ impl Renewal {
         }
     }
 
-    /// Between an answer and the next confirmation.
+    /// The pause between an answer and the next confirmation.
     fn pause(&self) -> Duration {
         if self.first_in_line { self.lease.step() } else { self.lease.step() * 2 }
     }
 
-    /// The contender is first in line, and stays so while the session lasts. At once, since the command may start
-    /// now: a date that was set at the waiter's pace is brought forward.
+    /// The contender is first in the queue, and stays first while the session lasts. This takes effect immediately,
+    /// because the command may start now: a confirmation scheduled at the waiter's pace is brought forward.
     pub fn becomes_first(&mut self) {
         self.first_in_line = !planted(Mistake::SlowRhythm);
     }
 
-    /// For one that runs nothing: a lease that has run out, in a long silence, begins anew.
+    /// Begins a new lease if the old one ran out during a long silence. Only while no command runs.
     pub fn revive(&mut self, now: BootTime) {
         if self.lease.is_over(now) {
             self.lease = self.lease.anew();
@@ -87,17 +87,18 @@ impl Renewal {
         self.next = Next::After(now);
     }
 
-    /// The connection went before the answer came. The next is sent as soon as there is a connection.
+    /// The connection was lost before the answer came. The next confirmation is sent as soon as there is a connection.
     pub fn unanswered(&mut self, now: BootTime) {
         self.next = Next::At(now);
     }
 
-    /// The server refused it, for want of room perhaps. The next comes at its time, and not at once.
+    /// The server refused the confirmation, for example because it is overloaded. The next one is sent on schedule, not
+    /// immediately.
     pub fn refused(&mut self, now: BootTime) {
         self.next = Next::After(now);
     }
 
-    /// The next one is sent now, unless one is on its way.
+    /// Schedules the next confirmation for now, unless one is in flight.
     pub fn hurry(&mut self, now: BootTime) {
         match self.next {
             Next::At(due) => self.next = Next::At(now.min(due)),
@@ -111,7 +112,8 @@ impl Renewal {
         self.connected
     }
 
-    /// Nothing is sent while there is no connection: it would wait in line with a date of long ago.
+    /// Sets whether there is a connection. Without one nothing is sent: a confirmation would be queued and count from
+    /// its old send time.
     pub fn set_connected(&mut self, connected: bool) {
         self.connected = connected && !planted(Mistake::SilentAfterGap);
     }
@@ -145,23 +147,23 @@ mod tests {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
         renewal.begin(Some(at(0)), at(1));
         renewal.becomes_first();
-        assert_eq!(renewal.due(), Some(at(2)), "brought forward");
+        assert_eq!(renewal.due(), Some(at(2)), "the confirmation is brought forward");
         renewal.sent();
         renewal.becomes_first();
         assert_eq!(renewal.due(), None, "one is on its way");
         renewal.refused(at(4));
-        assert_eq!(renewal.due(), Some(at(5)), "a refusal isn't asked again at once");
+        assert_eq!(renewal.due(), Some(at(5)), "a refused confirmation isn't retried immediately");
         renewal.sent();
         renewal.answered(at(5), at(6));
         assert_eq!(renewal.due(), Some(at(7)));
         renewal.revive(at(20));
         assert_eq!(renewal.due(), Some(at(7)));
         renewal.answered(at(20), at(21));
-        assert_eq!(renewal.due(), Some(at(22)), "and so after a revival");
+        assert_eq!(renewal.due(), Some(at(22)), "the same pause applies after a revival");
     }
 
     #[test]
-    fn whoever_hurries_brings_the_next_forward_and_never_puts_it_off() {
+    fn hurrying_brings_the_next_confirmation_forward_and_never_delays_it() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
         renewal.hurry(at(0));
         assert_eq!(renewal.due(), None, "nothing to confirm");
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_pauses_the_rhythm_and_its_return_renews_at_once() {
+    fn a_lost_connection_pauses_confirmations_and_a_reconnection_sends_one_immediately() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
         renewal.begin(None, at(1));
         renewal.sent();

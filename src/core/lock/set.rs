@@ -1,5 +1,5 @@
-//! Several locks at once: taken one after the other in one sorted order, so that two runs that want the same
-//! ones can't wait for each other. Pure.
+//! Several locks for one command, acquired one after the other in sorted order, so that two runs that want the same
+//! locks can't wait for each other. Pure.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::core::protocol::{Reply, Request};
 pub struct Set {
     /// Sorted by path, each path once.
     contenders: Vec<Contender>,
-    /// How many are held: those before this index. The one at it is contending.
+    /// How many are held: those before this index. The contender at this index is contending.
     held: usize,
 }
 
 /// Requests and news of a step, each with the index of its lock.
 #[derive(Debug, Default)]
 pub struct SetStep {
-    /// To be sent.
+    /// Requests to send.
     pub requests: Vec<(usize, Request)>,
-    /// To be told or acted on.
+    /// News to report or to act on.
     pub news: Vec<(usize, News)>,
 }
 
@@ -46,7 +46,7 @@ impl Set {
         }
     }
 
-    /// Begins with the first.
+    /// Begins with the first lock.
     pub fn begin(&mut self) -> SetStep {
         self.step(0, Contender::begin)
     }
@@ -68,12 +68,12 @@ impl Set {
         self.step_all(Contender::reconnected)
     }
 
-    /// Whether at least one lock is ours.
+    /// Whether at least one lock is held.
     pub fn any_held(&self) -> bool {
         self.contenders.iter().any(Contender::holds)
     }
 
-    /// Has every node of ours say that zklock was stopped, or that it goes on.
+    /// Marks each of zklock's nodes as stopped or running again.
     pub fn mark_stopped(&mut self, stopped: bool) -> SetStep {
         self.step_all(|contender| contender.mark_stopped(stopped))
     }
@@ -93,22 +93,22 @@ impl Set {
         all
     }
 
-    /// Whether every lock is ours.
+    /// Whether every lock is held.
     pub fn all_held(&self) -> bool {
         self.held == self.contenders.len()
     }
 
-    /// See [`Contender::is_unread`]: whether that is so at any lock.
+    /// Whether [`Contender::is_unread`] holds for any lock.
     pub fn any_unread(&self) -> bool {
         self.contenders.iter().any(Contender::is_unread)
     }
 
-    /// Whether somebody was seen ahead of us on the lock that we are waiting for.
+    /// Whether another contender was seen ahead on the lock that zklock is waiting for.
     pub fn seen_busy(&self) -> bool {
         self.contenders.get(self.held).is_some_and(Contender::seen_busy)
     }
 
-    /// The lock that we are waiting for, or the last one.
+    /// The index of the lock that zklock is waiting for, or of the last one.
     pub fn current(&self) -> usize {
         self.held.min(self.contenders.len().saturating_sub(1))
     }
@@ -118,12 +118,12 @@ impl Set {
         self.contenders.get(index).map(Contender::path)
     }
 
-    /// Every lock with our node there, in the order they are taken.
+    /// Every lock on which zklock has a node, with that node, in the order of acquisition.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &OwnNode)> {
         self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
     }
 
-    /// Our node at the first lock, and what it says.
+    /// zklock's node on the first lock, and the node's data.
     pub fn first(&self) -> Option<(&OwnNode, Vec<u8>)> {
         let contender = self.contenders.first()?;
         Some((contender.own()?, contender.data()))
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_order_said_they_are_taken_sorted_and_once() {
+    fn locks_are_acquired_in_sorted_order_and_once_each() {
         let mut set = set(&["/b", "/a", "/b"]);
         let step = set.begin();
         let step = grant(&mut set, &step, 0);
@@ -192,11 +192,11 @@ mod tests {
         grant(&mut set, &step, 1);
         assert!(set.all_held());
         let nodes: Vec<&str> = set.nodes().rev().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(nodes, ["/b", "/a"], "given back in reverse");
+        assert_eq!(nodes, ["/b", "/a"], "released in reverse");
     }
 
     #[test]
-    fn the_next_is_not_asked_for_before_the_one_in_front_is_held() {
+    fn the_next_lock_is_not_requested_before_the_previous_one_is_held() {
         let mut set = set(&["/a", "/b"]);
         let step = set.begin();
         assert!(step.requests.iter().all(|(lock, _)| *lock == 0));

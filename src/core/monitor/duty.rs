@@ -1,4 +1,4 @@
-//! What the monitor knows of its worker, and whether it has to act.
+//! What the monitor knows about its worker, and when it must act.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,55 +10,55 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::signal::{SIGCONT, ends_waiting};
 use crate::core::time::BootTime;
 
-/// How long a worker that only waits may take to hear of a signal that ends it.
+/// How long a worker that is only waiting may take to notice a signal that ends it.
 const HEARING: Duration = Duration::from_secs(2);
 
 /// How long it may take to leave the queue then: twice what the servers get to answer (`releasing`), and a reserve.
 const LEAVING: Duration = Duration::from_secs(15);
 
-/// What the worker shows without a message.
+/// The worker's state in the shared page, which needs no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
-    /// How far the worker is.
+    /// The worker's stage.
     pub stage: Stage,
-    /// From when on the monitor has to act.
+    /// When the monitor must act.
     pub deadline: Option<BootTime>,
-    /// How many of the relayed signals it has taken in.
+    /// How many of the relayed signals the worker has taken in.
     pub taken: u64,
 }
 
-/// What is to be done about a report.
+/// The monitor's task after a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// Nothing, or nothing yet.
+    /// Nothing, at least for now.
     Nothing,
-    /// Stop as the terminal's signal would have it, unless somebody has us go on meanwhile.
+    /// Stop as the terminal's signal would have done, unless zklock is continued meanwhile.
     Stop {
         /// The terminal's signal.
         signal: i32,
         /// Whether the whole process group is to stop.
         whole_group: bool,
     },
-    /// Exit, and leave the worker to itself.
+    /// Exit, and leave the worker running.
     Leave(Exit),
 }
 
-/// Why the monitor has to end the worker and the command.
+/// Why the monitor must end the worker and the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// The worker stands still: the lease is nearly over, and the command is not.
+    /// The worker stands still: the lease is nearly over, and the command hasn't ended.
     Frozen,
     /// The worker stands still while it waits: it didn't hear that it is to end, or heard it and never got there.
     Deaf(i32),
 }
 
-/// What the monitor knows.
+/// The monitor's knowledge of its worker.
 #[derive(Debug, Default)]
 pub(super) struct Duty {
-    /// How many signals were relayed, and how many of them had us go on.
+    /// How many signals were relayed, and how many of them continued zklock.
     relayed: u64,
     continued: u64,
-    /// Signals that end a waiter: the number of each among those relayed, and when that was.
+    /// Signals that end a waiter: each one's number among the relayed signals, the signal, and when it was relayed.
     unheard: VecDeque<(u64, i32, BootTime)>,
     /// The first of them, and when that was.
     told_to_end: Option<(i32, BootTime)>,
@@ -69,7 +69,7 @@ pub(super) struct Duty {
 }
 
 impl Duty {
-    /// A signal was relayed.
+    /// Records a relayed signal.
     pub(super) fn relayed(&mut self, signal: i32, now: BootTime) {
         self.relayed += 1;
         match signal {
@@ -82,7 +82,7 @@ impl Duty {
         }
     }
 
-    /// Takes in what the worker says.
+    /// Takes in a report of the worker.
     pub(super) fn take(&mut self, report: Report) -> Task {
         match report {
             Report::Nodes { session_timeout, nodes } => {
@@ -91,7 +91,8 @@ impl Duty {
             Report::Stop { signal, whole_group, continued } if continued == self.continued => {
                 return Task::Stop { signal, whole_group };
             }
-            // Whoever reads the one looks at the page next; with the other the worker hasn't heard yet that it is to go on.
+            // `Shorter` needs no task, since the monitor reads the page next. A stop with an old count is outdated: the
+            // worker hadn't yet heard that zklock is continued.
             Report::Shorter | Report::Stop { .. } => {}
             Report::Exit(exit) => self.exit = Some(exit),
             Report::Leave(exit) => {
@@ -103,7 +104,7 @@ impl Duty {
         Task::Nothing
     }
 
-    /// Whether the worker has to be ended `now`.
+    /// Whether the worker must be ended `now`, and why.
     pub(super) fn look(&mut self, shown: Shown, now: BootTime) -> Option<Why> {
         while self.unheard.front().is_some_and(|&(number, ..)| number <= shown.taken) {
             self.unheard.pop_front();
@@ -115,7 +116,7 @@ impl Duty {
         deaf.map(|(_, signal)| Why::Deaf(signal))
     }
 
-    /// When to look next, if nothing happens before.
+    /// When to look next if nothing happens before.
     pub(super) fn next_look(&self, shown: Shown) -> Option<BootTime> {
         self.limits(shown).map(|(at, _)| at).chain(shown.deadline).min()
     }
@@ -127,7 +128,7 @@ impl Duty {
         hearing.into_iter().chain(leaving).filter(move |_| shown.stage == Stage::Waiting)
     }
 
-    /// How zklock ends, if the worker ended of itself and said so.
+    /// How zklock ends if the worker ended by itself and reported the result.
     pub(super) fn end(&mut self) -> Option<Effect> {
         match (self.variables.take(), self.exit) {
             (Some(variables), _) => Some(Effect::Become(variables)),
@@ -135,11 +136,11 @@ impl Duty {
         }
     }
 
-    /// How zklock exits after a worker that was ended, or died.
+    /// zklock's exit after a worker that was killed or died.
     pub(super) fn exit(&self, shown: Shown, why: Option<Why>) -> Exit {
         use crate::core::exit::{FAILURE, LOST};
         match (self.exit, shown.stage, why) {
-            // The command's own code, or that of a decision that was made.
+            // The command's own exit code, or that of a decision already made.
             (Some(exit), ..) => exit,
             (None, Stage::Running, Some(_)) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
             (None, Stage::Running, _) => Exit::Code(LOST),
@@ -148,7 +149,7 @@ impl Duty {
         }
     }
 
-    /// The nodes that the worker had, and its session timeout if it had any.
+    /// The worker's nodes, and its session timeout if it had a session.
     pub(super) fn nodes(&self) -> (Option<Duration>, &[OwnedNode]) {
         (self.session_timeout, &self.nodes)
     }
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn an_ordinary_run_ends_as_the_worker_says() {
         let mut duty = Duty::default();
-        assert_eq!(duty.end(), None, "a worker that ends without a word has failed");
+        assert_eq!(duty.end(), None, "a worker that ends without a report has failed");
         assert_eq!(duty.take(Report::Exit(Exit::Code(7))), Task::Nothing);
         assert_eq!(duty.end(), Some(Effect::Exit(Exit::Code(7))));
         assert_eq!(duty.take(Report::Leave(Exit::Signal(2))), Task::Leave(Exit::Signal(2)));
@@ -186,12 +187,16 @@ mod tests {
         assert_eq!(duty.next_look(running), Some(at(10)));
         assert_eq!(duty.look(running, at(9)), None);
         assert_eq!(duty.look(running, at(10)), Some(Why::Frozen));
-        assert_eq!(duty.look(shown(Stage::Running, Some(11), 0), at(10)), None, "it was renewed meanwhile");
+        assert_eq!(
+            duty.look(shown(Stage::Running, Some(11), 0), at(10)),
+            None,
+            "the lease was renewed meanwhile"
+        );
         assert_eq!(duty.look(shown(Stage::Running, None, 0), at(99)), None, "--on-lost continue");
     }
 
     #[test]
-    fn a_waiter_has_two_seconds_to_hear_of_a_signal_that_ends_it() {
+    fn a_waiter_has_two_seconds_to_react_to_a_signal_that_ends_it() {
         let mut duty = Duty::default();
         duty.relayed(SIGWINCH, at(1));
         duty.relayed(SIGTERM, at(2));
@@ -200,9 +205,13 @@ mod tests {
         assert_eq!(duty.next_look(waiting(0)), Some(at(4)));
         assert_eq!(duty.look(waiting(1), at(3)), None);
         assert_eq!(duty.look(waiting(1), at(4)), Some(Why::Deaf(SIGTERM)));
-        assert_eq!(duty.look(waiting(2), at(4)), None, "the first was heard");
+        assert_eq!(duty.look(waiting(2), at(4)), None, "the worker took in the first signal");
         assert_eq!(duty.next_look(waiting(2)), Some(at(5)));
-        assert_eq!(duty.look(shown(Stage::Running, None, 2), at(9)), None, "a command may take its time");
+        assert_eq!(
+            duty.look(shown(Stage::Running, None, 2), at(9)),
+            None,
+            "a running command has no such limit"
+        );
         assert_eq!(duty.look(waiting(3), at(9)), None);
     }
 
@@ -234,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_after_a_dead_worker_tells_whether_the_command_was_stopped() {
+    fn the_exit_code_after_a_dead_worker_shows_whether_the_command_was_stopped() {
         let mut duty = Duty::default();
         let [waiting, running, over] =
             [Stage::Waiting, Stage::Running, Stage::Over].map(|stage| shown(stage, None, 0));
@@ -242,6 +251,6 @@ mod tests {
         assert_eq!(duty.exit(running, Some(Why::Frozen)), Exit::Code(LOST));
         assert_eq!(duty.exit(waiting, Some(Why::Deaf(SIGTERM))), Exit::Signal(15));
         duty.take(Report::Exit(Exit::Code(3)));
-        assert_eq!(duty.exit(over, None), Exit::Code(3), "the command had ended, and its code stands");
+        assert_eq!(duty.exit(over, None), Exit::Code(3), "the command had ended, so its exit code is kept");
     }
 }

@@ -1,6 +1,6 @@
-//! The machine of the monitor, the process that the user started: what it does for its worker, and in its place.
+//! The state machine of the monitor, the process that the user started: what it does for its worker, and in its place.
 //!
-//! Until every process of the command is ended it asks for nothing that could hold it up.
+//! Until every process of the command has ended, it requests nothing that could block it.
 
 mod duty;
 
@@ -17,86 +17,86 @@ use super::run::Remains;
 use super::signal;
 use super::time::BootTime;
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug)]
 pub enum Input {
-    /// A signal was passed on to the worker.
+    /// A signal was relayed to the worker.
     Relayed(i32),
-    /// The worker said something.
+    /// The worker sent a report.
     Reported(Report),
-    /// What the worker shows, looked at after whatever it said.
+    /// The worker's state in the shared page, read after all its reports.
     Looked(Shown),
-    /// The worker has ended and is reaped. What it said before was taken in.
+    /// The worker has ended and is reaped. All its reports have been taken in.
     WorkerEnded(Death, Shown),
-    /// To [`Effect::EndWorker`] and [`Effect::EndEverybody`]: it is done, and what the worker said before was taken in.
-    /// With what it showed last, and the path of the node that it may have been creating.
+    /// Answer to [`Effect::EndWorker`] and [`Effect::EndEverybody`]: done, and all of the worker's reports have been
+    /// taken in. Carries the worker's last state in the page, and the path of a node that it may have been creating.
     Ended(Shown, Option<String>),
-    /// To [`Effect::EndEverybody`]: somebody is left who doesn't end, and the user wants zklock to.
+    /// Answer to [`Effect::EndEverybody`]: a process doesn't end, and the user wants zklock to end.
     GaveUp(Shown),
-    /// To [`Effect::Clean`]: whether the nodes are gone for certain.
+    /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
 }
 
 /// How the worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
-    /// By itself, and all was well.
+    /// It exited successfully.
     Success,
-    /// By itself, with an error.
+    /// It exited with an error.
     Failure,
-    /// By this signal.
+    /// This signal killed it.
     Killed(i32),
-    /// Nobody can say.
+    /// The reason is unknown.
     Unknown,
 }
 
-/// Something to be done, in order.
+/// An action for the runtime, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Stop as the terminal's signal would have it, unless somebody has zklock go on meanwhile.
+    /// Stop as the terminal's signal would have done, unless zklock is continued meanwhile.
     Stop {
         /// The terminal's signal.
         signal: i32,
         /// Whether the whole process group is to stop.
         whole_group: bool,
     },
-    /// Kill the worker, which may live, and reap it. The answer is [`Input::Ended`].
+    /// Kill the worker, which may be alive, and reap it. The answer is [`Input::Ended`].
     EndWorker,
-    /// The worker is reaped, and nobody else is to be ended. The answer is [`Input::Ended`].
+    /// The worker is reaped, and no other process is to be ended. The answer is [`Input::Ended`].
     EndNobody,
-    /// Kill the worker, if it lives, and every process of the command. The answer is [`Input::Ended`] or
+    /// Kill the worker, if it is alive, and every process of the command. The answer is [`Input::Ended`] or
     /// [`Input::GaveUp`].
     EndEverybody,
-    /// Take the terminal back from the command, if it has it.
+    /// Take the terminal back from the command, if the command has it.
     TakeTerminal,
-    /// Say this of the first lock. From here on there is time for words.
+    /// Write this message about the first lock. From here on the monitor may wait for its output.
     Say(Ending),
-    /// Delete what is left at the servers. The answer is [`Input::Cleaned`].
+    /// Delete what is left on the servers. The answer is [`Input::Cleaned`].
     Clean(Remains),
-    /// zklock exits so. A worker that lives goes on alone.
+    /// Exit this way. A worker that is still alive continues alone.
     Exit(Exit),
     /// Become the command, whose locks are all held around it, with these variables added.
     Become(Vec<(String, String)>),
 }
 
-/// The machine.
+/// The state machine.
 #[derive(Debug)]
 pub struct Monitor {
     duty: Duty,
     state: State,
-    /// Where the worker never said which timeout its session has.
+    /// Used if the worker never reported its session timeout.
     session_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The worker works.
+    /// The worker is doing its work.
     Watching,
     /// The worker can't do its work any more.
     SharingItsFate(Cause),
-    /// Only the servers are left to be told.
+    /// Only the nodes on the servers are left to be deleted.
     Cleaning(Exit),
-    /// All is done.
+    /// Everything is done.
     Over,
 }
 
@@ -108,12 +108,12 @@ enum Cause {
 }
 
 impl Monitor {
-    /// For a worker that was just made. `session_timeout` is what it will ask for.
+    /// For a new worker. `session_timeout` is the one that the worker will request.
     pub fn new(session_timeout: Duration) -> Self {
         Self { duty: Duty::default(), state: State::Watching, session_timeout }
     }
 
-    /// Takes in what happened, which was noticed `now`.
+    /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
         match (self.state, input) {
             (_, Input::Relayed(signal)) => {
@@ -125,7 +125,7 @@ impl Monitor {
                 Task::Stop { signal, whole_group } => vec![Effect::Stop { signal, whole_group }],
                 Task::Leave(exit) => self.exit(exit),
             },
-            // What it said before its end counts, but for a stop.
+            // Reports that it sent before its end count, except for a stop.
             (_, Input::Reported(report)) => {
                 self.duty.take(report);
                 vec![]
@@ -164,7 +164,7 @@ impl Monitor {
         }
     }
 
-    /// When to look next, if nothing happens before.
+    /// When to look next if nothing happens before.
     pub fn wake_at(&self, shown: Shown) -> Option<BootTime> {
         let asleep = planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running;
         self.duty.next_look(shown).filter(|_| self.state == State::Watching && !asleep)
@@ -175,13 +175,14 @@ impl Monitor {
         vec![Effect::Exit(exit)]
     }
 
-    /// Ends the worker if it lives, since one that was only frozen might start the command yet; then every process of the
-    /// command; then what is left at the servers.
+    /// Ends the worker if it is alive, because a frozen worker could still start the command; then every process of the
+    /// command; then deletes what is left on the servers.
     fn share_its_fate(&mut self, cause: Cause, shown: Shown) -> Vec<Effect> {
         self.state = State::SharingItsFate(cause);
         let lives = cause.why().is_some();
         vec![match shown.stage {
-            // A command that has ended by itself may have left somebody, who is left alone also if the worker goes then.
+            // A command that ended by itself may have left descendants; they are left alone if the worker ends later,
+            // too.
             Stage::Over if lives => Effect::EndWorker,
             Stage::Running if !lives && planted(Mistake::DeadWorkerUnswept) => Effect::EndNobody,
             Stage::Running => Effect::EndEverybody,
@@ -225,19 +226,19 @@ impl Cause {
     }
 }
 
-/// What the monitor says once it has acted.
+/// A message of the monitor after it has acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// What became of the worker and of the command.
+    /// What happened to the worker and to the command.
     Worker {
         /// Why the worker couldn't do its work.
         cause: WorkersEnd,
-        /// How far it was.
+        /// The worker's stage.
         stage: Stage,
     },
-    /// What became of the lock node.
+    /// What happened to the lock node.
     Node {
-        /// Whether it is gone for certain.
+        /// Whether it is certainly gone.
         gone: bool,
     },
 }
@@ -252,7 +253,7 @@ pub enum WorkersEnd {
 }
 
 impl Ending {
-    /// How important it is.
+    /// How important the message is.
     pub fn level(&self) -> Level {
         match self {
             Self::Worker { .. } => Level::Error,

@@ -1,4 +1,4 @@
-//! What a run wants done.
+//! Actions that a run requests from the runtime.
 
 use std::time::Duration;
 
@@ -13,117 +13,118 @@ use crate::core::run::Remains;
 use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
 
-/// Something to be done, in order.
+/// An action for the runtime, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Begin a session, in place of the one before if there was one, and give up connecting at this time; `None` is never.
+    /// Start a session, in place of the previous one if any, and give up connecting at this time; `None`: never.
     Connect {
-        /// It tells the inputs of this session from those of others.
+        /// Distinguishes the inputs of this session from those of others.
         key: SessionKey,
         /// When to give up.
         deadline: Option<BootTime>,
     },
-    /// Say who this zklock is. The answer is [`Input::Introduced`], at once.
+    /// Describe this zklock. Answered immediately by [`Input::Introduced`].
     Introduce,
-    /// Find the zklocks that started this one. The answer is [`Input::Ancestors`], at once.
+    /// Find the zklocks that started this one. Answered immediately by [`Input::Ancestors`].
     FindAncestors,
-    /// Ask the ensemble over the session.
+    /// Make a request to the ensemble over the session.
     Ask(Asker, Request),
-    /// Delete these nodes and close the session, all in one flight.
+    /// Delete these nodes and close the session, all in flight together.
     Release(Vec<String>),
-    /// Look at these nodes over a session for that. The answer is [`Input::LookedUp`], in its time.
+    /// Read these nodes over a separate session. Answered later by [`Input::LookedUp`].
     LookUp(Vec<String>),
-    /// Delete what is left over a session for that. The answer is [`Input::Cleaned`], in its time.
+    /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
     Clean(Remains),
-    /// Show the monitor that a node with this path, but for its number, may come to be.
+    /// Show the monitor that a node with this path, without its number, may come to exist.
     Enter(String),
-    /// Tell the monitor which nodes are ours.
+    /// Tell the monitor which nodes zklock owns.
     Own {
-        /// After this long they are gone anyway.
+        /// The nodes are gone after this time at the latest.
         session_timeout: Duration,
         /// The nodes.
         nodes: Vec<OwnedNode>,
     },
-    /// Tell the monitor that the command may run from here on, and start it. The answer is [`Input::Started`], at once.
+    /// Tell the monitor that the command may run from now on, and start it. Answered immediately by [`Input::Started`].
     StartCommand {
-        /// What is added to its environment.
+        /// Variables to add to its environment.
         variables: Vec<(String, String)>,
-        /// No later than this.
+        /// The latest time to start it.
         latest: Option<BootTime>,
-        /// When the monitor has to act.
+        /// When the monitor must act.
         deadline: Option<Deadline>,
     },
-    /// Carry out what the supervisor decided.
+    /// Carry out the supervisor's decision.
     Job(Action),
-    /// Reap orphans, and see what became of the command. The answer is [`Input::Children`], at once.
+    /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
     LookAtChildren {
-        /// Whether to see if any process of the command is left.
+        /// Whether to check if any process of the command is left.
         all: bool,
     },
-    /// Kill every process of the command. The answer is [`Input::KillRound`], at once.
+    /// Kill every process of the command. Answered immediately by [`Input::KillRound`].
     Kill {
-        /// Until when other zklocks among them may release their locks.
+        /// Until when other zklocks among these processes may release their locks.
         latest: BootTime,
     },
-    /// The command has stopped: take the terminal back from it.
+    /// Take the terminal back from the command, which has stopped.
     TakeTerminal,
-    /// Have the monitor stop as the command did, by this signal.
+    /// Have the monitor stop by this signal, as the command did.
     StopWithCommand(i32),
     /// Have the monitor stop while no command runs.
     StopWaiting,
-    /// From when on the monitor has to act.
+    /// Set when the monitor must act.
     SetDeadline(Option<Deadline>),
-    /// The command is over and reaped, or couldn't be started: zklock exits so, and has this long for the rest.
+    /// The command has ended and is reaped, or couldn't be started: zklock exits this way, and has this long for the
+    /// rest.
     CommandIsOver(Exit, Duration),
-    /// Say this of this lock.
+    /// Write this message about this lock.
     Say(LockPath, Message),
-    /// Change what the waiting line shows.
+    /// Change the waiting line.
     Line(Line),
-    /// Wait until what was said is written, but no longer than this. The answer is [`Input::WordsWritten`], at once.
+    /// Wait until all messages are written, at most this long. Answered immediately by [`Input::WordsWritten`].
     AwaitWords(Duration),
-    /// The same, before somebody else writes.
+    /// The same, before another process writes.
     AwaitLastWords(Duration),
-    /// The monitor is dead: for the caller zklock has ended.
+    /// The monitor is dead: the caller sees zklock as ended.
     LetGoOfCaller,
     /// The run is over.
     Finish(End),
 }
 
-/// What the waiting line shows.
+/// The content of the waiting line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Our node was made at this time.
+    /// When zklock's node was created.
     Queued(ServerTime),
-    /// Somebody is ahead.
+    /// Another contender is ahead.
     Waiting {
         /// The lock.
         path: LockPath,
-        /// The contender just ahead.
+        /// The predecessor.
         nearest: Seen,
-        /// How many are ahead.
+        /// How many contenders are ahead.
         ahead: usize,
-        /// The node that holds, if it is another than the nearest.
+        /// The holder's node, if it isn't the nearest.
         holder: Option<String>,
     },
-    /// What the holder's node says.
+    /// A description of the holder.
     Holder {
-        /// The node.
+        /// The holder's node.
         node: String,
-        /// Who it is.
+        /// The holder.
         seen: Seen,
     },
-    /// It is off the screen until it is drawn again.
+    /// Removed from the screen until it is drawn again.
     Clear,
-    /// There is nothing to wait for any more.
+    /// zklock no longer waits.
     End,
 }
 
-/// A contender, as it was seen.
+/// A contender, as zklock saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// As people know it.
+    /// Its description for messages.
     pub who: String,
-    /// When its node was made; zero if that isn't known.
+    /// When its node was created; zero if unknown.
     pub since: ServerTime,
     /// Since when it holds the lock, if it says so.
     pub held_since: Option<ServerTime>,
@@ -144,10 +145,10 @@ impl Seen {
 /// How the run ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// zklock exits so.
+    /// zklock exits this way.
     Exit(Exit),
-    /// The monitor becomes the command, with these variables added: every lock is held around us.
+    /// The monitor becomes the command, with these variables added: every lock is held around zklock.
     Become(Vec<(String, String)>),
-    /// zklock exits so, and this process goes on deleting what may be left.
+    /// zklock exits this way, and this process stays to delete what may be left.
     Leave(Exit, Option<Remains>),
 }

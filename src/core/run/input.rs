@@ -1,4 +1,4 @@
-//! What happens to a run.
+//! Events of a run.
 
 use crate::core::exit::Exit;
 use crate::core::lock::contender::Ids;
@@ -11,80 +11,81 @@ use crate::core::time::BootTime;
 #[cfg(doc)]
 use crate::core::{run::Effect, supervisor::Action};
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug)]
 pub enum Input {
-    /// Nothing else is left to be looked at for now. Only then is a command started: whatever came before wins.
+    /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
     Tick,
-    /// Somebody sent zklock this signal.
+    /// Another process or the terminal sent zklock this signal.
     Signal(i32),
-    /// zklock was to stop, and the kernel didn't do it: nobody could continue it.
+    /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
     /// The monitor is dead.
     MonitorDied,
     /// At least one child changed its state.
     Child,
-    /// The session with the ensemble came, went, or is in doubt.
+    /// The session with the ensemble changed.
     Session(SessionKey, SessionChange),
-    /// The answer to a request, or a watch that fired.
+    /// A reply to a request, or a watch that fired.
     Reply(SessionKey, Asker, Reply),
-    /// To [`Effect::Introduce`].
+    /// Answer to [`Effect::Introduce`].
     Introduced(Introduction),
-    /// To [`Effect::FindAncestors`]: from the nearest on.
+    /// Answer to [`Effect::FindAncestors`], the nearest first.
     Ancestors(Vec<Ancestor>),
-    /// To [`Effect::LookUp`].
+    /// Answer to [`Effect::LookUp`].
     LookedUp(LookUp),
-    /// To [`Effect::AwaitWords`].
+    /// Answer to [`Effect::AwaitWords`].
     WordsWritten,
-    /// To [`Effect::StartCommand`]: it runs, or why it doesn't and what zklock's exit code for that is.
+    /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
     Started(Result<(), (u8, String)>),
-    /// To [`Effect::LookAtChildren`].
+    /// Answer to [`Effect::LookAtChildren`].
     Children {
-        /// What is new about the command's first process.
+        /// A change of the command's first process.
         leader: Option<LeaderChange>,
-        /// Whether no process of the command is left but for that one. Only if it was asked.
+        /// Whether that process is the only one left of the command. Only if requested.
         none_left: bool,
     },
-    /// To [`Effect::Kill`].
+    /// Answer to [`Effect::Kill`].
     KillRound(KillRound),
-    /// To [`Action::Reap`]: how the command ended.
+    /// Answer to [`Action::Reap`]: how the command ended.
     Reaped(Option<Exit>),
-    /// To [`Effect::Clean`]: whether the nodes are gone for certain.
+    /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
 }
 
-/// Who this zklock is.
+/// A description of this zklock.
 #[derive(Debug, Clone)]
 pub struct Introduction {
-    /// What its lock nodes say of it.
+    /// The record that its lock nodes carry.
     pub record: Record,
-    /// Where the uuids of its nodes are counted from, for one lock after the other.
+    /// The start of the uuids of its nodes, one for each lock.
     pub ids: Vec<Ids>,
 }
 
-/// A zklock that started this one, or started what started it. It runs under the same kernel and in the same PID namespace.
+/// A zklock that started this one, directly or through other processes, under the same kernel and in the same PID
+/// namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
     /// When it was started: see [`Process::started`].
     pub started: u64,
 }
 
-/// What was seen of the nodes of locks that are said to be held around us.
+/// The result of reading the nodes of locks that are said to be held around zklock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookUp {
-    /// Each of them, in the order of the question; `None` is gone.
+    /// Each node, in the order of the request; `None`: it is gone.
     Seen(Vec<Option<Node>>),
-    /// The session for it was lost: worth another try.
+    /// The session for it was lost: worth a retry.
     SessionLost,
-    /// There was no session in time; what each server said.
+    /// No session could be established in time; the reason that each server gave.
     Unreachable(Vec<String>),
     /// Nothing is known.
     NoAnswer,
 }
 
-/// What is new about the command's first process.
+/// A change of the command's first process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaderChange {
     /// It is dead, and not reaped.
@@ -93,20 +94,20 @@ pub enum LeaderChange {
     Stopped {
         /// By this signal.
         signal: i32,
-        /// Who has the terminal.
+        /// The process group that has the terminal.
         terminal: Foreground,
     },
 }
 
-/// How killing went.
+/// The result of a round of killing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KillRound {
-    /// Whether nobody is left, but for the leader that waits to be reaped.
+    /// Whether no process is left except the leader, which waits to be reaped.
     pub gone: bool,
     /// When to kill again.
     pub next: Option<BootTime>,
-    /// Whether something is left that may never go.
+    /// Whether a process is left that may never end.
     pub stuck: bool,
-    /// What is left for long, told once.
+    /// Processes that have been left for long, reported once.
     pub left: Vec<String>,
 }

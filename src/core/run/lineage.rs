@@ -1,5 +1,6 @@
-//! A zklock that would wait for its own ancestor: the holder started the command that this zklock runs in, and waits for
-//! its end. The variables that would have told so were lost on the way, to sudo or `env -i` for example.
+//! Detects a zklock that would wait for its own ancestor: the holder started the command that this zklock runs in, and
+//! waits for its end. The variables that would have shown this were removed on the way, for example by sudo or `env
+//! -i`.
 
 use super::{Ancestor, Effect, Next, Scene};
 use crate::core::lock::name::Mode;
@@ -7,32 +8,32 @@ use crate::core::lock::record::Record;
 use crate::core::message::Message;
 use crate::core::protocol::{Asker, Request};
 
-/// What is known of the zklocks that started this one. They are looked for once another contender is ahead, and not before:
+/// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
 /// most runs never wait.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
     ancestors: Option<Vec<Ancestor>>,
-    /// What came while that was asked.
+    /// The contenders ahead that were reported while the lookup was pending.
     ahead: Option<Ahead>,
 }
 
 #[derive(Debug)]
 struct Ahead {
-    /// The predecessor's.
+    /// The predecessor's data.
     data: Vec<u8>,
-    /// The holder's node, if it is another one.
+    /// The holder's node, if it isn't the predecessor's.
     holder: Option<String>,
 }
 
 impl Lineage {
-    /// A contender with this `data` is just ahead, and this node is the `holder`'s if it is another.
+    /// The predecessor's node has this `data`; `holder` is the holder's node if it isn't the predecessor's.
     pub(super) fn ahead(
         &mut self,
         data: Vec<u8>,
         holder: Option<String>,
         scene: &mut Scene<'_>,
     ) -> Option<Next> {
-        // A slot may come from another holder.
+        // With several slots, another holder may release one.
         if matches!(scene.plan.mode, Mode::Slots(2..)) {
             return None;
         }
@@ -45,14 +46,14 @@ impl Lineage {
         None
     }
 
-    /// The answer to [`Effect::FindAncestors`].
+    /// Takes in the answer to [`Effect::FindAncestors`].
     pub(super) fn found(&mut self, ancestors: Vec<Ancestor>, scene: &mut Scene<'_>) -> Option<Next> {
         self.ancestors = Some(ancestors);
         let Ahead { data, holder } = self.ahead.take()?;
         self.look(&data, holder, scene)
     }
 
-    /// Whether the contender with this data is an ancestor.
+    /// The message if the contender with this data is an ancestor.
     pub(super) fn waits_for_itself(&self, data: &[u8], scene: &Scene<'_>) -> Option<Message> {
         let ancestors = self.ancestors.as_deref().filter(|ancestors| !ancestors.is_empty())?;
         let own = scene.state.record.as_ref()?.process.as_ref()?;

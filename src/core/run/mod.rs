@@ -1,8 +1,7 @@
-//! A run of zklock, from the first look at the locks around it to the release: what happened goes in, what is to be done
-//! comes out.
+//! A run of zklock, from the first look at the surrounding locks to the release: events in, effects out.
 //!
-//! Each phase is a file, and its `on` is one match over what can happen in it. A phase never begins another: it says what
-//! comes next, and [`Run`] makes the step.
+//! Each phase is a file, and its `on` is a single match over the events it handles. A phase never starts another one:
+//! it returns what comes next, and [`Run`] takes the step.
 
 mod effect;
 mod input;
@@ -41,10 +40,10 @@ use super::planted::{Mistake, planted};
 use super::protocol::{Asker, Request};
 use super::time::BootTime;
 
-/// What there is to do after the command takes no longer: the record of its success, the release, and some last words.
+/// The longest that the rest may take after the command: recording its success, the release, and the last messages.
 const LONGEST_END: Duration = Duration::from_secs(20);
 
-/// The machine of the process that works.
+/// The state machine of the worker.
 #[derive(Debug)]
 pub struct Run {
     plan: Plan,
@@ -52,42 +51,42 @@ pub struct Run {
     phase: Phase,
 }
 
-/// What outlives a phase.
+/// State that outlives a phase.
 #[derive(Debug)]
 struct State {
     claim: Claim,
-    /// Those of the locks that the command around us holds.
+    /// The wanted locks that are held around zklock.
     held_around: Vec<HeldLock>,
-    /// What our nodes say of us, once that is known.
+    /// The record in zklock's nodes, once it is known.
     record: Option<Record>,
     monitor_died: bool,
 }
 
-/// How far the run is.
+/// The phase of the run.
 #[derive(Debug)]
 enum Phase {
-    /// Nothing has begun, or all is over.
+    /// The run hasn't begun, or is over.
     Done,
-    /// Are the locks held by the command that zklock runs in?
+    /// Checking whether the command that zklock runs in holds the locks.
     Nested(Nested),
     /// Connecting and waiting.
     Queueing(Box<Queueing>),
-    /// The locks are ours, and the command is being started.
+    /// zklock holds the locks, and the command is being started.
     Starting,
     /// The command runs, or is being stopped.
     Running(Box<Running>),
-    /// The command has succeeded, and that is recorded.
+    /// The command has succeeded, and its success is being recorded.
     Recording(Recording),
-    /// What is ours is given back.
+    /// The locks or the places in the queue are being released.
     Releasing(Releasing),
 }
 
-/// The phases as people name them: docs/signals.md has a row for each.
+/// The phases by name: docs/signals.md has a row for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhaseName {
-    /// Looking at the locks around.
+    /// Checking the surrounding locks.
     Nested,
-    /// No session yet.
+    /// There is no session yet.
     Connecting,
     /// In the queue.
     Waiting,
@@ -99,42 +98,42 @@ pub enum PhaseName {
     Stopping,
     /// A success is being recorded.
     Recording,
-    /// What is ours is given back.
+    /// The locks or the places in the queue are being released.
     Releasing,
-    /// Nothing has begun, or all is over.
+    /// The run hasn't begun, or is over.
     Done,
 }
 
-/// What a phase leads to.
+/// The next step after a phase.
 #[derive(Debug)]
 enum Next {
-    /// Queue for the locks that nobody around us holds.
+    /// Queue for the locks that aren't held around zklock.
     Queue,
-    /// Start the command: every lock is ours.
+    /// Start the command: zklock holds every lock.
     Start,
-    /// It runs.
+    /// The command runs.
     Run,
-    /// It has ended so, by itself.
+    /// The command ended by itself, this way.
     Ended(Exit),
-    /// Give back what is ours, and end so.
+    /// Release, and end this way.
     Release(Giving, Verdict),
-    /// All is over.
+    /// The run is over.
     Finish(End),
 }
 
 impl Next {
-    /// Gives up before the command is started, and says why.
+    /// Gives up before the command is started, with this message.
     fn fail(why: Message) -> Self {
         Self::Release(Giving::PlaceInQueue, Verdict { exit: Exit::Code(exit::FAILURE), last_word: Some(why) })
     }
 
-    /// Gives up before the command is started. If there is something to be said of it, it was.
+    /// Gives up before the command is started. Any message has already been written.
     fn leave(exit: Exit) -> Self {
         Self::Release(Giving::PlaceInQueue, Verdict { exit, last_word: None })
     }
 }
 
-/// What a phase sees and changes besides itself.
+/// The data that a phase reads and changes, apart from its own.
 struct Scene<'a> {
     now: BootTime,
     plan: &'a Plan,
@@ -151,7 +150,7 @@ impl Scene<'_> {
         self.out.extend(requests.into_iter().map(|request| Effect::Ask(asker, request)));
     }
 
-    /// Says something of the run as a whole.
+    /// Writes a message about the run as a whole.
     fn says(&mut self, message: Message) {
         self.says_of(self.plan.first.clone(), message);
     }
@@ -160,7 +159,7 @@ impl Scene<'_> {
         self.out.push(Effect::Say(path, message));
     }
 
-    /// Says something of every lock where we have a node.
+    /// Writes a message about every lock on which zklock has a node.
     fn says_of_our_nodes(&mut self, message: &Message) {
         let paths: Vec<LockPath> = self.our_locks();
         for path in paths {
@@ -173,7 +172,7 @@ impl Scene<'_> {
         nodes.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The path of the lock that is being waited for.
+    /// The path of the lock that zklock is waiting for.
     fn current_lock(&self) -> Option<LockPath> {
         self.state.claim.set().and_then(|set| set.path(set.current())).cloned()
     }
@@ -186,7 +185,7 @@ impl Run {
         Self { plan, state, phase: Phase::Done }
     }
 
-    /// Begins.
+    /// Starts the run.
     pub fn begin(&mut self, now: BootTime) -> Vec<Effect> {
         let mut out = vec![];
         let mut scene = Scene { now, plan: &self.plan, state: &mut self.state, out: &mut out };
@@ -196,7 +195,7 @@ impl Run {
         out
     }
 
-    /// Takes in what happened, which was noticed `now`.
+    /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
         let mut out = vec![];
         if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
@@ -217,7 +216,7 @@ impl Run {
         out
     }
 
-    /// When to look at the time again, if nothing happens before.
+    /// When to check the time next if nothing happens before.
     pub fn wake_at(&self, now: BootTime) -> Option<BootTime> {
         let claim = &self.state.claim;
         match &self.phase {
@@ -229,7 +228,7 @@ impl Run {
         }
     }
 
-    /// How far the run is.
+    /// The phase of the run.
     pub fn phase(&self) -> PhaseName {
         match &self.phase {
             Phase::Done => PhaseName::Done,

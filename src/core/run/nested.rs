@@ -1,7 +1,8 @@
-//! zklock inside a command of zklock: a lock that the outer one holds isn't queued for again.
+//! zklock inside a command of zklock: a lock that the outer zklock holds isn't queued for a second time.
 //!
-//! The variables may be stale: a daemon inherits them and outlives the lock. So the outer node has to be seen, and that it
-//! is the same one. It tells the ensemble too: another one with the same path has another node.
+//! The variables may be stale: a daemon inherits them and outlives the lock. zklock therefore reads the outer node and
+//! checks that it is the same one. This also identifies the ensemble: the same path on another ensemble has another
+//! node.
 
 use super::variables::variables;
 use super::{Effect, End, Input, LookUp, Next, Scene};
@@ -12,10 +13,10 @@ use crate::core::message::Message;
 use crate::core::protocol::Node;
 use crate::core::signal::{SIGKILL, SIGTSTP, ends_waiting};
 
-/// The look at the locks that are said to be held around us.
+/// The check of the locks that are said to be held around zklock.
 #[derive(Debug)]
 pub(super) struct Nested {
-    /// Those among them that are wanted. There may be several of one path: other ensembles have their own.
+    /// The wanted ones among these locks. One path may appear several times, held on different ensembles.
     candidates: Vec<HeldLock>,
 }
 
@@ -41,9 +42,9 @@ impl Nested {
             Input::LookedUp(LookUp::Unreachable(servers)) => {
                 Some(Next::fail(scene.plan.unreachable(servers)))
             }
-            // Without an answer nothing is known, and whoever queues will hear why there is none.
+            // Without an answer nothing is known; queueing will report why there is none.
             Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
-            // Nothing runs yet that could stop with zklock.
+            // No command is running yet that could stop with zklock.
             Input::Signal(SIGTSTP) => {
                 scene.does(Effect::StopWaiting);
                 None
@@ -61,12 +62,12 @@ impl Nested {
         scene.does(Effect::LookUp(nodes));
     }
 
-    /// Only what is seen to be gone isn't held. Whoever takes a fault for that queues behind the lock around it, which
-    /// waits for its end.
+    /// A lock counts as not held only if its node is seen to be gone. If a fault counted as that, zklock would queue
+    /// behind the surrounding lock, which waits for zklock's end.
     fn seen(&self, nodes: &[Option<Node>], scene: &mut Scene<'_>) -> Next {
         let plan = scene.plan;
         let is_there = |held: &HeldLock, node: &Option<Node>| match node {
-            // Its owner's ACL shows it to nobody else. But its name has a uuid: there is no other.
+            // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
             Some(node) if node.is_hidden() => true,
             Some(node) => node.czxid == held.fencing_token && node.owner == held.session,
             None => false,
@@ -81,7 +82,7 @@ impl Nested {
             return Next::Queue;
         }
         if plan.once_per.is_some() {
-            // The lock around us will be released without a record, whatever the command does.
+            // The surrounding lock will be released without a record, whatever the command does.
             return Next::fail(Message::OncePerInside);
         }
         match variables(plan, &[], held.clone()) {
@@ -91,8 +92,8 @@ impl Nested {
     }
 }
 
-/// Why what is held around us isn't enough for `mode`, if it isn't. Then it never will be: the outer lock ends only after
-/// us.
+/// Why the surrounding lock isn't enough for `mode`, if it isn't. Waiting can't help, because the outer lock ends only
+/// after zklock.
 fn too_weak(held: &HeldLock, mode: Mode, family: Family) -> Option<Message> {
     let name = held.node.rsplit('/').next().and_then(Name::parse);
     if let Some(outer) = name.map(|name| name.family).filter(|&outer| outer != family) {

@@ -1,4 +1,4 @@
-//! Getting the locks: connect, queue, wait; until they are ours or something says stop.
+//! Acquiring the locks: connect, queue and wait, until zklock holds them or must give up.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::core::time::BootTime;
 use crate::core::words::printable;
 
-/// After its deadline the client may take this long to say why there is no session.
+/// How long the client may take after its deadline to report why there is no session.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// The wait.
@@ -33,28 +33,28 @@ pub(super) struct Queueing {
     connected: bool,
     /// When the client is to give up connecting.
     connect_by: Option<BootTime>,
-    /// The contender just ahead, as people know it.
+    /// A description of the predecessor.
     waiting_for: Option<String>,
     /// Of which node that was said, on which lock, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     turn: Turn,
-    /// Our node is gone; whether with our session or by somebody's hand is asked.
+    /// zklock's node is gone; a confirmation will show whether the session ended or another client deleted the node.
     node_gone: bool,
     stop: Stop,
     lineage: Lineage,
     progress: Progress,
 }
 
-/// How far it is once every lock is ours.
+/// Progress from the moment every lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// Nothing was said of it, or it hasn't come.
+    /// Not all locks are held, or nothing has been reported yet.
     Unsaid,
-    /// There is no fresh lease yet. That has been said.
+    /// There is no fresh lease yet, and a message has said so.
     AwaitsLease,
-    /// What was said has its time to be written.
+    /// Waiting for messages to be written.
     AwaitsWords,
-    /// It has had it.
+    /// That wait is over.
     AwaitedWords,
 }
 
@@ -90,7 +90,7 @@ impl Queueing {
             Input::Ancestors(ancestors) => self.lineage.found(ancestors, scene),
             Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
-            // Nobody is left to answer for us.
+            // The caller has already seen zklock die.
             Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
             Input::Signal(SIGTSTP) => {
                 self.stop.suspend(scene);
@@ -119,12 +119,12 @@ impl Queueing {
         }
     }
 
-    /// When there is something to do, if nothing happens before.
+    /// When there is something to do if nothing happens before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
         [self.give_up_at(plan), claim.next_due(), self.progress.wake_at()].into_iter().flatten().min()
     }
 
-    /// What time leads to, and what is to be done once nothing else has happened.
+    /// Handles the passing of time, and everything that waits until no other event is pending.
     fn look(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
         let now = scene.now;
         scene.state.claim.revive_lease(now);
@@ -136,8 +136,8 @@ impl Queueing {
                 if let Some(next) = self.is_due(scene) {
                     scene.does(Effect::Line(Line::End));
                     if matches!(next, Next::Start) && self.turn != Turn::AwaitedWords {
-                        // What was said shall be on the screen, and the waiting line off it, before the command writes.
-                        // Then the lease has to be looked at once more.
+                        // Messages should be on the screen, and the waiting line gone, before the command writes. The
+                        // lease must be checked again afterwards.
                         self.turn = Turn::AwaitsWords;
                         scene.does(Effect::AwaitWords(scene.state.claim.time_to_spare()));
                         return None;
@@ -151,8 +151,9 @@ impl Queueing {
         self.give_up_at(scene.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(scene))
     }
 
-    /// All held, on a line that is quick enough, and under a lease that lasts until the next answer. A waiter confirms
-    /// while it waits, so that it is fresh as a rule; else the confirmations that are under way make it so.
+    /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
+    /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
+    /// renew it.
     fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
         let claim = &scene.state.claim;
         if self.node_gone
@@ -161,7 +162,7 @@ impl Queueing {
         {
             return Ok(false);
         }
-        // What somebody wrote to our node may be a request to give up, whose answer is on its way.
+        // Another client's write to zklock's node may revoke the lock; the node is being read.
         if claim.set().is_some_and(Set::any_unread) {
             return Ok(false);
         }
@@ -181,7 +182,7 @@ impl Queueing {
         Ok(false)
     }
 
-    /// The lock is ours; whether the command is to run. `None`: that is being asked.
+    /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
     fn is_due(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
         let Some(once) = &mut self.once else { return Some(Next::Start) };
         let (node, data) = scene.state.claim.set()?.first()?;
@@ -200,8 +201,8 @@ impl Queueing {
         }
     }
 
-    /// Connecting is the client's affair up to its own deadline, when it says what is wrong. It is trusted for a moment
-    /// more and no longer: servers have been seen to keep it too busy to notice the time.
+    /// The client has its own deadline for connecting, at which it reports what is wrong. zklock waits only a moment
+    /// longer for that report: servers can keep the client too busy to notice the time.
     fn give_up_at(&self, plan: &Plan) -> Option<BootTime> {
         if self.connected {
             return plan.try_until();
@@ -228,7 +229,7 @@ impl Queueing {
             return Next::fail(Message::NoAnswer { hosts, waited });
         }
         let ahead = self.waiting_for.clone().unwrap_or_else(|| "another contender".to_owned());
-        // A waiter confirms all the time: an answer also says that nothing has moved in the queue before it.
+        // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
         let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
         if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
             return Next::fail(Message::LastSeenBusy { waited, silence, ahead });
@@ -236,7 +237,7 @@ impl Queueing {
         self.busy(Message::GaveUp { waited, ahead }, scene)
     }
 
-    /// Somebody else holds it.
+    /// Another contender holds the lock.
     #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
     fn busy(&self, message: Message, scene: &mut Scene<'_>) -> Next {
         let path = scene.current_lock().unwrap_or_else(|| scene.plan.first.clone());
@@ -269,9 +270,9 @@ impl Queueing {
                 let go_on = self.stop.left(scene);
                 return self.queue_anew(go_on, scene);
             }
-            // What our node's deletion leads to, we have done ourselves.
+            // zklock is leaving the queue and has deleted its node itself.
             _ if self.stop.is_leaving() => {}
-            // Nothing is lost but our place in the queue.
+            // Only the place in the queue is lost.
             Notice::Lost(failure) => {
                 if let Some(path) = scene.current_lock() {
                     scene.says_of(path, Message::QueueingAgain(failure));
@@ -279,7 +280,7 @@ impl Queueing {
                 return self.queue_anew(GoOn::QueueAnew, scene);
             }
             Notice::NodeGone => return Some(Next::fail(Message::Contender(Trouble::Deleted))),
-            // The session lives, so that it can't have taken the node along. Another has its name now.
+            // The session is alive, so another client deleted the node. Its name now belongs to another node.
             Notice::Confirmed if self.node_gone => {
                 return Some(Next::fail(Message::Contender(Trouble::Deleted)));
             }
@@ -347,7 +348,7 @@ impl Queueing {
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
             }
-            // It isn't taken: `Stop::give_place_up_if_its_turn_came`.
+            // The lock isn't used: see `Stop::give_place_up_if_its_turn_came`.
             News::Held if self.stop != Stop::Not => {}
             News::Held => {
                 self.progress.end();
@@ -367,8 +368,8 @@ impl Queueing {
             // Only a command that runs is told of it.
             News::Neighbour(_) => {}
             News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
-            // The watch that tells so fires too when the session ends, and may be read first after a freeze. The answer to
-            // a confirmation tells which: no node, or no session.
+            // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
+            // confirmation shows which it was: no node, or no session.
             News::Failed(Trouble::Deleted) => {
                 self.node_gone = true;
                 scene.state.claim.confirm_soon(scene.now);
@@ -394,7 +395,7 @@ impl Queueing {
     }
 }
 
-/// A contender as people know it.
+/// A description of a contender for messages.
 fn who(node: &str, data: &[u8], scene: &Scene<'_>) -> String {
     describe(node, data, scene.state.record.as_ref())
 }
@@ -404,7 +405,7 @@ fn seen(who: String, data: &[u8], since: ServerTime) -> Seen {
     Seen { who, since, held_since: held_since(data, since) }
 }
 
-/// Why no session will do.
+/// The message for a session failure that a new session can't fix.
 fn hopeless(failure: Failure, plan: &Plan) -> Message {
     match failure {
         Failure::AuthFailed => {

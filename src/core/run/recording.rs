@@ -1,6 +1,6 @@
-//! After a success with `--once-per`: the record of it and the release of the lock, in one transaction.
+//! After a success with `--once-per`: records it and releases the lock in one transaction.
 //!
-//! So only a holder can record: whoever has lost the lock finds its node gone, and records nothing.
+//! Only a holder can record therefore: a zklock that has lost the lock finds its node gone, and records nothing.
 
 use super::releasing::{Giving, Verdict, patience};
 use super::{Effect, Input, Next, Scene};
@@ -11,14 +11,14 @@ use crate::core::message::Message;
 use crate::core::protocol::{Asker, Failure, Reply, Request};
 use crate::core::time::BootTime;
 
-/// A record that is being made.
+/// A record that is being written.
 #[derive(Debug)]
 pub(super) struct Recording {
     exit: Exit,
     record: String,
     node: String,
     success: LastSuccess,
-    /// An answer was lost: it may be done already.
+    /// An answer was lost: the record may already be written.
     uncertain: bool,
     until: BootTime,
 }
@@ -77,7 +77,7 @@ impl Recording {
                 self.ask(scene);
                 None
             }
-            // It may have been us, in the attempt whose answer was lost.
+            // The node may have been deleted by the attempt whose answer was lost.
             Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::NoNode))) if self.uncertain => {
                 self.look(scene);
                 None
@@ -103,7 +103,8 @@ impl Recording {
     }
 
     fn end(&self, why_not: Option<String>, scene: &mut Scene<'_>) -> Next {
-        // If not, it is an error and not only a warning: otherwise `-q` would hide that the command runs every time.
+        // A failure is reported as an error and not as a warning: otherwise `-q` would hide that the command runs every
+        // time.
         scene.says(why_not.map_or(Message::SuccessRecorded, Message::SuccessNotRecorded));
         release(self.exit)
     }

@@ -1,4 +1,4 @@
-//! Giving back what is ours: delete and close, until both are answered.
+//! The release: delete and close, until both are answered.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 
-/// Longer than this nobody waits for servers that don't answer.
+/// The longest wait for servers that don't answer.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// For an attempt to connect that is given up.
+/// The wait when an attempt to connect is given up.
 const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
 
-/// What is given back.
+/// What is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Giving {
-    /// A place in the queue. Nothing ran: a signal ends zklock at once, and this process goes on deleting the nodes.
+    /// A place in the queue. Nothing ran: a signal ends zklock immediately, and this process stays to delete the nodes.
     PlaceInQueue,
-    /// The locks. If a command ran it has ended, and its exit code must not be lost.
+    /// The locks. If a command ran, it has ended, and its exit code must not be lost.
     Locks,
 }
 
-/// How zklock ends after that.
+/// How zklock ends after the release.
 #[derive(Debug, Clone)]
 pub(super) struct Verdict {
     pub(super) exit: Exit,
-    /// Why, if it is said at the end.
+    /// The reason, if it is reported at the end.
     pub(super) last_word: Option<Message>,
 }
 
@@ -44,9 +44,10 @@ pub(super) struct Releasing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Delete and close are on their way.
+    /// Delete and close are in flight.
     Closing,
-    /// The session has ended, and not by our hand, and no server has said so: another session asks for our nodes.
+    /// The session ended otherwise than by closing it, and no server has confirmed its end: another session checks for
+    /// its nodes.
     Cleaning,
 }
 
@@ -109,7 +110,7 @@ impl Releasing {
         self.until
     }
 
-    /// The session is over, and hasn't ended by our hand.
+    /// Handles a session that ended otherwise than by closing it.
     fn session_over(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
         let claim = &scene.state.claim;
         let remains = claim.left_behind().filter(|remains| !claim.is_gone() && !remains.is_empty());
@@ -129,7 +130,7 @@ impl Releasing {
         Next::Finish(End::Exit(self.verdict.exit))
     }
 
-    /// The servers may come back while the session lives.
+    /// Handles servers that don't answer. They may come back while the session is alive.
     fn unconfirmed(&self, scene: &mut Scene<'_>) -> Next {
         scene.says_of_our_nodes(&Message::ReleaseUnconfirmed);
         self.say_last_word(scene);
@@ -141,8 +142,8 @@ impl Releasing {
     }
 }
 
-/// How long to wait for servers at the end; the nodes go with the session then. Without a session there is nothing of ours
-/// to wait for.
+/// How long to wait for servers at the end: at most the session timeout, because the session's end deletes the nodes.
+/// Without a session there are no nodes to wait for.
 pub(super) fn patience(claim: &Claim) -> Duration {
     claim.lease().map_or(NOTHING_TO_LOSE, |lease| lease.timeout().min(LONGEST))
 }

@@ -1,4 +1,4 @@
-//! Every lock is ours: the command is started, and the monitor knows what is at stake from before that on.
+//! Starts the command once every lock is held. The monitor learns its deadline before the command starts.
 
 use super::releasing::{Giving, Verdict};
 use super::variables::{held_locks, variables};
@@ -15,7 +15,8 @@ pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
         Err(why) => return Some(Next::fail(Message::NotStarted(why))),
     };
     let lease = claim.lease();
-    // A lease that ran out meanwhile starts nothing, also with `--on-lost continue`: that is about a command that runs.
+    // A lease that ran out meanwhile starts nothing, even with `--on-lost continue`, which is about a command that
+    // already runs.
     let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
     let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
     let deadline = lease
@@ -26,7 +27,7 @@ pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
 }
 
 pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
-    // The answer comes at once: nothing else does before it.
+    // The answer is immediate: no other event comes before it.
     let Input::Started(started) = input else { return None };
     Some(match started {
         Ok(()) => {

@@ -1,4 +1,4 @@
-//! A waiter that is stopped, as by Ctrl-Z, and what that means for its place in the queue.
+//! A waiter that is stopped, for example by Ctrl-Z, and its place in the queue.
 
 use super::{Effect, Line, Scene};
 use crate::core::lock::set::Set;
@@ -6,34 +6,34 @@ use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Failure;
 
-/// Whether zklock is stopped while it waits. Its process isn't, and so its session goes on.
+/// Whether zklock is stopped while it waits. The worker isn't stopped, so its session stays alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It isn't.
+    /// It isn't stopped.
     Not,
-    /// It is, and keeps its place until its turn comes.
+    /// It is stopped, and keeps its place in the queue until it becomes first.
     InQueue,
-    /// Its turn came: the place is being given up, since nobody may wait for somebody who is stopped. Meanwhile zklock may
-    /// have been told to go on.
+    /// It became first and is giving up its place, because a stopped contender must not make others wait. It may have
+    /// been continued meanwhile.
     Leaving {
-        /// Whether it was.
+        /// Whether it has been continued.
         goes_on: bool,
     },
-    /// It has no session. Another begins when it goes on.
+    /// It has no session. A new one begins when it is continued.
     Away,
 }
 
-/// What to do about the order to go on.
+/// The reaction to being continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoOn {
-    /// Nothing, or nothing yet.
+    /// Nothing, at least for now.
     Stay,
-    /// Queue anew.
+    /// Enter the queue again.
     QueueAnew,
 }
 
 impl Stop {
-    /// zklock is to stop. Nothing runs yet that could stop with it.
+    /// zklock is to stop. No command is running yet that could stop with it.
     pub(super) fn suspend(&mut self, scene: &mut Scene<'_>) {
         *self = match *self {
             Self::Not => {
@@ -44,12 +44,12 @@ impl Stop {
             other => other,
         };
         scene.does(Effect::Line(Line::Clear));
-        // Before the shell's prompt.
+        // Written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(scene.state.claim.time_to_spare()));
         scene.does(Effect::StopWaiting);
     }
 
-    /// zklock is to go on.
+    /// zklock is continued.
     pub(super) fn go_on(&mut self, scene: &mut Scene<'_>) -> GoOn {
         match *self {
             Self::Not => GoOn::Stay,
@@ -58,7 +58,7 @@ impl Stop {
                 scene.state.claim.mark_stopped(false, scene.now, scene.out);
                 GoOn::Stay
             }
-            // As soon as that is done.
+            // zklock queues again once it has left.
             Self::Leaving { .. } => {
                 *self = Self::Leaving { goes_on: true };
                 GoOn::Stay
@@ -73,7 +73,7 @@ impl Stop {
         }
     }
 
-    /// A waiter that is stopped is nobody's turn: it lets the others pass.
+    /// Leaves the queue if a stopped waiter became first, so that the others can pass.
     pub(super) fn give_place_up_if_its_turn_came(&mut self, scene: &mut Scene<'_>) {
         if planted(Mistake::StoppedTakesLock)
             || *self != Self::InQueue
@@ -89,7 +89,7 @@ impl Stop {
         scene.does(scene.state.claim.release());
     }
 
-    /// The session that is being left is over.
+    /// The session that zklock was leaving has ended.
     pub(super) fn left(&mut self, scene: &mut Scene<'_>) -> GoOn {
         let goes_on = *self == Self::Leaving { goes_on: true };
         *self = Self::Away;
@@ -106,7 +106,7 @@ impl Stop {
     }
 }
 
-/// Whether the end of a session is that of the client: it would happen again.
+/// Whether a session's end has a cause in the client, so that it would happen again.
 pub(super) fn is_hopeless(failure: &Failure) -> bool {
     matches!(failure, Failure::AuthFailed | Failure::Other(_))
 }

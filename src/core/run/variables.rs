@@ -1,4 +1,4 @@
-//! What the command is told of its locks.
+//! The environment variables for the command.
 
 use super::Plan;
 use crate::core::claim::Claim;
@@ -7,7 +7,7 @@ use crate::core::lock::contender::OwnNode;
 use crate::core::lock::set::Set;
 use crate::core::path::LockPath;
 
-/// The variables for a command that runs under `locks` and those that are held around zklock.
+/// The variables for a command that runs under the given locks and those held around zklock.
 pub(super) fn variables(
     plan: &Plan,
     held_around: &[HeldLock],
@@ -19,7 +19,7 @@ pub(super) fn variables(
     environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
 }
 
-/// The locks of the claim, all held.
+/// The locks of the claim, all of them held.
 pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
     let Some(session) = claim.session_id() else { return vec![] };
     let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {

@@ -1,6 +1,6 @@
-//! What to do about the job when something happens: state and event in, actions out. Pure.
+//! Decides what to do about the job when something happens: state and event in, actions out. Pure.
 //!
-//! The order is always the same: stop the job, see it gone, reap it, and only then may the lock be released.
+//! The order is always the same: stop the job, see it gone, reap it, and only then release the lock.
 
 use std::time::Duration;
 
@@ -8,26 +8,25 @@ use super::planted::{Mistake, planted};
 use super::signal::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
 use super::time::BootTime;
 
-/// Something that happened to the job or to zklock while the job exists.
+/// An event that concerns the job, while the job exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happening {
-    /// Somebody sent zklock this signal.
+    /// Another process or the terminal sent zklock this signal.
     Signalled(i32),
-    /// The job's leader was stopped by this signal. `foreground`: the job has the terminal; `ours`: zklock's
-    /// own group has it.
+    /// The job's leader was stopped.
     Stopped {
-        /// What stopped it.
+        /// The signal that stopped it.
         signal: i32,
-        /// Where the terminal is.
+        /// The process group that has the terminal.
         terminal: Foreground,
     },
-    /// zklock was to stop with the job, and the kernel didn't do it: nobody could continue it.
+    /// zklock was to stop with the job, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
     /// The job's leader is dead and not reaped.
     LeaderDied,
-    /// Besides the leader, no process of the job is left.
+    /// No process of the job is left besides the leader.
     NoneLeft,
-    /// The lock can't be trusted any more: the job has to be gone by `kill_at` at the latest.
+    /// The lock can't be trusted any more: the job must be gone, with KILL at `kill_at` at the latest.
     MustStop {
         /// How long TERM may take.
         grace: Duration,
@@ -38,31 +37,31 @@ pub enum Happening {
     Tick,
 }
 
-/// Which process group has the terminal's foreground.
+/// The process group that has the terminal's foreground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreground {
-    /// The job's.
+    /// The job's group.
     Job,
-    /// zklock's own.
+    /// zklock's own group.
     Ours,
-    /// Another, or there is no terminal.
+    /// Another group, or there is no terminal.
     Other,
 }
 
-/// What is to be done, in order.
+/// An action, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Send this signal to the job's process group.
     SignalGroup(i32),
-    /// Send this signal to every process of the job, also those that left its group.
+    /// Send this signal to every process of the job, including those that left its group.
     SignalAll(i32),
     /// Give the job the terminal's foreground.
     GiveTerminal,
     /// Stop the monitor as the terminal's signal with this number would have. The lock is kept.
     Suspend(i32),
-    /// Go on after a suspension: give the terminal back to the job if zklock has it, and continue the job.
+    /// Resume after a suspension: give the terminal back to the job if zklock has it, and continue the job.
     Resume,
-    /// Kill every process of the job, also those that left its group, until none is left.
+    /// Kill every process of the job, including those that left its group, until none is left.
     Kill,
     /// Reap the leader: nothing is signalled after this.
     Reap,
@@ -71,8 +70,8 @@ pub enum Action {
 /// The state of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was told that nobody has a
-    /// terminal for it.
+    /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was sent HUP because it can't
+    /// get a terminal.
     Running {
         suspended: Option<i32>,
         hung_up: bool,
@@ -100,7 +99,7 @@ impl Default for Supervisor {
 }
 
 impl Supervisor {
-    /// What to do about `happening`, which was noticed `now`.
+    /// The actions for an event that was noticed `now`.
     pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
         match self.state {
             State::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
@@ -119,8 +118,8 @@ impl Supervisor {
         now: BootTime,
     ) -> Vec<Action> {
         match happening {
-            // It wants a terminal that nobody can give it. The kernel tells a stopped group that by HUP, and has it go
-            // on. Once: one that ignores HUP would stop again at once, and is left so.
+            // The job wants a terminal that it can't get. As the kernel does for a stopped group, send HUP and continue
+            // it. This happens only once: a job that ignores HUP would stop again immediately, and stays stopped.
             Happening::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
                 if hung_up {
                     return vec![];
@@ -148,14 +147,14 @@ impl Supervisor {
             Happening::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
                 if now >= kill_at {
-                    // Too late for words: a job that was stopped must not run for another moment.
+                    // Too late for TERM: a job that was stopped must not run for another moment.
                     return self.kill(kill_at, false);
                 }
                 self.state = State::Stopping { kill_at, killed: false, leader_dead: false };
                 vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)]
             }
-            // A plain SIGSTOP from somebody stops the job alone, unless the job has the terminal: its user would
-            // be left without a shell.
+            // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
+            // would be left without a shell.
             Happening::Stopped { .. } | Happening::NotStopped | Happening::NoneLeft | Happening::Tick => {
                 vec![]
             }
@@ -183,7 +182,7 @@ impl Supervisor {
                 self.state = State::Over { forced: true };
                 vec![Action::Reap]
             }
-            // Whoever asks again has no patience left.
+            // A second TERM or INT skips the rest of the grace.
             Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
             Happening::Tick if planted(Mistake::NoKill) => vec![],
             Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
@@ -201,7 +200,7 @@ impl Supervisor {
         vec![Action::Kill]
     }
 
-    /// When time alone changes something next.
+    /// When the passing of time alone next changes something.
     pub fn next_tick(&self) -> Option<BootTime> {
         match self.state {
             State::Stopping { kill_at, killed: false, .. } => Some(kill_at),
@@ -209,7 +208,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether the job is being stopped, and it isn't the job's own end.
+    /// Whether zklock is stopping the job, as opposed to the job ending by itself.
     pub fn is_stopping(&self) -> bool {
         matches!(self.state, State::Stopping { .. })
     }

@@ -21,7 +21,7 @@ fn stopping() -> Supervisor {
 }
 
 #[test]
-fn a_signal_is_passed_on_and_nothing_more() {
+fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
     assert_eq!(supervisor.on(Happening::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
     assert_eq!(supervisor.next_tick(), None, "no grace begins");
@@ -36,7 +36,7 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     assert_eq!(supervisor.on(Happening::Tick, NOW), []);
     assert_eq!(supervisor.on(Happening::Tick, SOON), [Action::Kill]);
     assert_eq!(supervisor.on(Happening::LeaderDied, SOON), []);
-    assert_eq!(supervisor.on(Happening::Tick, SOON), [], "the rounds that follow are the sweep's");
+    assert_eq!(supervisor.on(Happening::Tick, SOON), [], "the sweep does the following rounds");
     assert_eq!(supervisor.on(Happening::NoneLeft, SOON), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
 }
@@ -48,24 +48,24 @@ fn the_lease_cuts_the_grace_short() {
     assert_eq!(supervisor.next_tick(), Some(SOON));
     let mut supervisor = Supervisor::default();
     let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
-    assert_eq!(at_once, [Action::Kill], "too late for words");
+    assert_eq!(at_once, [Action::Kill], "too late for TERM");
 }
 
 #[test]
-fn who_asks_again_within_the_grace_kills_at_once() {
+fn a_second_signal_within_the_grace_kills_immediately() {
     for signal in [SIGTERM, SIGINT] {
         assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::Kill]);
     }
 }
 
 #[test]
-fn the_terminal_goes_to_the_job_that_asks_and_a_stop_stops_zklock() {
+fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
     let stopped = |signal, terminal| Supervisor::default().on(Happening::Stopped { signal, terminal }, NOW);
     assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]);
     assert_eq!(stopped(SIGTTIN, Foreground::Other), [Action::Suspend(SIGTTIN)]);
     assert_eq!(stopped(SIGTSTP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
     assert_eq!(stopped(SIGSTOP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
-    assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "somebody stopped the job alone");
+    assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "another process stopped only the job");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_suspended_job_is_continued_once() {
 }
 
 #[test]
-fn a_job_that_nobody_could_continue_goes_on_at_once() {
+fn a_job_that_no_process_could_continue_is_resumed_immediately() {
     let stopped = |signal| {
         let mut supervisor = Supervisor::default();
         supervisor.on(Happening::Stopped { signal, terminal: Foreground::Other }, NOW);
@@ -89,7 +89,7 @@ fn a_job_that_nobody_could_continue_goes_on_at_once() {
     let hang_up = [Action::SignalGroup(SIGHUP), Action::Resume];
     assert_eq!(reader.on(Happening::NotStopped, NOW), hang_up, "as the kernel does");
     reader.on(Happening::Stopped { signal: SIGTTIN, terminal: Foreground::Other }, NOW);
-    assert_eq!(reader.on(Happening::NotStopped, NOW), [], "not in a loop");
+    assert_eq!(reader.on(Happening::NotStopped, NOW), [], "a second time the job stays stopped");
     assert_eq!(reader.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
     assert_eq!(Supervisor::default().on(Happening::NotStopped, NOW), []);
 }
@@ -113,35 +113,35 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_order_holds(story in prop::collection::vec((happening(), 0u64..500), 0..60)) {
+    fn the_order_is_kept_for_any_events(events in prop::collection::vec((happening(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
         let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
         let end = [Happening::Tick, Happening::LeaderDied, Happening::NoneLeft].map(|happening| (happening, 10_000));
-        for (happening, pause) in story.into_iter().chain(end) {
+        for (happening, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
             died |= happening == Happening::LeaderDied;
-            // The world tells of none left only when the leader is dead too.
+            // The leader dies before no other process is left.
             if happening == Happening::NoneLeft && !died { continue; }
             none_left |= happening == Happening::NoneLeft;
             let was_running = supervisor.is_over().is_none();
             forced |= was_running && matches!(happening, Happening::MustStop { .. });
             for action in supervisor.on(happening, now) {
-                prop_assert_eq!(reaped, 0, "nothing is done after the reap, {:?} least of all", action);
+                prop_assert_eq!(reaped, 0, "no action may follow the reap: {:?}", action);
                 match action {
                     Action::Reap => {
-                        prop_assert!(died, "never before it is dead");
-                        prop_assert!(none_left || !forced, "a forced stop leaves nobody");
+                        prop_assert!(died, "the leader is reaped only once it is dead");
+                        prop_assert!(none_left || !forced, "a forced stop leaves no process");
                         reaped += 1;
                     }
                     Action::Resume | Action::GiveTerminal | Action::Suspend(_) | Action::SignalGroup(_) => {
-                        prop_assert!(!forced, "once the stop has begun nothing is started again: {:?}", action);
+                        prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", action);
                     }
                     Action::SignalAll(_) | Action::Kill => prop_assert!(forced),
                 }
             }
             prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
         }
-        prop_assert_eq!(reaped, 1, "every path ends");
+        prop_assert_eq!(reaped, 1, "the leader is reaped exactly once");
         prop_assert_eq!(supervisor.is_over(), Some(forced));
     }
 }

@@ -1,7 +1,8 @@
-//! The processes below this one.
+//! The descendants of this process.
 //!
-//! Each half of zklock is a child subreaper: a process that loses its parent becomes a child of the half below which it
-//! is. So the tree below the worker is the whole command, and below the monitor the worker as well.
+//! Each process of zklock is a child subreaper: a process that loses its parent becomes a child of the nearest zklock
+//! process above it. The tree below the worker is therefore the whole command, and the tree below the monitor also
+//! includes the worker.
 
 mod sweep;
 
@@ -23,46 +24,46 @@ pub struct Children {
 }
 
 impl Children {
-    /// Those of the calling process, for as long as it lives; a fork has its own.
+    /// The children of the calling process for as long as it lives; after a fork, the child needs its own.
     pub fn of_this_process() -> Self {
         let own = getpid();
         Self { file: File::open(format!("/proc/{own}/task/{own}/children")).ok() }
     }
 
-    /// All of them, dead ones that aren't reaped included. `None` if the kernel doesn't tell.
+    /// All children, including dead ones that aren't reaped. `None` if the kernel doesn't provide the list.
     ///
-    /// The list is exact if only the calling thread reaps: children that come while it is read come at its end, and none
-    /// goes (`get_children_pid` in Linux's `fs/proc/array.c`). They are its first thread's, which starts them all and
-    /// inherits the orphans.
+    /// The list is exact if only the calling thread reaps: children that appear while the list is read are added at its
+    /// end, and none disappears (`get_children_pid` in Linux's `fs/proc/array.c`). It is the list of the first thread,
+    /// which starts all children and inherits the orphans.
     pub fn list(&self) -> Option<Vec<Pid>> {
         if let Some(text) = self.file.as_ref().and_then(read_again) {
             return Some(parse_pids(&text));
         }
-        // Whoever has this parent.
+        // Every process whose parent is this one.
         let all = all()?;
         let ours = all.iter().filter(|process| process.parent == getpid().as_raw());
         Some(ours.map(|process| Pid::from_raw(process.pid)).collect())
     }
 }
 
-/// A process that is looked at again and again.
+/// A process that is checked repeatedly.
 #[derive(Debug)]
 pub struct Observed(File);
 
 impl Observed {
-    /// The process with this number.
+    /// The process with this pid.
     pub fn new(pid: Pid) -> io::Result<Self> {
         Ok(Self(File::open(format!("/proc/{pid}/stat"))?))
     }
 
-    /// Whether it has begun to end: orphans below it are given to somebody else from then on, and its children when it
-    /// has ended. That comes long before it can be reaped.
+    /// Whether the process has begun to end: from then on it inherits no orphans, and once it has ended it has no
+    /// children. That is long before it can be reaped.
     pub fn is_ending(&self) -> bool {
         read_again(&self.0).and_then(|text| proc_stat::parse(&text)).is_none_or(|process| process.is_ending)
     }
 }
 
-/// All that a file of `/proc` says now.
+/// The current content of a file in `/proc`.
 fn read_again(file: &File) -> Option<String> {
     let mut text = vec![];
     let mut part = [0; 1024];
@@ -76,7 +77,7 @@ fn read_again(file: &File) -> Option<String> {
     }
 }
 
-/// The `roots` and every process below them. A process that comes while it looks may be missed.
+/// The `roots` and all their descendants. A process that starts during the scan may be missed.
 pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
     let mut found = roots;
     let mut next = 0;
@@ -87,7 +88,7 @@ pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
     found
 }
 
-/// The name of a process, for a message.
+/// The name of a process, for messages.
 pub fn name(pid: Pid) -> Option<String> {
     Some(proc_stat::of(pid)?.name)
 }
@@ -96,7 +97,7 @@ fn is_child_of(parent: Pid, child: Pid) -> bool {
     proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
 }
 
-/// The children of any process: each of its threads has its own.
+/// The children of any process: each of its threads has a list of its own.
 fn children_of(pid: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
     let children =
@@ -108,7 +109,7 @@ fn parse_pids(text: &str) -> Vec<Pid> {
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
 }
 
-/// Every process that `/proc` shows. `None` if it can't be read: that nobody was seen proves nothing then.
+/// Every process shown in `/proc`. `None` if `/proc` can't be read: then an empty result would prove nothing.
 fn all() -> Option<Vec<Process>> {
     let entries = fs::read_dir("/proc").ok()?;
     let processes = entries

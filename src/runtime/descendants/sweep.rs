@@ -1,8 +1,9 @@
-//! Ending every process below this one, exactly.
+//! Ends every descendant of this process, exactly.
 //!
-//! A subreaper without children has no descendants. So the children are killed and reaped, which hands theirs to us,
-//! until there is none. That costs what there is to end and not what the machine runs, nobody escapes by leaving a group,
-//! a session or a user, and no number can have become somebody else's: it is only we who reap.
+//! A subreaper without children has no descendants. The children are therefore killed and reaped, which hands their
+//! children to this process, until none is left. The cost depends on the number of processes to end and not on how many
+//! the machine runs. No process escapes by leaving its group, its session or its user, and no pid can have been reused,
+//! because only this process reaps.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,25 +19,25 @@ use crate::core::time::BootTime;
 use crate::runtime::pair::WORKER;
 use crate::runtime::sys;
 
-/// The first pause between two rounds; each is twice as long as the last, unless something has changed.
+/// The first pause between two rounds; each pause is twice as long as the last, unless something has changed.
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// What is left for this long after KILL is worth a word.
+/// Processes that are left for this long after KILL are reported.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
-/// What the worker of another zklock gets to end its command and to release its lock.
+/// How long the worker of another zklock gets to end its command and release its lock.
 const RELEASE: Duration = Duration::from_millis(500);
 
-/// How often to look below those who are left for whoever has come meanwhile.
+/// How often to scan the descendants of the processes that are left for new ones.
 const PASSES: usize = 16;
 
-/// A process that is left although it was to be killed.
+/// A process that is still there after KILL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pid: Pid,
     name: String,
-    /// KILL was refused: it belongs to another user.
+    /// KILL was refused: the process belongs to another user.
     refused: bool,
 }
 
@@ -51,16 +52,16 @@ impl fmt::Display for Left {
     }
 }
 
-/// How a round went.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Round {
-    /// Nobody is left.
+    /// No process is left.
     Gone,
-    /// Somebody is.
+    /// At least one process is left.
     Left,
 }
 
-/// The end of all processes below this one, round by round.
+/// Ends all descendants of this process, round by round.
 #[derive(Debug, Default)]
 pub struct Sweep {
     began: Option<BootTime>,
@@ -68,29 +69,29 @@ pub struct Sweep {
     pause: Duration,
     left: Vec<Left>,
     told: bool,
-    /// Up to here the workers of other zklocks among those below us may release their locks.
+    /// Until this time the workers of other zklocks among the descendants may release their locks.
     patience: Option<BootTime>,
-    /// A worker that isn't one of those.
+    /// A worker that gets no such time.
     own: Option<Pid>,
 }
 
 impl Sweep {
-    /// A sweep that has time up to this moment, and so leaves another zklock below us a little of it: its monitor is
-    /// killed, and its worker ends its own command and releases its lock within milliseconds. Killed with its monitor,
-    /// it would leave the lock to the end of its session.
+    /// A sweep that has time until `latest` and leaves some of it to another zklock among the descendants: only its
+    /// monitor is killed, and its worker ends its own command and releases its lock within milliseconds. If the worker
+    /// were killed together with its monitor, its lock would stay until its session times out.
     pub fn with_time_until(latest: Option<BootTime>, now: BootTime) -> Self {
         let patience = now + RELEASE;
         Self { patience: Some(latest.map_or(patience, |latest| patience.min(latest))), ..Self::default() }
     }
 
-    /// This worker gets no time: it is our own, and stands still.
+    /// This worker gets no time: it is zklock's own and stands still.
     #[must_use]
     pub fn but_for(self, own: Pid) -> Self {
         Self { own: Some(own), ..self }
     }
 
-    /// Kills and reaps whom it finds, but for the `spared`, which aren't ours to end. The `leader` is killed and not
-    /// reaped: as long as it isn't, its group's number is nobody else's.
+    /// Kills and reaps the children, except for the `spared`, which aren't zklock's to end. The `leader` is killed but
+    /// not reaped, so that its group's id can't be reused.
     pub fn round(
         &mut self,
         children: &Children,
@@ -99,7 +100,7 @@ impl Sweep {
         now: BootTime,
     ) -> Round {
         self.began.get_or_insert(now);
-        // Whoever had a little time has none from here on.
+        // From here on, workers of other zklocks get no more time.
         let is_over = self.patience.take_if(|patience| now >= *patience).is_some();
         let mut has_changed = is_over;
         loop {
@@ -113,7 +114,7 @@ impl Sweep {
                     continue;
                 }
                 if self.has_time(child) {
-                    // One that has ended has released its lock, and keeps its name until it is reaped.
+                    // A worker that has ended has released its lock, and keeps its name until it is reaped.
                     if sys::reap_if_dead(child).is_some() {
                         reaped = true;
                     } else {
@@ -121,7 +122,8 @@ impl Sweep {
                     }
                     continue;
                 }
-                // Its group at once, if it leads one: as long as it isn't reaped, that number is nobody else's.
+                // If it leads a group, the group is killed immediately: until the leader is reaped, the group's id
+                // can't be reused.
                 if getpgid(Some(child)) == Ok(child) {
                     let _ = killpg(child, Signal::SIGKILL);
                 }
@@ -137,7 +139,7 @@ impl Sweep {
                 self.left.clear();
                 return Round::Gone;
             }
-            // Whoever was reaped may have left us its children.
+            // This process may have inherited children of the reaped ones.
             if !reaped {
                 if self.next.is_none_or(|next| next <= now) {
                     has_changed |= self.kill_hidden(left.iter().map(|&(pid, _)| pid));
@@ -154,8 +156,9 @@ impl Sweep {
         }
     }
 
-    /// Kills everybody below those who are left: they hide them from us as long as they aren't dead. That may take
-    /// long, in the kernel, also after KILL; or KILL was refused. Whether there may be more of them.
+    /// Kills all descendants of the processes that are left: they become children of this process only once those are
+    /// dead. That may take long, in the kernel, even after KILL; or KILL was refused. Returns whether there may be more
+    /// of them.
     fn kill_hidden(&self, left: impl Iterator<Item = Pid>) -> bool {
         let roots: Vec<Pid> = left.filter(|&pid| !self.has_time(pid)).collect();
         let mut known = HashSet::new();
@@ -179,18 +182,18 @@ impl Sweep {
         self.patience.is_some() && self.own != Some(pid) && name(pid).as_deref() == Some(WORKER)
     }
 
-    /// When to look again, if no child dies before.
+    /// When to look again if no child dies before.
     pub fn next(&self) -> Option<BootTime> {
         let patience = self.patience.filter(|_| self.next.is_some());
         [self.next, patience].into_iter().flatten().min()
     }
 
-    /// Whether somebody is left who may never go.
+    /// Whether a process is left that may never end.
     pub fn is_stuck(&self) -> bool {
         self.told
     }
 
-    /// What is left, once, when it is left for long.
+    /// The processes that have been left for long, reported once.
     pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
         let long = self.began.is_some_and(|began| now.since(began) >= WORTH_A_WORD);
         if !long || self.told || self.left.is_empty() {
@@ -206,7 +209,7 @@ impl Sweep {
     }
 }
 
-/// Kills a process that somebody else may reap at any time: no other that has got its number meanwhile.
+/// Kills a process that its own parent may reap at any time, without hitting another one that has reused its pid.
 fn kill_child_of(parent: Pid, child: Pid) {
     let descriptor = pid_of(child).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     if !is_child_of(parent, child) {
@@ -214,7 +217,7 @@ fn kill_child_of(parent: Pid, child: Pid) {
     }
     let _ = match descriptor {
         Some(process) => pidfd_send_signal(process, rustix::process::Signal::KILL).is_ok(),
-        // A kernel before 5.3, or no descriptor left.
+        // A kernel before 5.3, or no file descriptor is available.
         None => kill(child, Signal::SIGKILL).is_ok(),
     };
 }

@@ -1,4 +1,4 @@
-//! The monitor becomes the command: every lock is held by the zklock around it.
+//! The monitor becomes the command, because the surrounding zklock holds every lock.
 
 use nix::sys::prctl;
 use nix::unistd::execvpe;
@@ -6,20 +6,20 @@ use nix::unistd::execvpe;
 use super::spawn::{Launch, SpawnError, explain};
 use crate::runtime::sys;
 
-/// Becomes the command, in the same process group and under the outer's lease. Returns only if that fails.
+/// Becomes the command, in the same process group and under the outer zklock's lease. Returns only if that fails.
 pub fn become_command(launch: Launch) -> SpawnError {
     let image = match launch.image() {
         Ok(image) => image,
         Err(error) => return error,
     };
     let found = launch.found;
-    // An exec keeps it, and the command didn't ask to adopt orphans.
+    // An exec keeps the subreaper flag, and the command didn't ask to adopt orphans.
     if !found.was_subreaper {
         let _ = prctl::set_child_subreaper(false);
     }
     sys::drop_handlers();
     sys::restore_ignored(found.ignores_children);
-    // What came since zklock began waits for this.
+    // Signals that have arrived since zklock began are delivered here.
     if let Err(error) = found.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }

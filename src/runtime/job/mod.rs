@@ -24,10 +24,10 @@ use crate::runtime::descendants::{self, Children, Left, Round, Sweep};
 use crate::runtime::pair::Worker;
 use crate::runtime::sys::{self, ChildState};
 
-/// How often to look for whoever is to be signalled, at most: a job that forks all the time is never seen whole.
+/// The most scans for processes to signal: a job that forks all the time is never seen completely.
 const LOOKS: usize = 16;
 
-/// The command, running in a process group of its own.
+/// The command, running in its own process group.
 #[derive(Debug)]
 pub struct Job {
     group: Pid,
@@ -44,7 +44,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts the command, in the terminal's foreground if that is where it belongs; not after `latest`.
+    /// Starts the command, in the terminal's foreground if it belongs there; not after `latest`.
     pub fn start(
         launch: &Launch,
         worker: &Worker,
@@ -69,37 +69,37 @@ impl Job {
         })
     }
 
-    /// Reaps the job's dead, but for the leader.
+    /// Reaps the job's dead processes, except for the leader.
     pub fn reap_orphans(&self) {
         reap_all_but(self.group, &self.children);
     }
 
-    /// What is new about the leader.
+    /// A change of the leader, if there is one.
     pub fn observe(&self) -> Option<ChildState> {
         sys::observe(self.group.as_raw())
     }
 
-    /// Who has the terminal.
+    /// The process group that has the terminal.
     pub fn foreground(&self) -> Foreground {
         self.terminal.foreground(self.group)
     }
 
-    /// The job's process group; its leader's pid is the same.
+    /// The job's process group; its id is the leader's pid.
     pub fn group(&self) -> Pid {
         self.group
     }
 
-    /// Whether no process of the job is left, but for the leader that waits to be reaped.
+    /// Whether no process of the job is left except the leader, which waits to be reaped.
     pub fn none_left(&self) -> bool {
         let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
         let is_fine = |&child: &Pid| child == self.group || is_other(child);
         self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
     }
 
-    /// Kills whatever is left of the job, as soon as it may be and at the latest by `latest`. Whether it is gone, but for
-    /// the leader that waits to be reaped.
+    /// Kills what is left of the job; other zklocks in it get a little time, but not past `latest`. Returns whether the
+    /// job is gone, except for the leader, which waits to be reaped.
     pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
-        // The group at once: the leader isn't reaped, so that its number is nobody else's.
+        // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
         let _ = killpg(self.group, Signal::SIGKILL);
         if planted(Mistake::GroupOnly) {
             return self.none_left();
@@ -108,22 +108,22 @@ impl Job {
         sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
     }
 
-    /// When to kill again, once it was killed and something is left.
+    /// When to kill again, if the job was killed and processes are left.
     pub fn next_kill(&self) -> Option<BootTime> {
         self.sweep.as_ref()?.next()
     }
 
-    /// What is left for long after KILL, once.
+    /// Processes that have been left for long after KILL, reported once.
     pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
         self.sweep.as_mut()?.left_for_long(now)
     }
 
-    /// Whether something is left that may never go.
+    /// Whether a process is left that may never end.
     pub fn is_stuck(&self) -> bool {
         self.sweep.as_ref().is_some_and(Sweep::is_stuck)
     }
 
-    /// Carries out one action of the supervisor that is about signals and the terminal.
+    /// Carries out one of the supervisor's actions on signals or the terminal.
     pub fn carry_out(&mut self, action: Action) {
         log::debug!("job: {action:?}");
         match action {
@@ -139,13 +139,14 @@ impl Job {
                 }
                 self.signal_group(nix::libc::SIGCONT);
             }
-            // These are more than that.
+            // These need more than a signal or the terminal.
             Action::Suspend(_) | Action::Kill | Action::Reap => {}
         }
     }
 
-    /// The job has stopped, and zklock is about to: takes the terminal back. Whether the job had it, so that its
-    /// signal reached nobody else: the rest of the pipeline or script that we are a part of has to stop with us.
+    /// Takes the terminal back from a stopped job before zklock stops. Returns whether the job had the terminal, so
+    /// that its signal reached no other process: then the rest of the pipeline or script around zklock must be stopped
+    /// with it.
     pub fn gives_up_terminal(&mut self) -> bool {
         let alone = self.terminal.take_back(self.group);
         self.in_foreground |= alone;
@@ -171,7 +172,7 @@ impl Job {
         let Ok(signal) = Signal::try_from(signal) else {
             return;
         };
-        // Whoever loses its parent during a look is in neither list: the next look finds it.
+        // A process that loses its parent during a scan is in neither list; the next scan finds it.
         let mut told = HashSet::new();
         for _ in 0..LOOKS {
             let mut all = descendants::below(self.children.list().unwrap_or_default());
@@ -190,8 +191,8 @@ impl Job {
         let had_terminal = self.terminal.take_back(self.group);
         let status = sys::reap(self.group)?;
         self.status = Some(status);
-        // Ctrl-C in the job's foreground reached the job alone. A script or pipeline around us would have got
-        // it too.
+        // A Ctrl-C while the job was in the foreground reached only the job. Without zklock, it would also have reached
+        // the surrounding script or pipeline.
         if had_terminal
             && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
             && let Ok(signal) = Signal::try_from(signal)
@@ -211,11 +212,11 @@ impl Job {
     }
 }
 
-/// Reaps dead children but for this one: whoever lost its parent below us, and as PID 1 everybody's.
+/// Reaps dead children except for this one: orphaned descendants, and as PID 1 all orphans.
 pub fn reap_all_but(spared: Pid, children: &Children) {
     while let Some(dead) = sys::any_dead_child().map(Pid::from_raw) {
         if dead == spared {
-            // It hides those behind it, who are looked at one by one.
+            // The spared child hides the dead ones behind it, so the children are checked one by one.
             let others = children.list().unwrap_or_default().into_iter().filter(|&child| child != spared);
             others.for_each(|child| {
                 let _ = sys::reap_if_dead(child);

@@ -1,4 +1,5 @@
-//! Starting the command: its own process group, its own environment, and everything else as zklock found it.
+//! Starts the command: in its own process group, with its own environment, and otherwise in the state in which zklock
+//! was started.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,16 +19,16 @@ use crate::runtime::clock;
 use crate::runtime::pair::{Found, Page};
 use crate::runtime::sys::{self, Image, Spawned};
 
-/// What to start.
+/// The command to start.
 #[derive(Debug)]
 pub struct Launch {
-    /// The program, looked up in `PATH` unless it has a slash.
+    /// The program, looked up in `PATH` unless it contains a slash.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// What is added to the environment.
+    /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
-    /// How zklock found its signals, and the command shall find them.
+    /// The signal state that zklock was started with, restored for the command.
     pub found: Found,
 }
 
@@ -37,22 +38,22 @@ pub enum SpawnError {
     /// There is no such program.
     #[error("'{}' was not found: {}", escaped(.0.as_encoded_bytes()), how_to_find(.0))]
     NotFound(OsString),
-    /// It is there and can't be run.
+    /// It exists but can't be run.
     #[error("'{}' can't be run: {}", escaped(.0.as_encoded_bytes()), .1)]
     CannotRun(OsString, String),
-    /// The lease was over just before its exec.
+    /// The lease was over just before the exec.
     #[error(
         "the command was not started: zklock stood still just before (stopped, or starved of processor time), and \
          its lease ran out"
     )]
     TooLate,
-    /// The system has no room for another process.
+    /// The system can't create another process.
     #[error("can't start a process for '{}': {}", escaped(.0.as_encoded_bytes()), .1)]
     NoProcess(OsString, String),
 }
 
 impl Launch {
-    /// What the process becomes.
+    /// The image to exec.
     pub fn image(&self) -> Result<Image, SpawnError> {
         Image::new(&self.program, &self.arguments, &self.environment)
             .map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
@@ -60,7 +61,7 @@ impl Launch {
 }
 
 impl SpawnError {
-    /// The exit code that says so.
+    /// The exit code for this error.
     pub fn code(&self) -> u8 {
         match self {
             Self::NotFound(_) => exit::NOT_FOUND,
@@ -70,7 +71,8 @@ impl SpawnError {
     }
 }
 
-/// Starts the command, unless `latest` has passed by the time of its exec. In the terminal's foreground, if one is given.
+/// Starts the command, unless `latest` has passed by the time of its exec. With `foreground`, it starts in that
+/// terminal's foreground.
 pub fn spawn(
     launch: &Launch,
     foreground: Option<&Terminal>,
@@ -83,18 +85,18 @@ pub fn spawn(
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
         if let Some(tty) = foreground.and_then(Terminal::tty) {
-            // Not vital: a job that finds itself in the background is given the terminal when it asks.
+            // Not essential: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());
         }
         sys::restore_ignored(ignores_children);
-        // Nobody would continue a child that Ctrl-Z stops before its exec: zklock waits for that.
+        // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
         sys::bear_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
-        // If all of zklock was frozen since it looked at its lease, this is the last look.
+        // The last check, in case all of zklock was frozen since it checked its lease.
         if latest.is_some_and(|latest| clock::now() >= latest) {
             return Err(Errno::ETIME.into());
         }
-        // Nothing but the exec stands between that and the command.
+        // Only the exec follows.
         Ok(mask.thread_set_mask()?)
     });
     let explained = |error: io::Error| explain(launch.program.clone(), &error);
@@ -109,7 +111,7 @@ pub fn spawn(
     Err(explained(error))
 }
 
-/// What an error of fork or exec means for `program`.
+/// The error for a failed fork or exec of `program`.
 pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
     match error.raw_os_error() {
         Some(nix::libc::ETIME) => SpawnError::TooLate,
@@ -133,7 +135,7 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
 
 const FOR_A_SHELL: &str = "a line for the shell goes behind -c, as in zklock PATH -c 'cd /tmp; ls -l'";
 
-/// What may have been meant.
+/// A hint at what the user may have meant.
 fn how_to_find(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes() {
         name if is_for_a_shell(name) => FOR_A_SHELL,
@@ -149,7 +151,7 @@ fn without_number(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
 }
 
-/// Whether the program exists, although the system says that something wasn't found.
+/// Whether the program exists although the system reports that something wasn't found.
 fn is_there(program: &OsStr) -> bool {
     if program.as_encoded_bytes().contains(&b'/') {
         return Path::new(program).exists();

@@ -1,7 +1,7 @@
 //! The terminal's foreground: the job gets it when it needs it, and gives it back.
 //!
-//! The job has a process group of its own, so that Ctrl-C reaches it once and not through zklock. A group
-//! that isn't in the foreground is stopped when it reads, so that the foreground has to follow.
+//! The job has its own process group, so that Ctrl-C reaches it once and not through zklock. A group outside the
+//! foreground is stopped when it reads from the terminal, so the foreground has to move.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
@@ -16,21 +16,21 @@ use crate::core::supervisor::Foreground;
 #[derive(Debug)]
 pub struct Terminal {
     tty: Option<File>,
-    /// The monitor's group. The worker, which opens it, has one of its own that never is in the foreground.
+    /// The monitor's group. The worker, which opens the terminal, has its own group, which is never in the foreground.
     own_group: Pid,
 }
 
 impl Terminal {
     /// Opens the controlling terminal, for a zklock whose monitor is in this process group.
     pub fn open(own_group: Pid) -> Self {
-        // Setting the foreground from the background is answered with SIGTTOU unless it is blocked.
+        // Setting the foreground from the background raises SIGTTOU unless it is blocked.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
         Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group }
     }
 
-    /// Whether the job should begin in the foreground. Yes where zklock alone is what the user started: it
-    /// leads the foreground group, and input and output are the terminal. In a pipeline or a script the
-    /// others of the group need the foreground as well, and the job gets it once it asks.
+    /// Whether the job should start in the foreground: yes if the user started only zklock, that is, it leads the
+    /// foreground group, and input and output are the terminal. In a pipeline or a script, the other processes of the
+    /// group need the foreground as well, and the job gets it once it asks.
     pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
         self.foreground(Pid::from_raw(0)) == Foreground::Ours
             && self.own_group == monitor
@@ -38,7 +38,7 @@ impl Terminal {
             && io::stdout().is_terminal()
     }
 
-    /// Who has the foreground now.
+    /// The process group that has the foreground now.
     pub fn foreground(&self, job: Pid) -> Foreground {
         match self.tty.as_ref().map(tcgetpgrp) {
             Some(Ok(group)) if group == job => Foreground::Job,
@@ -52,7 +52,7 @@ impl Terminal {
         self.set(job);
     }
 
-    /// Takes the foreground back from the job, if it has it.
+    /// Takes the foreground back from the job. Returns whether the job had it.
     pub fn take_back(&self, job: Pid) -> bool {
         let had = self.foreground(job) == Foreground::Job;
         if had {

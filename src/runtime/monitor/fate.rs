@@ -1,4 +1,4 @@
-//! What the monitor does at the end: ends the worker and the command where that is needed, speaks, and cleans up.
+//! The monitor's actions at the end: ends the worker and the command if needed, writes messages, and cleans up.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::runtime::job::terminal::Terminal;
 use crate::runtime::zk::Settings;
 use crate::runtime::{clock, pair, sys, ui};
 
-/// For a monitor that can't wait for anything.
+/// The pause of a monitor that can't wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Watch {
-    /// Does what the machine wants done, and takes in what comes of it, until there is nothing more to do for now.
+    /// Carries out the state machine's effects and feeds the answers back, until there is nothing more to do for now.
     pub(super) fn carry_out(
         &mut self,
         mut effects: Vec<Effect>,
@@ -45,7 +45,7 @@ impl Watch {
                     }
                     Effect::Say(ending) => say(path, &ending),
                     Effect::Clean(remains) => {
-                        // Servers may not answer: who asks for the end needn't wait for them.
+                        // Servers may not answer: a signal to end stops the wait for them.
                         let arrivals = &mut self.arrivals;
                         let gone = pair::clean(settings, &remains, || arrivals.take().into_iter().any(ends));
                         answer = Some(Input::Cleaned(gone));
@@ -75,7 +75,7 @@ impl Watch {
         self.ended()
     }
 
-    /// Ends the worker and every process of the command, unless somebody is left and zklock was told to end.
+    /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath) -> Input {
         let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
         let mut sweep = Sweep::with_time_until(latest, clock::now()).but_for(self.monitor.worker);
@@ -93,7 +93,7 @@ impl Watch {
                 is_told = true;
             }
             self.pause(sweep.next());
-            // Nothing more can be done than what is done: who asks for the end gets it.
+            // Nothing more can be done: a signal to end takes effect.
             if self.arrivals.take().into_iter().any(ends) && is_told {
                 return Input::GaveUp(self.shown());
             }

@@ -1,8 +1,9 @@
-//! The monitor: the process that the user started. It relays, mirrors, and exits; and when its worker is killed or stands
-//! still, it ends every process of the command and deletes the lock nodes.
+//! The monitor: the process that the user started. It relays signals, stops and continues like the command, and exits
+//! with its code. If its worker is killed or stands still, it ends every process of the command and deletes the lock
+//! nodes.
 //!
-//! Nothing may hold it up: until every process is ended it writes nothing, connects to nothing and waits for nothing
-//! but its worker.
+//! Nothing may block it: until every process has ended it writes nothing, connects to nothing, and waits only for its
+//! worker.
 
 mod fate;
 mod signals;
@@ -31,28 +32,28 @@ use crate::runtime::pair::{Found, Heard, MonitorSide};
 use crate::runtime::sys;
 use crate::runtime::zk::Settings;
 
-/// How often the monitor looks for children that it has inherited, where there are any.
+/// How often the monitor checks the children it has inherited, if there are any.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a command has run when the monitor makes sure of its memory. That takes half a millisecond, which a command
-/// of milliseconds needn't pay for: what was used so lately is in memory.
+/// How long a command has run when the monitor locks its memory. That takes half a millisecond, which very short
+/// commands shouldn't pay for: memory that was just used isn't swapped out yet.
 const BRIEF: Duration = Duration::from_millis(250);
 
-/// What the monitor leads to.
+/// The monitor's result.
 #[derive(Debug)]
 pub enum Outcome {
-    /// zklock ends so.
+    /// zklock exits this way.
     Exit(Exit),
     /// zklock becomes the command, whose locks are all held around it, with these variables added.
     Become(Vec<(String, String)>, Found),
 }
 
-/// Watches over the worker until it has ended. `path` and `settings` are for what is left to do if it is killed.
+/// Watches the worker until it has ended. `path` and `settings` are for the cleanup if the worker is killed.
 pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Result<Outcome> {
     let worker = monitor.worker;
     match Watch::begin(monitor, settings) {
         Ok(watch) => Ok(watch.see_it_through(path, settings)),
-        // Nothing may run that nobody watches over.
+        // Nothing may run unwatched.
         Err(error) => {
             let _ = kill(worker, Signal::SIGKILL);
             let _ = sys::reap(worker);
@@ -67,21 +68,23 @@ struct Watch {
     arrivals: Arrivals,
     alarm: Alarm,
     children: Children,
-    /// `None` where `/proc` hides it from us: it may hide its memory, and be another user's then (`hidepid`).
+    /// `None` if `/proc` hides the worker: its memory may be hidden, and its files then belong to another user
+    /// (`hidepid`).
     worker: Option<Observed>,
-    /// Children that aren't the worker: zklock inherited them from what became zklock by exec. They are left alone.
+    /// Unrelated children, inherited by zklock from the program that became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
     line_ended: bool,
     memory: Memory,
 }
 
-/// Whether what it takes to end processes stays in memory, so that it works on a machine that swaps or whose disk hangs.
+/// Whether the memory needed for ending processes is locked, so that it works on a machine that swaps or whose disk
+/// hangs.
 enum Memory {
-    /// Nothing runs yet.
+    /// No command runs yet.
     Loose,
-    /// It is kept there from this moment on.
+    /// It will be locked at this time.
     KeptFrom(BootTime),
-    /// It is kept there.
+    /// It is locked.
     Kept,
 }
 
@@ -101,7 +104,7 @@ impl Watch {
             line_ended: false,
             memory: Memory::Loose,
         };
-        // What it takes to end processes is used once, with nobody to end: from then on it is in memory.
+        // The code for ending processes runs once without anything to end, so that it is in memory from then on.
         watch.look_at_children();
         let all = watch.children.list().unwrap_or_default();
         Sweep::default().round(&watch.children, None, &all, clock::now());
@@ -116,12 +119,12 @@ impl Watch {
                 let shown = self.shown();
                 effects = self.machine.on(clock::now(), Input::Looked(shown));
             }
-            // Last of all: whatever was taken in above, SIGCHLD among it, nothing that comes from here on is missed.
+            // The check comes last: SIGCHLD was taken in above, so no later event is missed.
             if effects.is_empty() && sys::is_dead(self.monitor.worker) {
                 effects = self.worker_ended();
             }
             if effects.is_empty() && self.wait_for_news().is_err() {
-                // A monitor that can't wait can't watch.
+                // A monitor that can't wait can't watch, so it treats the worker as frozen.
                 let frozen = Shown { deadline: Some(BootTime::from_nanos(0)), ..self.shown() };
                 effects = self.machine.on(clock::now(), Input::Looked(frozen));
             }
@@ -140,7 +143,7 @@ impl Watch {
 
     fn wait_for_news(&mut self) -> std::io::Result<()> {
         let (shown, now) = (self.shown(), clock::now());
-        // An orphan of somebody unrelated comes without a word.
+        // An orphan of an unrelated child arrives without an event.
         let look = Some(now + LOOK).filter(|_| !self.unrelated.is_empty());
         let keep = self.stay_in_memory(shown, now);
         self.wait([self.machine.wake_at(shown), look, keep].into_iter().flatten().min())?;
@@ -150,12 +153,12 @@ impl Watch {
 
     fn wait(&self, until: Option<BootTime>) -> std::io::Result<()> {
         let [interrupts, others] = self.arrivals.sources();
-        // At its end a line can be read for ever.
+        // A socket is always readable once its other end is closed.
         let line = if self.line_ended { others } else { self.monitor.line.as_fd() };
         self.alarm.wait([interrupts, others, line], until)
     }
 
-    /// Stays in memory once a command has run for a while. When to do that, if it is yet to come.
+    /// Locks the memory once a command has run for a while. Returns when that is due, if it is still to come.
     fn stay_in_memory(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
         match self.memory {
             Memory::Loose if shown.stage == Stage::Running => self.memory = Memory::KeptFrom(now + BRIEF),
@@ -177,7 +180,7 @@ impl Watch {
         Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
     }
 
-    /// Takes in what the worker has said, up to something that is to be done.
+    /// Takes in the worker's reports until one requires an action.
     fn listen(&mut self) -> Vec<Effect> {
         loop {
             let report = match self.monitor.line.hear() {
@@ -200,7 +203,8 @@ impl Watch {
         for signal in self.arrivals.take() {
             if signal != Signal::SIGCHLD {
                 continued |= signal == Signal::SIGCONT;
-                // One that is frozen for so long that the line is full is seen to be so in another way.
+                // If the worker is frozen for so long that the socket is full, the deadline or the count of signals
+                // shows it.
                 if self.monitor.line.say(&Order::Signal(signal as i32)).is_ok() {
                     self.machine.on(clock::now(), Input::Relayed(signal as i32));
                 }
@@ -209,7 +213,8 @@ impl Watch {
         continued
     }
 
-    /// Stops as the command did. If the kernel doesn't, since nobody could continue this group, the worker is told.
+    /// Stops as the command did. If the kernel doesn't stop this group, because no process could continue it, the
+    /// worker is told.
     fn stop(&mut self, signal: i32, whole_group: bool) {
         let mut continued = self.relay_signals();
         if !continued {
@@ -223,22 +228,22 @@ impl Watch {
         }
     }
 
-    /// Reaps whom this process has inherited, and notes whom it had before there was a command. While the worker lives,
-    /// whoever comes from the command and loses its parent becomes the worker's child: every other one is unrelated.
+    /// Reaps inherited children, and remembers those from before the command. While the worker is alive, every orphan
+    /// of the command becomes the worker's child, so all other children are unrelated.
     fn look_at_children(&mut self) {
         let worker = self.monitor.worker;
         reap_all_but(worker, &self.children);
         let mut children = self.children.list().unwrap_or_default();
         children.retain(|&child| child != worker);
-        // After the list: a worker that isn't ending now hadn't handed the command to us by then. Nor is there one to be
-        // handed over before it is said that it may run.
+        // Checked after listing: a worker that isn't ending now hadn't handed the command's processes to the monitor
+        // when the children were listed. Before the command may run, there is nothing to hand over.
         let is_there = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
         if is_there || self.shown().stage == Stage::Waiting {
             self.unrelated = children;
         }
     }
 
-    /// What it said before its end still counts, but for a stop.
+    /// Reports sent before the worker's end still count, except for a stop.
     fn listen_to_the_dead(&mut self) {
         while let Heard::Word(report) = self.monitor.line.hear::<Report>() {
             self.machine.on(clock::now(), Input::Reported(report));
@@ -246,7 +251,7 @@ impl Watch {
     }
 
     fn become_command(&mut self, variables: Vec<(String, String)>) -> Outcome {
-        // From here on a signal waits for the command.
+        // From here on signals are left for the command.
         let _ = SigSet::all().thread_set_mask();
         let ends = |signal: &Signal| ends_waiting(*signal as i32);
         if let Some(signal) = self.arrivals.take().into_iter().find(ends) {

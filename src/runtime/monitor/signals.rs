@@ -1,4 +1,4 @@
-//! Signals that somebody sends to zklock, as the monitor hears of them.
+//! The signals sent to zklock, as received by the monitor.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// What is relayed to the worker, besides SIGINT; SIGTSTP is what Ctrl-Z sends.
+/// The signals relayed to the worker in addition to SIGINT; Ctrl-Z sends SIGTSTP.
 const CAUGHT: [Signal; 9] = [
     Signal::SIGTERM,
     Signal::SIGHUP,
@@ -24,7 +24,7 @@ const CAUGHT: [Signal; 9] = [
     Signal::SIGTSTP,
 ];
 
-/// Where caught signals arrive.
+/// Receives the caught signals.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     interrupts: Arc<EventFd>,
@@ -32,8 +32,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Begins to listen. A signal that is ignored already stays so: nohup and `&` in a script mean it. One that was
-    /// blocked (`mask`) stays blocked. But zklock must hear of its children.
+    /// Starts to listen. A signal that is already ignored stays ignored: nohup and `&` in a script intend that. A
+    /// signal that was blocked (`mask`) stays blocked. SIGCHLD is always received.
     pub(super) fn listen(mask: &SigSet) -> Result<Self> {
         let ignored = ignored();
         let is_wanted = |signal: &Signal| !contains(ignored, *signal) && !mask.contains(*signal);
@@ -42,8 +42,8 @@ impl Arrivals {
         let interrupts = Arc::new(interrupts);
         if is_wanted(&Signal::SIGINT) {
             let bell = Arc::clone(&interrupts);
-            // ctrlc before signal-hook: the other way round signal-hook goes deaf. Its thread is started while every
-            // signal is blocked, so that none is ever delivered to it.
+            // ctrlc must come before signal-hook: otherwise signal-hook stops receiving signals. The thread of ctrlc is
+            // started while every signal is blocked, so no signal is ever delivered to it.
             ctrlc::try_set_handler(move || {
                 let _ = bell.write(1);
             })
@@ -57,8 +57,8 @@ impl Arrivals {
         Ok(Self { interrupts, others })
     }
 
-    /// Those that arrived since the last time, each once. In which order they came nobody knows; SIGCONT takes a stop
-    /// with it, since going on where a stop was meant does less harm than a stop where going on was.
+    /// The signals that have arrived since the last call, each once. Their order is unknown; SIGCONT cancels a stop,
+    /// because continuing by mistake does less harm than stopping by mistake.
     pub(super) fn take(&mut self) -> Vec<Signal> {
         let interrupted = self.interrupts.read().is_ok().then_some(Signal::SIGINT);
         let others = self.others.pending().filter_map(|number| Signal::try_from(number).ok());
@@ -69,7 +69,7 @@ impl Arrivals {
         signals
     }
 
-    /// Can be read from when some have arrived.
+    /// Readable when signals have arrived.
     pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
         [self.interrupts.as_fd(), self.others.get_read().as_fd()]
     }
@@ -80,7 +80,7 @@ fn deliver(signals: impl Iterator<Item = Signal>) -> Result<SignalDelivery<UnixS
     Ok(SignalDelivery::with_pipe(read, write, SignalOnly, signals.map(|signal| signal as i32))?)
 }
 
-/// The mask of signals that are ignored, as the kernel tells it.
+/// The mask of ignored signals, from the kernel.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     parse_mask(&status).unwrap_or_default()
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_told_once_and_none_to_stop_beside_one_to_go_on() -> Result<()> {
+    fn each_signal_is_reported_once_and_no_stop_beside_a_continue() -> Result<()> {
         let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
         let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
         let mut arrivals = Arrivals { interrupts, others: deliver(wanted.into_iter())? };

@@ -1,9 +1,9 @@
 //! Two processes with one fate: the monitor, which the user started, and its worker.
 //!
-//! The *monitor* does next to nothing, so that nothing can hold it up: it relays signals, stops and continues as the
+//! The *monitor* does next to nothing, so that nothing can block it: it relays signals, stops and continues as the
 //! command does, and exits as the worker says. The *worker* has the session, the queue, the lease and the command. If
 //! either is killed, or the worker stands still for longer than its lease, the other ends every process of the command,
-//! and then deletes the lock nodes. `docs/signals.md` has the whole story.
+//! and then deletes the lock nodes. `docs/signals.md` has the details.
 
 mod clean;
 mod page;
@@ -31,7 +31,7 @@ use crate::core::signal::SIGCONT;
 use crate::runtime::clock;
 use crate::runtime::sys::{self, Half};
 
-/// How zklock found its signals: the command shall find them so.
+/// The signal state that zklock was started with, to be restored for the command.
 #[derive(Debug, Clone, Copy)]
 pub struct Found {
     /// The signal mask.
@@ -51,37 +51,37 @@ pub enum Side {
     Worker(Worker),
 }
 
-/// The monitor's end.
+/// The monitor's side.
 #[derive(Debug)]
 pub struct MonitorSide {
-    /// The line to the worker.
+    /// The socket to the worker.
     pub line: Line,
-    /// What the worker shows without a message.
+    /// The worker's state, readable without a message.
     pub page: Page,
     /// The worker's process.
     pub worker: Pid,
-    /// How zklock found its signals.
+    /// The signal state that zklock was started with.
     pub found: Found,
 }
 
-/// The worker's end.
+/// The worker's side.
 #[derive(Debug)]
 pub struct Worker {
     line: Rc<Line>,
     page: Page,
     deadline: Option<Deadline>,
     continued: Rc<Cell<u64>>,
-    /// The process that the user knows as zklock, and its process group.
+    /// The process that the user knows as zklock.
     pub monitor: Pid,
     /// The monitor's process group.
     pub group: Pid,
-    /// How zklock found its signals.
+    /// The signal state that zklock was started with.
     pub found: Found,
 }
 
-/// Becomes two processes. Nothing may have been started yet, no thread either.
+/// Forks into two processes. Nothing may have been started before, not even a thread.
 pub fn split() -> io::Result<Side> {
-    // The numbers in there are those that processes are signalled by.
+    // The pids in `/proc` must be those used for sending signals.
     if fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse().ok()) != Some(process::id()) {
         return Err(io::Error::other(
             "/proc isn't mounted, or is that of another PID namespace; mount it, as unshare --mount-proc does",
@@ -92,17 +92,17 @@ pub fn split() -> io::Result<Side> {
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
     let group = getpgrp();
     let was_subreaper = prctl::get_child_subreaper().unwrap_or_default();
-    // Before the fork: there must be no gap.
+    // Done before the fork so that there is no gap.
     adopt_orphans()?;
-    // Ignored, it would have the kernel reap the worker unseen.
+    // If SIGCHLD were ignored, the kernel would reap the worker unnoticed.
     let ignores_children = sys::stop_ignoring_children();
-    // A signal that comes meanwhile waits until there is somebody to take it.
+    // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     let found = Found { mask, ignores_children, was_subreaper };
     match sys::split() {
         Ok(Half::Parent(worker)) => {
             drop(workers);
-            // On both sides: whoever comes first has it done.
+            // Done on both sides, so that it is done whichever runs first.
             let _ = setpgid(worker, worker);
             Ok(Side::Monitor(MonitorSide { line: Line(monitors), page, worker, found }))
         }
@@ -127,40 +127,41 @@ pub fn split() -> io::Result<Side> {
     }
 }
 
-/// From here on whoever loses its parent below this process becomes its child, so that it can be found. Without that
-/// nothing is started.
+/// Makes this process a subreaper: from here on, a descendant that loses its parent becomes its child and can be found.
+/// If this fails, nothing is started.
 fn adopt_orphans() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
 
 impl Worker {
-    /// Takes its place: its orphans, its name, and its end with the monitor's. `false`: the monitor is dead already.
+    /// Sets the worker up: as a subreaper, with its own name, and to be woken when the monitor ends. `false`: the
+    /// monitor is already dead.
     pub fn settle(&self) -> io::Result<bool> {
-        // A fork doesn't inherit it.
+        // A fork doesn't inherit the subreaper flag.
         adopt_orphans()?;
         title::set(&format!("zklock: worker of {}", self.monitor));
         Ok(sys::wake_on_death_of(self.monitor))
     }
 
-    /// What hears the monitor.
+    /// Receives the monitor's messages.
     pub fn ear(&self) -> Ear {
         Ear { line: Rc::clone(&self.line), page: self.page, continued: Rc::clone(&self.continued) }
     }
 
-    /// What reports to the monitor, also when all else is gone.
+    /// Reports to the monitor, even when everything else is gone.
     pub fn reporter(&self) -> Reporter {
         Reporter(Rc::clone(&self.line))
     }
 
-    /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` if nothing has
+    /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
     /// before.
     pub fn command_begins(&mut self, deadline: Option<Deadline>) {
         self.page.set_stage(Stage::Running);
         self.set_deadline(deadline);
     }
 
-    /// The command is over and reaped, or could not be started; and this is how zklock exits. What remains to be done
-    /// takes no longer than `patience`: a worker that takes longer stands still.
+    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The rest takes no longer
+    /// than `patience`: a worker that takes longer counts as frozen.
     pub fn command_is_over(&mut self, exit: Exit, patience: Duration) {
         self.say(&Report::Exit(exit));
         self.page.set_stage(Stage::Over);
@@ -168,13 +169,13 @@ impl Worker {
         self.set_deadline(Some(Deadline { act: end, latest: end }));
     }
 
-    /// From here on the monitor ends the command.
+    /// Sets the time from which on the monitor ends the command.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
         if self.deadline == deadline {
             return;
         }
         self.page.set_deadline(deadline);
-        // A store wakes nobody: a monitor that sleeps to a later moment has to be told.
+        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
         let shorter = match (self.deadline, deadline) {
             (Some(old), Some(new)) => new.act < old.act,
             (None, Some(_)) => true,
@@ -186,23 +187,23 @@ impl Worker {
         }
     }
 
-    /// Has zklock stop as the terminal's signal would have it.
+    /// Stops zklock as the terminal's signal would have done.
     pub fn stop(&self, signal: i32, whole_group: bool) {
         self.say(&Report::Stop { signal, whole_group, continued: self.continued.get() });
     }
 
-    /// A node is about to be created, with this path but for its number.
+    /// A node with this path, without its number, is about to be created.
     pub fn enters(&self, path: &str) {
         self.page.set_entering(Some(path));
     }
 
-    /// These nodes are ours: the monitor may have to delete them.
+    /// zklock owns these nodes: the monitor may have to delete them.
     pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
         self.say(&Report::Nodes { session_timeout, nodes });
         self.page.set_entering(None);
     }
 
-    /// What the command's child shows the monitor between fork and exec.
+    /// The page in which the command's child shows its group to the monitor between fork and exec.
     pub fn page(&self) -> Page {
         self.page
     }
@@ -212,19 +213,20 @@ impl Worker {
     }
 }
 
-/// What the worker reports with.
+/// Sends reports to the monitor.
 #[derive(Debug)]
 pub struct Reporter(Rc<Line>);
 
 impl Reporter {
-    /// The last word, when all else is done: it isn't lost, however much a monitor that is stopped hasn't read.
+    /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
     pub fn say_at_last(&self, report: &Report) {
         if let Err(error) = self.0.say_and_wait(report) {
             log::debug!("the monitor doesn't listen: {error}");
         }
     }
 
-    /// Says something. A monitor that is gone or stopped reads nothing, and either is seen in another way.
+    /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
+    /// way.
     pub fn say(&self, report: &Report) {
         if let Err(error) = self.0.say(report) {
             log::debug!("the monitor doesn't listen: {error}");
@@ -232,7 +234,7 @@ impl Reporter {
     }
 }
 
-/// What the worker hears the monitor with.
+/// Receives the monitor's messages.
 #[derive(Debug)]
 pub struct Ear {
     line: Rc<Line>,
@@ -241,7 +243,7 @@ pub struct Ear {
 }
 
 impl Ear {
-    /// Takes in what the monitor says. The signals among it are counted, so that the monitor sees that they are heard.
+    /// Takes in a message of the monitor. Signals are counted, so that the monitor sees that they were taken in.
     pub fn hear(&self) -> Heard<Order> {
         let heard = self.line.hear();
         if let Heard::Word(Order::Signal(_)) = heard {
@@ -250,7 +252,7 @@ impl Ear {
         heard
     }
 
-    /// A signal is about to be acted on. If it has zklock go on, whatever stop was asked for before is outdated.
+    /// A signal is about to be handled. If it continues zklock, any stop requested before is outdated.
     pub fn acts_on(&self, signal: i32) {
         if signal == SIGCONT {
             self.continued.set(self.continued.get() + 1);

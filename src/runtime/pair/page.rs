@@ -1,5 +1,4 @@
-//! What the worker lets the monitor see without a message: a store can't be held up, however little the monitor
-//! reads.
+//! The worker's state, shown to the monitor without messages: a store never blocks, however little the monitor reads.
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
@@ -14,23 +13,23 @@ const STAGE: usize = 0;
 const TAKEN: usize = 2;
 const GROUP: usize = 3;
 const ENTERING: usize = 4;
-/// On each of the two clocks.
+/// One number for each of the two clocks.
 const DEADLINE: [usize; 2] = [1, 6];
 const LATEST: [usize; 2] = [5, 7];
 /// The bytes of a text, eight in each number.
 const TEXT: usize = 8;
 
-/// The page that both processes see.
+/// The page of memory that both processes share.
 #[derive(Debug, Clone, Copy)]
 pub struct Page(SharedPage);
 
 impl Page {
-    /// A new one: waiting, without a deadline.
+    /// A new page: waiting, without a deadline.
     pub(super) fn map() -> io::Result<Self> {
         Ok(Self(SharedPage::map()?))
     }
 
-    /// How far the worker is.
+    /// The worker's stage.
     pub fn stage(self) -> Stage {
         match self.load(STAGE) {
             0 => Stage::Waiting,
@@ -44,18 +43,19 @@ impl Page {
         self.store(STAGE, stage as u64);
     }
 
-    /// What has to be done when.
+    /// The deadline, if there is one.
     pub fn deadline(self) -> Option<Deadline> {
         let moment = |[boot, raw]: [usize; 2]| OnClocks { boot: self.load(boot), raw: self.load(raw) };
         let act = Some(moment(DEADLINE)).filter(|act| act.boot != 0)?;
-        // They are stored one after the other: whoever sees the newer ones of only some is no later for it.
+        // They are stored one after the other: a reader that sees only some of the new values isn't late because of
+        // that.
         Some(Deadline { act: clock::from_clocks(act), latest: clock::from_clocks(moment(LATEST)) })
     }
 
     /// For the worker.
     pub(super) fn set_deadline(self, deadline: Option<Deadline>) {
         let Some(Deadline { act, latest }) = deadline else {
-            // This one says that there is none: what is left of the old one means nothing.
+            // This number says that there is no deadline, so the other numbers don't matter.
             return self.store(DEADLINE[0], 0);
         };
         let show = |[boot, raw]: [usize; 2], moment: OnClocks| {
@@ -66,7 +66,7 @@ impl Page {
         show(DEADLINE, clock::on_clocks(act));
     }
 
-    /// How many of the signals that the monitor relayed the worker has taken in.
+    /// How many of the signals relayed by the monitor the worker has taken in.
     pub fn taken(self) -> u64 {
         self.load(TAKEN)
     }
@@ -86,7 +86,7 @@ impl Page {
         self.store(GROUP, u64::try_from(group.as_raw()).unwrap_or_default());
     }
 
-    /// The path of a node that is being created, but for its number: it may be there, and nobody was told.
+    /// The path, without its number, of a node that is being created: it may exist although no report has named it.
     pub fn entering(self) -> Option<String> {
         let length = usize::try_from(self.load(ENTERING)).ok().filter(|&length| length > 0)?;
         let words = (TEXT..SharedPage::LENGTH).take(length.div_ceil(8));
@@ -97,7 +97,7 @@ impl Page {
 
     /// For the worker. A path that is too long isn't shown.
     pub(super) fn set_entering(self, path: Option<&str>) {
-        // While it changes there is none.
+        // While the path changes, none is shown.
         self.store(ENTERING, 0);
         let path = path.unwrap_or_default().as_bytes();
         if path.len() > (SharedPage::LENGTH - TEXT) * 8 {
@@ -141,7 +141,7 @@ mod tests {
         let long_ago = BootTime::from_nanos(0);
         page.set_deadline(Some(Deadline { act: long_ago, latest: clock::now() + Duration::from_secs(7) }));
         let Some(Deadline { act, latest }) = page.deadline() else {
-            panic!("the start of time is a deadline too")
+            panic!("the start of time must count as a deadline")
         };
         assert!(act < clock::now());
         let left = clock::now().until(latest);

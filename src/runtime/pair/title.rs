@@ -1,5 +1,5 @@
-//! The worker's command line, as `ps` shows it. A fork has its parent's: whoever signals all that have the command's
-//! name in their command line would hit both.
+//! The worker's command line, as shown by `ps`. A fork keeps its parent's command line, so signalling all processes
+//! with the command's name in their command line would hit both.
 
 use std::ffi::CString;
 use std::fs::{self, OpenOptions};
@@ -10,12 +10,12 @@ use nix::sys::prctl;
 
 use crate::runtime::memory;
 
-/// The name of the process, of at most 15 bytes: not the monitor's, for those who signal by name.
+/// The name of the process, at most 15 bytes: different from the monitor's, for tools that signal by name.
 pub const WORKER: &str = "zklock-worker";
 
-/// Shows `title` in place of the arguments, cut to their length. That it fails is no harm.
+/// Shows `title` in place of the arguments, cut to their length. A failure does no harm.
 pub(super) fn set(title: &str) {
-    // A process that hides its memory hides it from itself too, unless it is root's.
+    // A process that hides its memory hides it from itself too, unless it runs as root.
     let hidden = !prctl::get_dumpable().unwrap_or(true);
     if hidden {
         let _ = prctl::set_dumpable(true);
@@ -32,11 +32,11 @@ pub(super) fn set(title: &str) {
     }
 }
 
-/// The kernel shows the memory in which the arguments were handed over.
+/// Overwrites the memory in which the arguments were passed, which the kernel shows.
 fn overwrite(title: &str) -> std::io::Result<()> {
     let fields = fs::read_to_string("/proc/self/stat")?;
     let Some((start, end)) = arguments(&fields) else { return Ok(()) };
-    // Its last byte stays zero: otherwise the kernel would show the environment as well.
+    // The last byte stays zero: otherwise the kernel would show the environment as well.
     let length = usize::try_from(end.saturating_sub(start + 1)).unwrap_or_default();
     let mut shown: Vec<u8> = title.bytes().take(length).collect();
     shown.resize(length, 0);
@@ -44,9 +44,9 @@ fn overwrite(title: &str) -> std::io::Result<()> {
     memory.write_all_at(&shown, start)
 }
 
-/// Where the arguments begin and end (`arg_start` and `arg_end` in proc(5)).
+/// The start and end of the arguments (`arg_start` and `arg_end` in proc(5)).
 fn arguments(fields: &str) -> Option<(u64, u64)> {
-    // Field 3 is the first behind the name, which may hold anything.
+    // Field 3 is the first one after the name, which may contain any character.
     let (_, rest) = fields.rsplit_once(") ")?;
     let mut fields = rest.split(' ').skip(48 - 3);
     let (start, end) = (fields.next()?.parse().ok()?, fields.next()?.trim().parse().ok()?);

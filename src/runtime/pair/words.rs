@@ -1,4 +1,4 @@
-//! What the two processes say to each other, over a socket that keeps the bounds of messages.
+//! Messages between the two processes, over a socket that keeps message boundaries.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -8,12 +8,12 @@ use nix::sys::socket::{MsgFlags, recv, send};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What came over the line.
+/// The result of receiving.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard<T> {
     /// A message.
     Word(T),
-    /// Nothing more for now.
+    /// No message for now.
     Silence,
     /// The other side is gone.
     End,
@@ -24,7 +24,7 @@ pub enum Heard<T> {
 pub struct Line(pub(super) OwnedFd);
 
 impl Line {
-    /// Sends a message, without waiting for anybody to read it.
+    /// Sends a message without waiting for it to be read.
     pub fn say(&self, word: &impl Serialize) -> io::Result<()> {
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
         send(self.0.as_raw_fd(), &serde_json::to_vec(word)?, flags)?;
@@ -45,7 +45,7 @@ impl Line {
     /// The next message, if there is one.
     pub fn hear<T: DeserializeOwned>(&self) -> Heard<T> {
         loop {
-            // How long it is first: a message about many nodes is long, and most are a few bytes.
+            // The length is read first: a message about many nodes is long, and most have only a few bytes.
             let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
             let told = recv(self.0.as_raw_fd(), &mut [], peek).and_then(|length| {
                 let mut message = vec![0; length];
@@ -54,7 +54,7 @@ impl Line {
             match told {
                 Ok(message) if message.is_empty() => return Heard::End,
                 Ok(message) => {
-                    // Both ends are the same program, so that what isn't understood can't be.
+                    // Both ends are the same program, so every message can be parsed.
                     if let Ok(word) = serde_json::from_slice(&message) {
                         return Heard::Word(word);
                     }

@@ -1,4 +1,4 @@
-//! What has become of children, seen without reaping them; and reaping them.
+//! Checks the state of children without reaping them, and reaps them.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,23 +8,23 @@ use std::process::ExitStatus;
 use nix::libc;
 use nix::unistd::Pid;
 
-/// What has become of a child.
+/// A change of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
     /// It was stopped by the signal with this number.
     Stopped(i32),
-    /// It is dead, and not reaped: its pid, and its group's, can't be given to anybody else yet.
+    /// It is dead, and not reaped: its pid and its group's id can't be reused yet.
     Dead,
 }
 
-/// Looks at the child `pid` without waiting and without reaping it. A stop is told once.
+/// Checks the child `pid` without waiting and without reaping it. A stop is reported once.
 pub fn observe(pid: i32) -> Option<ChildState> {
     let pid = libc::id_t::try_from(pid).ok()?;
     if wait(libc::P_PID, pid, libc::WEXITED | libc::WNOWAIT).is_some() {
         return Some(ChildState::Dead);
     }
     let info = wait(libc::P_PID, pid, libc::WSTOPPED)?;
-    // SAFETY: waitid filled `info` for a child, so that the child's fields are the valid ones.
+    // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
     Some(ChildState::Stopped(unsafe { info.si_status() }))
 }
 
@@ -43,8 +43,8 @@ pub fn any_dead_child() -> Option<i32> {
 
 fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> Option<libc::siginfo_t> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: `info` is valid for waitid to write to, and zeroed it is a valid value if nothing is written;
-    // its pid is zero then.
+    // SAFETY: `info` is valid for waitid to write to, and its zeroed state, with pid zero, is a valid value if nothing
+    // is written.
     let info = unsafe {
         if libc::waitid(which, id, info.as_mut_ptr(), what | libc::WNOHANG) != 0 {
             return None;
@@ -60,7 +60,7 @@ pub fn reap_if_dead(pid: Pid) -> Option<ExitStatus> {
     is_dead(pid).then(|| reap(pid).ok()).flatten()
 }
 
-/// Waits for the end of the child `pid`.
+/// Waits for the end of the child `pid`, and reaps it.
 pub fn reap(pid: Pid) -> io::Result<ExitStatus> {
     let mut status = 0;
     loop {

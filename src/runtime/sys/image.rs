@@ -1,5 +1,5 @@
-//! What becomes of a process by exec: program, arguments and environment, ready for the kernel. All that has to be
-//! allocated is allocated here: between fork and exec nothing may be.
+//! Program, arguments and environment for an exec, ready for the kernel. Everything is allocated here, because nothing
+//! may be allocated between fork and exec.
 
 use std::env;
 use std::ffi::{CStr, CString, NulError, OsString};
@@ -13,8 +13,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// The program is looked up in `PATH` unless it has a slash. `added` comes to the environment of zklock, or in
-    /// place of what has its name there.
+    /// The program is looked up in `PATH` unless it contains a slash. `added` is added to zklock's environment and
+    /// replaces variables of the same name.
     pub fn new(
         program: &OsString,
         arguments: &[OsString],
@@ -35,7 +35,7 @@ impl Image {
         })
     }
 
-    /// The program's name, then its arguments.
+    /// The program's name, followed by its arguments.
     pub fn arguments(&self) -> &[CString] {
         &self.arguments
     }
@@ -45,7 +45,7 @@ impl Image {
         self.arguments.first().map_or(c"", CString::as_c_str)
     }
 
-    /// `NAME=value`.
+    /// The variables as `NAME=value`.
     pub fn environment(&self) -> &[CString] {
         &self.environment
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_added_takes_the_place_of_what_has_its_name() {
+    fn an_added_variable_replaces_one_of_the_same_name() {
         let inherited = env::var("PATH").unwrap_or_default();
         let added =
             [("PATH", "/added"), ("ZKLOCK_NEW", "a=b")].map(|(name, value)| (name.into(), value.into()));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_byte_ends_a_string_for_the_kernel() {
+    fn a_string_with_a_zero_byte_is_refused() {
         assert!(Image::new(&"a\0b".into(), &[], &[]).is_err());
         assert!(Image::new(&"a".into(), &["b\0".into()], &[]).is_err());
     }

@@ -1,4 +1,4 @@
-//! The fence around `unsafe`: what the kernel offers and no safe interface does. Everywhere else it is denied.
+//! All of zklock's `unsafe` code: system calls without a safe interface. Everywhere else `unsafe` is denied.
 #![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
 
 mod children;

@@ -1,4 +1,4 @@
-//! Memory that two processes share.
+//! Memory shared by two processes.
 
 use std::io;
 use std::ptr::{self, NonNull};
@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use nix::libc;
 
-/// A few numbers that both halves of a fork see: what one stores, the other loads. Nothing in it can be torn, and
-/// neither side ever waits for the other.
+/// Numbers shared by both processes after a fork: one stores them, the other loads them. Each number is read and
+/// written atomically, and neither side ever waits for the other.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedPage(NonNull<[AtomicU64; Self::LENGTH]>);
 
@@ -15,7 +15,7 @@ impl SharedPage {
     /// How many numbers there are. All are zero at first.
     pub const LENGTH: usize = 512;
 
-    /// Maps it. It stays as long as the process: both halves use it to their end.
+    /// Maps the page. It stays mapped as long as the process lives: both processes use it until they end.
     pub fn map() -> io::Result<Self> {
         let length = size_of::<[AtomicU64; Self::LENGTH]>();
         let (protection, flags) =

@@ -1,4 +1,4 @@
-//! What signals do to this process.
+//! Signal dispositions of this process.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -8,9 +8,9 @@ use nix::libc;
 
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Rust's runtime ignores SIGPIPE before `main` and forgets what it found. This runs earlier.
-// SAFETY: the C library calls the functions of this section one after the other before `main`. This one only
-// reads a disposition and stores to an atomic; it needs nothing of Rust's runtime.
+/// Rust's runtime ignores SIGPIPE before `main` and doesn't remember the state before. This function runs earlier.
+// SAFETY: the C library calls the functions of this section one after the other before `main`. This one only reads a
+// disposition and stores to an atomic; it needs nothing of Rust's runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static REMEMBER_SIGPIPE: extern "C" fn() = {
@@ -26,46 +26,46 @@ pub fn sigpipe_was_ignored() -> bool {
     SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
 }
 
-/// What `signal` does now: its default, nothing, or what a handler does. `None`: there is no such signal.
+/// The current disposition of `signal`: default, ignored, or a handler. `None`: there is no such signal.
 pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with a null action, sigaction only writes the present one to `found`, which is valid for it, and zeroed
-    // a valid value.
+    // SAFETY: with a null action, sigaction only writes the current one to `found`, which is valid for it, and zeroed a
+    // valid value.
     unsafe {
         let known = libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) == 0;
         known.then_some(found.assume_init().sa_sigaction)
     }
 }
 
-/// Gives every signal that has a handler its default. For a process that is about to exec: a handler would still tell
-/// zklock of what was meant for the command.
+/// Resets every signal that has a handler to its default. For a process that is about to exec: a handler would still
+/// deliver to zklock a signal that was meant for the command.
 pub fn drop_handlers() {
     let has_handler = |&signal: &i32| {
         disposition(signal).is_some_and(|found| !matches!(found, libc::SIG_DFL | libc::SIG_IGN))
     };
     for signal in (1..=libc::SIGRTMAX()).filter(has_handler) {
-        // SAFETY: the default runs no code of ours.
+        // SAFETY: the default runs no handler of zklock's.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
-/// Gives SIGCHLD its default, and says whether it was ignored.
+/// Resets SIGCHLD to its default, and returns whether it was ignored.
 pub fn stop_ignoring_children() -> bool {
-    // SAFETY: the default runs no code of ours.
+    // SAFETY: the default runs no handler of zklock's.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN }
 }
 
-/// Ignores what was ignored when zklock was started: SIGPIPE, which it ignores itself, or with `children` SIGCHLD,
-/// which it catches. For a process that is about to exec, and has dropped its handlers.
+/// Ignores what was ignored when zklock was started: SIGPIPE, which zklock itself ignores, and with `children` SIGCHLD,
+/// which it catches. For a process that is about to exec and has dropped its handlers.
 pub fn restore_ignored(children: bool) {
     for (signal, ignored) in [(libc::SIGPIPE, sigpipe_was_ignored()), (libc::SIGCHLD, children)] {
-        // SAFETY: neither disposition runs code of ours.
+        // SAFETY: neither disposition runs a handler of zklock's.
         unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
     }
 }
 
-/// Makes `signal`, where it has its default, do nothing up to the exec, and its default from then on. For the child
-/// between fork and exec: there is no moment in between, as there would be for a signal that is ignored first.
+/// Makes `signal`, if it has its default, do nothing until the exec, which restores the default. For the child between
+/// fork and exec: unlike ignoring the signal first, this leaves no gap.
 pub fn bear_until_exec(signal: i32) {
     extern "C" fn nothing(_: libc::c_int) {}
 
@@ -78,7 +78,7 @@ pub fn bear_until_exec(signal: i32) {
 
 /// Ends this process by `signal`. Returns only if that fails.
 pub fn die_of(signal: i32) {
-    // SAFETY: the default disposition runs no code of ours; the set is initialised by sigemptyset before use.
+    // SAFETY: the default disposition runs no handler of zklock's; the set is initialised by sigemptyset before use.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
@@ -90,12 +90,13 @@ pub fn die_of(signal: i32) {
 }
 
 /// Stops this process, or with `whole_group` its process group, as the terminal's signal `signal` would, unless
-/// `goes_on` says that somebody has had it go on meanwhile. Comes back when somebody continues it; at once if nobody
-/// could: the kernel stops no orphaned group. For a process in which no other thread takes signals.
+/// `goes_on` says that zklock was continued meanwhile. Returns when the process is continued; immediately if no process
+/// could continue it, because the kernel doesn't stop an orphaned group. For a process in which no other thread takes
+/// signals.
 pub fn stop_by(signal: i32, whole_group: bool, mut goes_on: impl FnMut() -> bool) {
     let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `found` and `mask` are valid to write to, and read back only if the calls that fill them did; what is put
-    // back is what was there. No handler of ours runs for `signal` meanwhile.
+    // SAFETY: `found` and `mask` are valid to write to, and read back only if the calls that fill them succeeded; the
+    // previous state is restored. No handler of zklock's runs for `signal` meanwhile.
     unsafe {
         let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         default.sa_sigaction = libc::SIG_DFL;
@@ -106,12 +107,12 @@ pub fn stop_by(signal: i32, whole_group: bool, mut goes_on: impl FnMut() -> bool
         if libc::sigaction(signal, &raw const default, found.as_mut_ptr()) != 0 {
             return;
         }
-        // First it waits. Whoever has us go on from here on takes it away (the kernel does that with SIGCONT), and who did
-        // so before is seen.
+        // The signal is blocked first and so stays pending. A later SIGCONT makes the kernel discard it, and `goes_on`
+        // sees an earlier one.
         libc::pthread_sigmask(libc::SIG_BLOCK, only.as_ptr(), mask.as_mut_ptr());
         libc::kill(if whole_group { 0 } else { libc::getpid() }, signal);
         if goes_on() {
-            // What is ignored doesn't go on waiting.
+            // Ignoring a signal discards a pending one.
             libc::signal(signal, libc::SIG_IGN);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, mask.as_ptr(), ptr::null_mut());

@@ -1,4 +1,4 @@
-//! Starting a process.
+//! Starts a process.
 
 use std::ffi::CString;
 use std::{io, ptr};
@@ -11,35 +11,35 @@ use nix::unistd::Pid;
 use super::image::Image;
 use super::signals::drop_handlers;
 
-/// Room for what the child calls, with much to spare: the largest thing is a path of 4 KiB.
+/// Enough for the functions that the child calls: the largest item is a path of 4 KiB.
 const STACK: usize = 64 * 1024;
 
 /// A child that was started.
 #[derive(Debug)]
 pub struct Spawned {
-    /// It is reaped by whoever started it, also if it failed.
+    /// The caller must reap it, even if it failed.
     pub pid: Pid,
-    /// Why it didn't become what it was to be. It is dead then, or about to be.
+    /// Why it didn't become the image. It is dead then, or about to be.
     pub failed: Option<io::Error>,
 }
 
-/// Starts `image` in a child that borrows this process's memory until its exec, while the calling thread waits
-/// (as after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`, and
-/// doesn't come to the exec if that fails.
+/// Starts `image` in a child that borrows this process's memory until its exec, while the calling thread waits (as
+/// after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`, and it
+/// doesn't exec if that fails.
 ///
-/// The child begins with every signal blocked, and without handlers: what zklock catches has its default there, what
-/// it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of ours, nothing but system calls
-/// on what it has captured.
+/// The child starts with every signal blocked, and without handlers: a signal that zklock catches has its default
+/// there, and one that it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of zklock's,
+/// only system calls on captured values.
 pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Spawned> {
     let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
-    // For a script that doesn't say what runs it, the C library puts all arguments there once more.
+    // For a script without an interpreter line, the C library puts all arguments on the stack a second time.
     let mut stack = vec![0; STACK + size_of_val(arguments.as_slice())];
     let mut failed = None;
     let child = Box::new(|| {
         drop_handlers();
         failed = Some(prepare().err().unwrap_or_else(|| {
-            // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. It
-            // returns only if it fails.
+            // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. The
+            // call returns only if it fails.
             unsafe { libc::execvpe(image.program().as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
             io::Error::last_os_error()
         }));
@@ -47,18 +47,18 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
     });
     let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK;
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    // SAFETY: the child has a stack of its own, with room for what it calls. This thread, whose variables it uses, is
-    // suspended until the child has left our memory by exec or exit. To the other threads it does nothing: `prepare`
-    // takes no lock and allocates nothing, and no handler of ours runs in it.
+    // SAFETY: the child has its own stack, with room for what it calls. This thread, whose variables it uses, is
+    // suspended until the child has left the shared memory by exec or exit. It doesn't affect the other threads:
+    // `prepare` takes no lock and allocates nothing, and no handler of zklock's runs in it.
     let spawned = unsafe { clone(child, &mut stack, flags, Some(libc::SIGCHLD)) };
-    // Not returned: the caller has to hear of the child.
+    // Not returned, because the caller must learn about the child.
     if let Err(error) = mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }
     Ok(Spawned { pid: spawned?, failed })
 }
 
-/// As C has arrays of strings: a null pointer ends it.
+/// An array of C strings, ended by a null pointer.
 fn pointers(words: &[CString]) -> Vec<*const libc::c_char> {
     words.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_child_is_there_when_it_returns() -> io::Result<()> {
+    fn the_child_exists_when_spawn_returns() -> io::Result<()> {
         let child = spawn(&image("sh", &["-c", "exit 7"]), || Ok(()))?;
         assert!(child.failed.is_none(), "{child:?}");
         assert_eq!(reap(child.pid)?.code(), Some(7));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_with_the_child_that_is_to_be_reaped() -> io::Result<()> {
+    fn a_failure_is_returned_with_the_child_to_reap() -> io::Result<()> {
         for (program, result, expected) in
             [("/no/such/program", Ok(()), Errno::ENOENT), ("true", Err(Errno::ECANCELED), Errno::ECANCELED)]
         {
@@ -103,13 +103,13 @@ mod tests {
             assert_eq!(failed.and_then(|error| error.raw_os_error()), Some(expected as i32));
             assert_eq!(pid.as_raw(), child.into_inner());
             assert_ne!(reap(pid)?.code(), Some(0));
-            assert_eq!(kill(pid, None), Err(Errno::ESRCH), "not even a zombie");
+            assert_eq!(kill(pid, None), Err(Errno::ESRCH), "the child must be reaped");
         }
         Ok(())
     }
 
     #[test]
-    fn our_handlers_don_t_run_in_the_child_and_ours_is_the_mask_again() -> io::Result<()> {
+    fn handlers_do_not_run_in_the_child_and_the_mask_is_restored() -> io::Result<()> {
         static RAN: AtomicBool = AtomicBool::new(false);
         // SAFETY: an atomic store may be made in a handler.
         unsafe { signal_hook::low_level::register(libc::SIGUSR2, || RAN.store(true, Ordering::SeqCst)) }?;

@@ -1,4 +1,4 @@
-//! Getting a session, and getting back to it when the connection was lost: servers that refuse are tried again.
+//! Establishes a session, and reconnects to it when the connection was lost: servers that refuse are retried.
 
 use std::time::Duration;
 
@@ -15,24 +15,24 @@ use super::{Away, Hosts, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// Nothing can be stopped in less. A server grants two of its ticks at least, which are seconds as a rule.
+/// No command can be stopped in less. A server grants at least two of its ticks, usually seconds.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Longer than this nobody waits for a name: the client looks it up by itself, for as long as an attempt takes.
+/// The longest wait for a name lookup: the client does its own lookups, for as long as an attempt takes.
 const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
-/// A connection, and the session that it serves.
+/// A connection, and its session.
 pub(super) struct Granted {
     pub(super) client: Client,
     /// Just before the connect request was sent.
     pub(super) began: BootTime,
-    /// How the line behaved.
+    /// The speed of the connection.
     pub(super) line: LineSpeed,
-    /// It was a [patient](Limit::Patient) attempt.
+    /// Whether this was a [patient](Limit::Patient) attempt.
     patient: bool,
 }
 
-/// What connecting took.
+/// How long connecting took.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineSpeed {
     took: Duration,
@@ -41,13 +41,13 @@ pub(super) struct LineSpeed {
 }
 
 impl LineSpeed {
-    /// What to expect after this and a later one.
+    /// The expected speed after this attempt and a later one.
     pub(super) fn at_best(self, later: Self) -> Self {
         Self { took: self.took.min(later.took), slow: later.slow }
     }
 }
 
-/// Connects, again and again if need be.
+/// Connects, repeatedly if necessary.
 pub(super) struct Dialer<'a> {
     settings: &'a Settings,
     rotation: Option<&'a Rotation>,
@@ -59,11 +59,11 @@ impl<'a> Dialer<'a> {
         Self { settings, rotation, names: Names::new(&settings.hosts.servers) }
     }
 
-    /// Tries until there is a session, or until the server says no for good. Never gives up by itself.
+    /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
     ///
-    /// Its timeout is one that was asked for: if the server grants another, that one is asked for in a second session.
-    /// The library reckons its patience with a silent server from what it asked. So it does from the time that an attempt
-    /// was given.
+    /// The session's timeout is always one that was requested: if the server grants another one, a second session
+    /// requests that. The library derives how long it tolerates a silent server from the requested timeout, and also
+    /// from the time that the attempt was given.
     pub(super) async fn connect(&mut self) -> Result<Granted, Error> {
         let mut timeout = self.settings.session_timeout;
         let mut tour = Tour::new(timeout);
@@ -76,7 +76,8 @@ impl<'a> Dialer<'a> {
                 continue;
             };
             let given = granted.client.session_timeout();
-            // The library bears a silence as long as an attempt was given: too long on a line that is quick after all.
+            // The library tolerates a silence as long as the time given to the attempt: too long if the connection
+            // turns out to be fast.
             let is_patient_in_vain = granted.patient && !granted.line.slow;
             if given == timeout && !is_patient_in_vain {
                 return Ok(granted);
@@ -87,15 +88,15 @@ impl<'a> Dialer<'a> {
         }
     }
 
-    /// Whether nothing listens on any server. The library says only that there is no connection.
+    /// Whether every server refuses the connection. The library reports only that there is no connection.
     fn all_refuse(&self) -> bool {
         diagnose::all(self.settings).iter().all(Diagnosis::is_refusal)
     }
 
-    /// Gets back to a session whose connection is closed. Tries until a server says that it is over.
+    /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.
     ///
-    /// What is asked next is answered by a server that knows all that was committed before. `away` hears of each pass
-    /// that was in vain.
+    /// Later requests are answered by a server that knows everything committed before them. `away` is told about each
+    /// failed pass.
     pub(super) async fn reconnect(
         &mut self,
         session: &SessionInfo,
@@ -106,9 +107,9 @@ impl<'a> Dialer<'a> {
         let mut tour = Tour::back(timeout, line.took, line.slow);
         loop {
             if let Some(granted) = self.pass(&mut tour, timeout, Some(session)).await? {
-                // A server that lags, or a leader that was deposed and doesn't know it, would show what we have seen
-                // change already. A session is served in order, and this write isn't done before the server knows
-                // all before it.
+                // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
+                // than one already seen. A session is served in order, and this write isn't done before the server
+                // knows everything before it.
                 drop(write::confirm(&granted.client, &["/".to_owned()]));
                 return Ok(granted);
             }
@@ -117,7 +118,7 @@ impl<'a> Dialer<'a> {
         }
     }
 
-    /// Asks each server once, until one gives a session. `None`: none has.
+    /// Tries each server once, until one gives a session. `None`: none did.
     async fn pass(
         &mut self,
         tour: &mut Tour,
@@ -163,7 +164,7 @@ impl<'a> Dialer<'a> {
         let connector = Client::connector()
             .with_session_timeout(timeout)
             .with_connection_timeout(patience)
-            // One attempt: the library would otherwise go on for a whole session timeout.
+            // A single attempt: otherwise the library would keep trying for a whole session timeout.
             .with_fail_eagerly();
         let connector = match session {
             Some(session) => connector.with_session(session.clone()),

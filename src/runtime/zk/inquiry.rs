@@ -1,4 +1,4 @@
-//! A session for whoever holds nothing and only has questions: it asks, and waits for the answers.
+//! A session that holds no lock: it sends requests and waits for the answers.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -9,21 +9,21 @@ use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, 
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// More than this are never under way at once: an ensemble has others to serve.
+/// The most requests in flight at once, because the ensemble serves other clients too.
 const WINDOW: usize = 500;
 
-/// How often it is asked whether somebody wants an end.
+/// How often to check whether the caller wants to give up.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Longer than this nobody waits for the end of a session that owns nothing.
+/// The longest wait for the end of a session that owns nothing.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// How long to wait for answers.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
-    /// So long for each.
+    /// This long for each answer.
     Each(Duration),
-    /// Until then for all of them.
+    /// Until this time for all answers.
     Until(BootTime),
 }
 
@@ -36,16 +36,16 @@ impl Limit {
     }
 }
 
-/// Why there is no answer, and will be none.
+/// Why there will be no answer.
 #[derive(Debug)]
 pub enum Unanswered {
-    /// There was no session by the deadline of the settings; what each server said.
+    /// There was no session by the deadline of the settings; each server's reason.
     Unreachable(Vec<String>),
-    /// The session is over.
+    /// The session has ended.
     Over(Failure),
     /// No answer came in time.
     TooLate,
-    /// Somebody wants an end.
+    /// The caller gave up.
     GivenUp,
 }
 
@@ -55,9 +55,9 @@ pub struct Inquiry<'a> {
     heard: Receiver<Heard>,
     limit: Limit,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
-    /// Something that is watched may have changed since it was last asked.
+    /// A watched node may have changed since it was last read.
     changed: bool,
-    /// The connection is another, and knows of no watch.
+    /// The connection is new and has no watches.
     unwatched: bool,
     /// There is no connection, and nobody has been told.
     away: bool,
@@ -81,7 +81,7 @@ enum Heard {
 
 impl Outlet for Sender<Heard> {
     fn session(&self, _: SessionKey, change: SessionChange) {
-        // Nobody listens any more.
+        // An error means that there is no receiver any more.
         let _ = self.send(Heard::Change(change));
     }
 
@@ -91,8 +91,8 @@ impl Outlet for Sender<Heard> {
 }
 
 impl<'a> Inquiry<'a> {
-    /// Begins to connect. Questions can be asked at once; they wait for the session, for which the settings have a
-    /// deadline of their own.
+    /// Starts connecting. Requests can be made immediately; they wait for the session, for which the settings have
+    /// their own deadline.
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, heard) = mpsc::channel();
         let session = Session::open(SessionKey(0), settings, sender)?;
@@ -108,7 +108,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    /// Gives up when this says so. It is asked ten times a second.
+    /// Gives up when `gives_up` returns `true`. It is called ten times a second.
     #[must_use]
     pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
         self.gives_up = Some(Box::new(gives_up));
@@ -128,9 +128,9 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks many things, all on their way at once, of a session that is there. The answers are in the order of the
-    /// questions. A question whose answer was lost is asked again, but for a [`Request::Delete`]: what has that name by
-    /// then may be somebody else's.
+    /// Sends many requests, all in flight together, in an existing session. The answers are in the order of the
+    /// requests. A request whose answer was lost is retried, except for a [`Request::Delete`]: its name may belong to
+    /// another client's node by then.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Unanswered> {
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
@@ -150,7 +150,7 @@ impl<'a> Inquiry<'a> {
                         self.session.ask(Asker::Question(number), request.clone());
                         continue;
                     }
-                    // Only an answer shows that somebody answers.
+                    // Only an answer shows that a server is answering.
                     until = self.limit.as_of_now();
                     if let Some(answer) = answers.get_mut(number)
                         && answer.replace(reply).is_none()
@@ -168,7 +168,7 @@ impl<'a> Inquiry<'a> {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Whether watches have to be set, for the first time or again. Whoever asks sets them.
+    /// Whether the caller must set its watches, for the first time or again.
     pub fn must_watch(&mut self) -> bool {
         std::mem::take(&mut self.unwatched)
     }
@@ -185,7 +185,7 @@ impl<'a> Inquiry<'a> {
                 Heard::Change(change) => self.session_changed(change)?,
             }
         }
-        // Whatever has happened up to now is looked at together.
+        // All changes so far are handled together.
         while let Ok(heard) = self.heard.try_recv() {
             if let Heard::Change(change) = heard {
                 self.session_changed(change)?;
@@ -206,7 +206,7 @@ impl<'a> Inquiry<'a> {
         self.close();
     }
 
-    /// Ends the session, and waits for that, but not for long.
+    /// Ends the session, and waits a short time for its end.
     pub fn close(mut self) {
         self.session.release(vec![]);
         let until = clock::now() + FAREWELL;
@@ -217,9 +217,9 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// What is heard next.
+    /// The next message from the session.
     fn hear(&mut self, until: Option<BootTime>) -> Result<Heard, Unanswered> {
-        // A thread that ends without a word was told to.
+        // A session thread that ends without a message was told to end.
         let over = Unanswered::Over(Failure::GivenUp);
         loop {
             if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
@@ -255,7 +255,7 @@ impl<'a> Inquiry<'a> {
             }
             SessionChange::Reconnected => {
                 self.away = false;
-                // What happened in between, no watch tells.
+                // The new connection reports no watch for changes made during the gap.
                 (self.changed, self.unwatched) = (true, true);
                 Ok(())
             }

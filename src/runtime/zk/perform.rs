@@ -1,4 +1,4 @@
-//! Requests, translated into the client library's calls.
+//! Translates requests into the client library's calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use zookeeper_client::{Acl, Client, Error};
 use super::watches::Watcher;
 use super::{Reply, Request, read, write};
 
-/// A future that belongs to the one thread of a session.
+/// A future that belongs to a session's only thread.
 pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// An answer, and the watch that was set with it.
@@ -27,10 +27,10 @@ impl From<Reply> for Answer {
 
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Puts `request` on the wire, now and in order, and returns the future of its answer.
+/// Sends `request` immediately and in order, and returns the future of its answer.
 pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> Task<'a, Answer> {
-    // A call sends its request when it is made, not when its future is polled. So the calls stand outside of
-    // the async blocks: two requests made one after the other are carried out in that order.
+    // A call sends its request when it is made, not when its future is polled. The calls are therefore outside of the
+    // async blocks: two requests made one after the other are carried out in that order.
     match request {
         Request::Create { parent, prefix, data } => write::create(client, acl, &parent, prefix, data),
         Request::MakeParents(path) => {
@@ -79,7 +79,7 @@ fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> Task<'a, Answer> {
     Box::pin(async move { reply.await.into() })
 }
 
-/// Makes a call now, and once more after a pause for as long as a throttling server turns it away.
+/// Makes a call immediately, and retries it after a pause for as long as a throttling server refuses it.
 pub(super) fn patiently<'a, T, F>(call: impl Fn() -> F + 'a) -> impl Future<Output = Result<T, Error>> + 'a
 where
     T: 'a,
@@ -96,7 +96,7 @@ where
     }
 }
 
-/// How long a server that throttles is left alone.
+/// Waits before a throttling server is tried again.
 pub(super) async fn pause() {
     Timer::after(THROTTLED_PAUSE).await;
 }

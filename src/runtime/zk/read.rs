@@ -1,4 +1,4 @@
-//! What changes nothing: lists, reads and watches.
+//! Requests that change nothing: lists, reads and watches.
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
@@ -12,13 +12,13 @@ pub(super) fn list<'a>(client: &'a Client, path: &str) -> Task<'a, Result<Vec<St
     Box::pin(async move { Ok(list.await?) })
 }
 
-/// A list that is older than the sync proves nothing: if that is throttled, both are sent again.
+/// A listing from before the sync proves nothing: if the sync is throttled, both are sent again.
 pub(super) fn catch_up_and_list(client: &Client, path: String) -> Task<'_, Result<Vec<String>, Failure>> {
     let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
     Box::pin(async move {
         loop {
             match sync.await {
-                // Without the lock path there is nothing to catch up with; the list says the same.
+                // Without the lock path there is nothing to catch up with; the listing fails the same way.
                 Ok(()) | Err(Error::NoNode) => break listed.await,
                 Err(Error::Throttled) => pause().await,
                 Err(error) => break Err(error.into()),
@@ -32,11 +32,11 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Er
     Box::pin(client.sync(path))
 }
 
-/// `getData`, not `exists`: on a missing node the latter leaves a watch that nobody frees.
+/// Uses `getData`, not `exists`, which leaves a watch on a missing node that is never freed.
 ///
-/// Of a node that we may not read a server tells us nothing, not even to a watch set by `exists` (since
-/// CVE-2024-23944). Then the children of the lock path are watched instead. That wakes us more often than
-/// needed, but it wakes us.
+/// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
+/// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than
+/// necessary.
 pub(super) fn watch(client: &Client, path: String) -> Task<'_, Answer> {
     let wanted = path.clone();
     let read = patiently(move || client.get_and_watch_data(&wanted));
@@ -61,8 +61,8 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
     }
 }
 
-/// What a node says; of one that we may not read, at least what everybody may know. That is nothing but its existence
-/// since ZooKeeper 3.9, where `exists` needs READ as well.
+/// Reads a node; for one that zklock may not read, only what anyone may know. Since ZooKeeper 3.9 that is only its
+/// existence, because `exists` requires READ as well.
 pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failure>> {
     let wanted = path.clone();
     let read = patiently(move || client.get_data(&wanted));
@@ -82,8 +82,8 @@ pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failur
 
 /// One watch for a whole subtree, which the server keeps after it has fired.
 ///
-/// A second one, for the list of children, hears of children that can't be read, of which servers tell the first nothing
-/// (CVE-2024-23944). It is set before: up to ZooKeeper 3.8 a path has one such watch, and the later one takes its place.
+/// A second watch, on the list of children, reports children that can't be read, which servers hide from the first one
+/// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.
 pub(super) fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
     Box::pin(async move {
         let set = match client.watch(&path, AddWatchMode::Persistent).await {

@@ -1,6 +1,6 @@
-//! A session, seen from synchronous code: requests go in, replies come out as events.
+//! A session for synchronous code: requests go in, replies come out as events.
 //!
-//! One thread carries it: the library's task and our requests are polled there.
+//! One thread runs it, and polls both the library's task and zklock's requests.
 
 use std::io;
 use std::panic;
@@ -25,10 +25,10 @@ use super::{Asker, Failure, Reply, Request, SessionChange, SessionKey, Settings,
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// The name of the thread that a session lives on.
+/// The name of a session's thread.
 const THREAD: &str = "session";
 
-/// A session with the ensemble, or the attempt to get one.
+/// A session with the ensemble, or the attempt to establish one.
 #[derive(Debug)]
 pub struct Session {
     commands: UnboundedSender<Command>,
@@ -38,12 +38,12 @@ pub struct Session {
 #[derive(Debug)]
 enum Command {
     Ask(Asker, Request),
-    /// Delete these nodes and close the session, in one flight.
+    /// Delete these nodes and close the session, all in flight together.
     Release(Vec<String>),
 }
 
-/// The client library panics at some answers that no ZooKeeper gives. That ends the session, and is told as
-/// such; where in whose code it happened is for the log.
+/// The client library panics at some answers that no ZooKeeper gives. A panic ends the session and is reported as its
+/// end; the place in the code goes to the debug log.
 fn report_panics_once() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -58,23 +58,23 @@ fn report_panics_once() {
     });
 }
 
-/// Where what comes of sessions goes.
+/// Receives the changes and replies of sessions.
 pub trait Outlet: Send + 'static {
-    /// What became of this session.
+    /// This session changed.
     fn session(&self, session: SessionKey, change: SessionChange);
 
-    /// The answer to a request of this asker, or a watch that it set and that fired.
+    /// The reply to a request of this asker, or a watch that it set and that fired.
     fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
 }
 
-/// The way out of one session.
+/// Sends the events of one session.
 struct Voice {
     key: SessionKey,
     outlet: Box<dyn Outlet>,
 }
 
 impl Session {
-    /// Begins to connect. How it went comes as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
+    /// Starts connecting. The result arrives as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
     pub fn open(key: SessionKey, settings: Settings, outlet: impl Outlet) -> io::Result<Self> {
         report_panics_once();
         let (commands, inbox) = unbounded();
@@ -84,15 +84,15 @@ impl Session {
         Ok(Self { commands, _thread: thread })
     }
 
-    /// Sends a request. The reply goes to `asker`, unless the session ends first: then that is told.
+    /// Sends a request. The reply goes to `asker`, unless the session ends first: then its end is reported.
     pub fn ask(&self, asker: Asker, request: Request) {
         log::trace!("request of {asker:?}: {request:?}");
-        // Refused only when the session is over, which has been told.
+        // Refused only when the session has ended, which has been reported.
         let _ = self.commands.unbounded_send(Command::Ask(asker, request));
     }
 
-    /// Deletes `nodes` and closes the session, all in one flight. Each delete is answered;
-    /// [`SessionChange::Closed`] says that the server confirmed the end.
+    /// Deletes `nodes` and closes the session, all in flight together. Each delete is answered;
+    /// [`SessionChange::Closed`] says that the server confirmed the close.
     pub fn release(&self, nodes: Vec<String>) {
         let _ = self.commands.unbounded_send(Command::Release(nodes));
     }
@@ -113,7 +113,7 @@ impl Voice {
 }
 
 impl Drop for Voice {
-    /// Nobody waits for a thread that died of a bug.
+    /// Reports a thread that panicked, because its result is awaited.
     fn drop(&mut self) {
         if thread::panicking() {
             let why = "the ZooKeeper client failed at what the server said";
@@ -127,9 +127,9 @@ fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Voice)
     library.block_on(live(settings, inbox, outlet, &library));
 }
 
-/// The life of a session: connect, serve, close; and connect again whenever the connection is lost.
+/// The life of a session: connect, serve, close; and reconnect whenever the connection is lost.
 async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Voice, library: &OneTask) {
-    // All of it was checked before, but a long list of authorities is read again.
+    // All settings were checked before, but a long list of CA certificates is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
         return outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
     };
@@ -153,7 +153,7 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
         library.ends_with_the_connection_of(&client);
         let mut watches = Watches::default();
         match serve(&client, &acl, &mut inbox, &mut watches, library, outlet).await {
-            // The watches are kept to the end: dropping one that is set would cost a request.
+            // The watches are kept until the end: dropping one that is set would cost a request.
             Served::ToTheEnd(nodes) => return line.release(client, &nodes).await,
             Served::WhileItLasted => match line.get_back().await {
                 Ok(another) => client = another,
@@ -165,7 +165,7 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
     }
 }
 
-/// Connections that are accepted and soon lost, one after the other: each costs a server more than one that is refused.
+/// Connections that are accepted and soon lost, one after the other: each costs a server more than a refused one.
 #[derive(Debug, Clone, Copy)]
 struct Restless {
     since: BootTime,
@@ -173,20 +173,20 @@ struct Restless {
 }
 
 impl Restless {
-    /// How long to wait before the next one. Nothing after one that has lasted.
+    /// The pause before the next connection: none after one that has lasted.
     fn pause(&mut self, timeout: Duration) -> Duration {
         const FIRST: Duration = Duration::from_millis(25);
         let long_enough = Duration::from_secs(1).min(timeout / 24);
         let lasted = clock::now().since(self.since) >= long_enough;
         let next = (self.pause * 2).clamp(FIRST, long_enough.max(FIRST));
-        // The first may be a server that goes, and sends its clients to another.
+        // The first loss may be a server that shuts down and sends its clients to another one.
         let waited = if lasted { Duration::ZERO } else { self.pause };
         self.pause = if lasted { Duration::ZERO } else { next };
         waited
     }
 }
 
-/// The way from one connection of a session to the next.
+/// Reconnects a session.
 struct Line<'a> {
     session: SessionInfo,
     timeout: Duration,
@@ -199,9 +199,10 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Another connection for the session, in place of one that was lost. No watch and no request outlives that.
+    /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
-    /// After so long without one the session is given up: it is over, or will be soon after the servers are back.
+    /// After a session timeout without a connection, zklock gives the session up: it has ended, or will end soon after
+    /// the servers are back.
     async fn get_back(&mut self) -> Result<Client, Failure> {
         self.tell_rotation(false);
         self.library.end().await;
@@ -222,19 +223,19 @@ impl Line<'_> {
         Ok(granted.client)
     }
 
-    /// Deletes and close travel together; the close alone would do, but deletes are what the next contender's
-    /// server hears of first.
+    /// Sends the deletes together with the close. The close alone would be enough, but the next contender's server
+    /// learns of the deletes first.
     async fn release(mut self, client: Client, nodes: &[String]) {
         let mut deletes: FuturesUnordered<_> =
             nodes.iter().map(|node| write::delete(&client, node, None)).collect();
-        // Where no server answers any more, it is we who give the session up: nothing was confirmed.
+        // If no server answers any more, zklock gives the session up itself: nothing was confirmed.
         self.outlet.session(match self.close(client, &mut deletes).await {
             Ok(()) => SessionChange::Closed,
             Err(failure) => SessionChange::Lost(failure),
         });
     }
 
-    /// Closes the session, over as many connections as that takes.
+    /// Closes the session, over as many connections as necessary.
     async fn close(
         &mut self,
         mut client: Client,
@@ -286,7 +287,7 @@ async fn connect_until_told_otherwise(
             Either::Right(_) => None,
         }
     };
-    // The only thing that can be told to a session which isn't there yet is to give up.
+    // The only possible command before there is a session is to give up.
     match select(pin!(attempt), inbox.next()).await {
         Either::Left((Some(Ok(granted)), _)) => Some(granted),
         Either::Left((Some(Err(Error::AuthFailed)), _)) => {
@@ -304,13 +305,13 @@ async fn connect_until_told_otherwise(
     }
 }
 
-/// How far one connection went.
+/// How one connection ended.
 enum Served {
-    /// We were told to let go: of these nodes, and of the session.
+    /// zklock was told to delete these nodes and to close the session.
     ToTheEnd(Vec<String>),
-    /// The connection is lost, and that was told. Every request that was made is answered.
+    /// The connection was lost, which was reported. Every request that was made is answered.
     WhileItLasted,
-    /// The session is over.
+    /// The session has ended.
     Over(Failure),
 }
 
@@ -328,9 +329,9 @@ async fn serve(
     loop {
         let changed = async { state.changed().await };
         select_biased! {
-            // The state first: after a reconnection nobody may trust an order of events that spans it.
+            // State changes first: no conclusions may be drawn from an order of events that spans a reconnection.
             state = Box::pin(changed).fuse() => match state {
-                // Connected anew: then it was lost before, and the library was quicker than we.
+                // A new connection means that the old one was lost, and the library reconnected before zklock noticed.
                 SessionState::Disconnected | SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
                     break;
                 }
@@ -338,7 +339,7 @@ async fn serve(
                 SessionState::Expired => return Served::Over(Failure::Expired),
                 SessionState::Closed => return Served::Over(Failure::GivenUp),
             },
-            // Watches before answers: a change that was seen on the way is news to whoever reads the answer.
+            // Watches before replies: a reply's reader should know of a change that was already seen.
             (asker, reply) = Box::pin(watches.next()).fuse() => outlet.reply(asker, reply),
             (asker, Answer { reply, watch }) = requests.select_next_some() => {
                 if let Some((path, watcher)) = watch {
@@ -357,7 +358,7 @@ async fn serve(
         }
     }
     outlet.session(SessionChange::Disconnected);
-    // What the library has of them is answered now.
+    // The library answers all open requests now.
     library.end().await;
     while let Some((asker, answer)) = requests.next().await {
         outlet.reply(asker, answer.reply);

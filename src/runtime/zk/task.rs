@@ -1,4 +1,4 @@
-//! Where the client library's own task runs: on the session's thread, and only as long as its first connection.
+//! Runs the client library's own task on the session's thread, and only as long as its first connection.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -9,8 +9,8 @@ use async_executor::{LocalExecutor, Task};
 use asyncs::task::{Spawn, Task as Spawned};
 use zookeeper_client::{Client, SessionState, StateWatcher};
 
-/// The library spawns one task for each connected client, wherever it is called from. It would go on to look for
-/// servers by itself when the connection is lost; here that is its end.
+/// The library spawns one task for each connected client, wherever it is called from. When the connection is lost, that
+/// task would search for servers by itself; here it ends.
 #[derive(Default)]
 pub(super) struct OneTask {
     executor: LocalExecutor<'static>,
@@ -19,19 +19,19 @@ pub(super) struct OneTask {
 }
 
 impl OneTask {
-    /// Runs `main` and the library's task until `main` is done, on this thread.
+    /// Runs `main` and the library's task on this thread until `main` is done.
     pub(super) fn block_on<T>(&self, main: impl Future<Output = T>) -> T {
         let _scope = asyncs::task::enter(self);
-        // Not async-io's own: two threads that take turns at the socket wake each other, in vain as a rule.
+        // Not async-io's `block_on`: two threads that take turns at the socket wake each other, mostly for nothing.
         futures::executor::block_on(self.executor.run(main))
     }
 
-    /// From now on the task ends with the connection of this client, before it has sent anything over another one.
+    /// From now on the task ends with this client's connection, before it sends anything over another one.
     pub(super) fn ends_with_the_connection_of(&self, client: &Client) {
         self.state.replace(Some(client.state_watcher()));
     }
 
-    /// Ends the task where it stands. Its connection is closed, and its session isn't: that lives on at the servers.
+    /// Ends the task immediately. Its connection is closed, but not its session, which stays alive on the servers.
     pub(super) async fn end(&self) {
         let task = self.task.take();
         if let Some(task) = task {
@@ -53,7 +53,7 @@ impl Spawn for OneTask {
             Poll::Pending if !lost() => Poll::Pending,
             _ => Poll::Ready(()),
         }));
-        // The one before it belongs to a client that was closed, and has nothing more to do.
+        // The previous task belongs to a client that was closed, and has nothing left to do.
         self.task.replace(Some(task));
     }
 }

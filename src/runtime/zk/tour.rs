@@ -1,8 +1,8 @@
-//! Which server to try next, and how long for. Pure but for chance.
+//! Which server to try next, and for how long. Pure except for randomness.
 //!
-//! A server that refuses costs nothing. One that says nothing costs time, and that time is the lease's: while the
-//! servers elect a new leader, the old one may be frozen with its port open. So whoever was silent comes last, and
-//! not in every pass.
+//! A server that refuses costs nothing. A silent server costs time, which the lease pays for: while the servers elect a
+//! new leader, the old one may be frozen with its port open. Silent servers are therefore tried last, and not in every
+//! pass.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use crate::core::time::BootTime;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How much time one attempt gets.
+/// The time limit of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// All of it has to be done in this time: twice what it has taken before, or more.
+    /// The whole attempt must be done in this time: at least twice what it took before.
     Quick(Duration),
-    /// So much for the connection, and as much for the first answer: as much as a connected server may be silent.
+    /// This much for the connection, and as much for the first answer: as long as a connected server may be silent.
     Usual(Duration),
-    /// The same for a line on which nothing else has worked. It is too slow for a lease, as a rule; so much can then
-    /// be said of it.
+    /// The same for a connection on which nothing else has worked. It is usually too slow for a lease, but the attempt
+    /// allows zklock to report that.
     Patient(Duration),
 }
 
-/// What is known of servers that gave no session. One tour ends with a session.
+/// What is known about servers that gave no session. A tour ends with a session.
 #[derive(Debug)]
 pub(super) struct Tour {
     timeout: Duration,
-    /// For a session that has begun, and may have a lease to keep: how long to wait for servers that may be frozen.
+    /// For a session that has begun and may have a lease to keep: how long to wait for servers that may be frozen.
     quick: Option<Duration>,
-    /// Whether the line is known to need patience.
+    /// Whether the connection is known to need patient attempts.
     slow: bool,
-    /// Whether nobody has said anything.
+    /// Whether no server has answered.
     all_silent: bool,
     silent: Vec<Silent>,
     pause: Duration,
@@ -42,9 +42,9 @@ pub(super) struct Tour {
 #[derive(Debug)]
 struct Silent {
     server: Server,
-    /// How often one after the other.
+    /// How often in a row.
     times: u32,
-    /// Until then others come first.
+    /// Until this time other servers are tried first.
     rests_until: BootTime,
 }
 
@@ -54,14 +54,14 @@ impl Tour {
         Self { timeout, quick: None, slow: false, all_silent: false, silent: vec![], pause: FIRST_PAUSE }
     }
 
-    /// A tour to get back to a session that has begun, on a line where connecting took so long before; `slow` if that was
+    /// A tour to reconnect to a session, over a connection that took this long to establish before; `slow` if that was
     /// a [patient](Limit::Patient) attempt.
     pub(super) fn back(timeout: Duration, took: Duration, slow: bool) -> Self {
         let quick = (timeout / 24).max(took * 2).min(timeout / 8);
         Self { quick: Some(quick), slow, ..Self::new(timeout) }
     }
 
-    /// The servers of the next pass, in the order in which to try them. All of them, unless some rest.
+    /// The servers of the next pass, in the order in which to try them: all of them, unless some rest.
     pub(super) fn pass(&mut self, mut servers: Vec<Server>, now: BootTime) -> Vec<Server> {
         self.all_silent = servers.iter().all(|server| self.times(server) > 0);
         fastrand::shuffle(&mut servers);
@@ -73,25 +73,26 @@ impl Tour {
         servers
     }
 
-    /// How long to try this one for.
+    /// How long to try this server.
     pub(super) fn limit(&self, server: &Server) -> Limit {
-        // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to 5.8 s when
-        // a follower freezes, T/8 of 2.4 s.
+        // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to 5.8 s when a
+        // follower freezes, T/8 of 2.4 s.
         let usual = Limit::Usual(self.timeout / 8);
-        // The library takes no more than this.
+        // The library accepts no more than this.
         let patient = Limit::Patient(self.timeout * 3 / 5);
         match (self.quick, self.times(server)) {
             _ if self.slow => patient,
-            // A server that is slow for once gets its time now and then.
+            // A server that is slow only once gets the usual time now and then.
             (Some(_), times) if times > 0 && times % 3 == 0 => usual,
             (Some(quick), _) => Limit::Quick(quick),
-            // Every other time: the system sends a lost packet again after 1, 3 and 7 s, and a new attempt at once.
+            // Only every second time: the system resends a lost packet after 1, 3 and 7 s, and a new attempt sends one
+            // immediately.
             (None, times) if self.all_silent && times % 2 == 1 => patient,
             (None, _) => usual,
         }
     }
 
-    /// The server gave no session, after so much time.
+    /// Records that the server gave no session within this time.
     pub(super) fn failed(&mut self, server: &Server, limit: Limit, took: Duration, now: BootTime) {
         let times = self.times(server);
         self.silent.retain(|silent| silent.server != *server);
@@ -102,7 +103,7 @@ impl Tour {
         }
     }
 
-    /// What the servers have made of it.
+    /// How the servers reacted.
     pub(super) fn result(&self) -> Away {
         if self.silent.is_empty() { Away::Refused } else { Away::Silent }
     }
@@ -112,7 +113,7 @@ impl Tour {
         let longest = if self.quick.is_some() { LONGEST_PAUSE.min(self.timeout / 24) } else { LONGEST_PAUSE };
         let pause = self.pause.min(longest);
         self.pause = pause * 2;
-        // Thousands may have lost the same server at the same moment.
+        // Spread out, because thousands of clients may have lost the same server at the same moment.
         pause.mul_f64(0.75 + fastrand::f64() / 2.0)
     }
 
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_server_has_its_turn_in_any_order() {
+    fn every_server_is_tried_in_random_order() {
         let mut tour = Tour::back(T, QUICKLY, false);
         let mut firsts: Vec<String> = vec![];
         for _ in 0..200 {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_silent_rests_and_comes_last() {
+    fn a_silent_server_rests_and_is_tried_last() {
         let mut tour = Tour::back(T, QUICKLY, false);
         let all = servers(&["a", "b"]);
         let limit = tour.limit(&all[0]);
@@ -175,20 +176,24 @@ mod tests {
         tour.failed(&all[0], limit, Duration::from_secs(1), at(4));
         tour.failed(&all[0], limit, Duration::from_secs(1), at(5));
         let limit = tour.limit(&all[0]);
-        assert_eq!(limit, Limit::Usual(Duration::from_secs(3)), "it may be slow for once");
+        assert_eq!(limit, Limit::Usual(Duration::from_secs(3)), "a server may be slow only once");
         tour.failed(&all[0], limit, Duration::from_millis(1), at(6));
-        assert_eq!(tour.limit(&all[0]), Limit::Quick(Duration::from_secs(1)), "it has answered");
+        assert_eq!(
+            tour.limit(&all[0]),
+            Limit::Quick(Duration::from_secs(1)),
+            "a server that has answered isn't silent any more"
+        );
     }
 
     #[test]
-    fn a_line_gets_twice_the_time_that_it_took_before() {
+    fn a_reconnection_gets_twice_the_time_that_connecting_took() {
         let limit = |took| Tour::back(T, Duration::from_millis(took), false).limit(&servers(&["a"])[0]);
         assert_eq!(limit(700), Limit::Quick(Duration::from_millis(1_400)));
         assert_eq!(limit(5_000), Limit::Quick(T / 8));
     }
 
     #[test]
-    fn where_all_are_silent_none_rests() {
+    fn no_server_rests_if_all_are_silent() {
         let mut tour = Tour::back(T, QUICKLY, false);
         let all = servers(&["a", "b"]);
         for server in &all {
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_lease_to_keep_a_slow_line_gets_more_time_every_other_time() {
+    fn a_new_session_on_a_slow_connection_gets_more_time_every_second_attempt() {
         let mut tour = Tour::new(T);
         let all = servers(&["a"]);
         let limits = std::iter::repeat_with(|| {
@@ -211,12 +216,12 @@ mod tests {
         let patient = Limit::Patient(T * 3 / 5);
         assert_eq!(limits.take(4).collect::<Vec<_>>(), [usual, patient, usual, patient]);
         tour.pass(servers(&["a", "b"]), at(0));
-        assert_eq!(tour.limit(&all[0]), usual, "the other one may answer");
+        assert_eq!(tour.limit(&all[0]), usual, "the other server may answer");
         assert_eq!(Tour::back(T, QUICKLY, true).limit(&all[0]), patient);
     }
 
     #[test]
-    fn pauses_grow_to_a_second_or_less_where_there_is_haste() {
+    fn pauses_grow_to_a_second_or_less_with_a_lease_to_keep() {
         for (mut tour, longest) in [(Tour::new(T), 1.0), (Tour::back(T / 2, QUICKLY, false), 0.5)] {
             let pauses: Vec<f64> = (0..10).map(|_| tour.pause().as_secs_f64()).collect();
             assert!(pauses[0] <= 0.0625 && pauses[9] >= 0.75 * longest, "{pauses:?}");

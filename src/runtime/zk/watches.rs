@@ -1,4 +1,4 @@
-//! Watches that are set: those that fire once, and those that last.
+//! Watches that are set: one-shot ones, and persistent ones.
 
 use std::pin::pin;
 
@@ -24,7 +24,7 @@ impl From<OneshotWatcher> for Watcher {
     }
 }
 
-/// All watches of a connection, each with who set it and its path.
+/// All watches of a connection, each with its asker and its path.
 #[derive(Default)]
 pub(super) struct Watches(FuturesUnordered<Task<'static, Fired>>);
 
@@ -50,7 +50,7 @@ impl Watches {
         }));
     }
 
-    /// The next change. Never ends while there is none; what befalls the session is told elsewhere.
+    /// The next change. Stays pending while there is none; changes of the session are reported elsewhere.
     pub(super) async fn next(&mut self) -> (Asker, Reply) {
         loop {
             let Some(Fired { asker, path, event, lasting }) = self.0.next().await else {
@@ -63,7 +63,7 @@ impl Watches {
                 self.add(asker, path.clone(), Watcher::Lasting(watchers));
             }
             if event.event_type != EventType::Session {
-                // A watch from above may see the lock path itself go.
+                // A watch from above may also report that the lock path itself is gone.
                 let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
                 return (asker, Reply::Changed(path, deleted));
             }

@@ -1,4 +1,5 @@
-//! What changes something: creates, deletes, and the transactions that prove or record that we hold.
+//! Requests that change something: creates, deletes, and the transactions that confirm or record that zklock holds the
+//! lock.
 
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
@@ -17,8 +18,8 @@ pub(super) fn create<'a>(
     data: Vec<u8>,
 ) -> Task<'a, Answer> {
     let path = format!("{parent}/{prefix}");
-    // The path is borrowed by the future of the call, so that both live in one block; it is polled once at
-    // the end of this function, which makes the call.
+    // The path is borrowed by the future of the call, so both live in one block; it is polled once at the end of this
+    // function, which makes the call.
     let mut future = async move {
         loop {
             let options = CreateMode::EphemeralSequential.with_acls(Acls::new(acl));
@@ -34,7 +35,7 @@ pub(super) fn create<'a>(
                     break Reply::Created(seen.map(|()| created)).into();
                 }
                 Err(Error::Throttled) => pause().await,
-                // The create that answers with the node's stat came with 3.5.
+                // The create that returns the node's stat came with 3.5.
                 Err(Error::Unimplemented) => break Reply::Created(Err(Failure::TooOld)).into(),
                 Err(error) => break Reply::Created(Err(error.into())).into(),
             }
@@ -47,12 +48,12 @@ pub(super) fn create<'a>(
     }
 }
 
-/// Whether nodes with this ACL may be hidden from ourselves: only the server knows who in a list we are.
+/// Whether nodes with this ACL may be hidden from zklock: only the server knows which entries apply to it.
 fn may_hide(acl: &[Acl]) -> bool {
     ![Acls::anyone_all(), Acls::creator_all()].iter().any(|known| **known == *acl)
 }
 
-/// Whether our own node can be read. If not, we could hold it and never confirm that we do.
+/// Checks that zklock can read its own node. Otherwise it could hold the lock and never confirm that.
 async fn see(client: &Client, path: &str) -> Result<(), Failure> {
     match client.get_data(path).await {
         Err(Error::NoAuth) => Err(Failure::Hidden),
@@ -61,7 +62,8 @@ async fn see(client: &Client, path: &str) -> Result<(), Failure> {
     }
 }
 
-/// Container nodes, which the server removes once they are empty; persistent ones where it has no containers.
+/// Creates container nodes, which the server removes once they are empty; persistent ones if it doesn't support
+/// containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     match make(client, acl, path, CreateMode::Container).await {
         Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
@@ -85,7 +87,7 @@ async fn make(client: &Client, acl: &[Acl], path: &str, kind: CreateMode) -> Res
     }
 }
 
-/// The lowest node on the way to `path` that is there. Since ZooKeeper 3.9 it takes READ to see more of a node than that.
+/// The lowest existing node on the way to `path`. Since ZooKeeper 3.9, more than a node's existence requires READ.
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
@@ -109,7 +111,7 @@ pub(super) fn delete(
     delete.map(|result| result.map_err(Failure::from)).boxed_local()
 }
 
-/// Replaces a node's data, and says when the server did it.
+/// Replaces a node's data, and returns the server's time of the write.
 pub(super) fn replace(
     client: &Client,
     path: String,
@@ -120,7 +122,7 @@ pub(super) fn replace(
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
-/// The record is there as a rule; the first time it has to be made, and somebody else may make it meanwhile.
+/// The record usually exists; the first time it must be created, and another client may create it meanwhile.
 pub(super) async fn conclude(
     client: &Client,
     acl: &[Acl],
@@ -149,10 +151,10 @@ pub(super) async fn conclude(
     }
 }
 
-/// A `multi` of nothing but checks: committed by the quorum like any write, it wakes nobody. Reads and pings
-/// are answered by a partitioned follower, and `sync` by an isolated leader.
+/// A `multi` of nothing but checks: committed by the quorum like any write, and it wakes no waiters. Reads and pings
+/// are also answered by a partitioned follower, and `sync` by an isolated leader.
 ///
-/// The time is that just before it was sent.
+/// Also returns the time just before it was sent.
 pub(super) fn confirm<'a>(client: &'a Client, paths: &[String]) -> (BootTime, Task<'a, Result<(), Failure>>) {
     let sent = clock::now();
     if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {

@@ -1,6 +1,6 @@
-//! Whether somebody with another recipe is on the path: which nodes to read, and what they tell. Pure.
+//! Whether another recipe uses the lock path: which nodes to read, and what follows from them. Pure.
 //!
-//! The list of children alone can't tell, because only an ephemeral node shows that its owner is alive.
+//! The list of children isn't enough, because only an ephemeral node shows that its owner is alive.
 
 use std::collections::VecDeque;
 
@@ -10,30 +10,30 @@ use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
 use crate::core::protocol::{Failure, Node, Reply, Request};
 
-/// What to read before the queue can be trusted.
+/// The nodes to read before the queue can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Inspection {
-    /// Nodes below the lock path that may be somebody's, each with its recipe.
+    /// Nodes below the lock path that may belong to another recipe, each with that recipe.
     unread: Vec<(String, Recipe)>,
     /// Children of the lock path to list next.
     unlisted: VecDeque<&'static str>,
-    /// The child whose list is under way.
+    /// The child whose listing is in flight.
     listing: Option<&'static str>,
 }
 
-/// What follows from an answer.
+/// The result of an answer.
 #[derive(Debug)]
 pub(super) enum Finding {
-    /// Nobody else is here.
+    /// No other recipe uses the path.
     Clean,
-    /// More is asked, or was asked before.
+    /// More requests are needed, or some are still unanswered.
     Ask(Vec<Request>),
     /// The path can't be used.
     Fail(Trouble),
 }
 
 impl Inspection {
-    /// `None`: these children show nothing that would have to be read.
+    /// `None` if none of these children has to be read.
     pub(super) fn of(children: &[String]) -> Option<Self> {
         let unread: Vec<_> = children
             .iter()
@@ -44,7 +44,7 @@ impl Inspection {
         something.then_some(Self { unread, unlisted, listing: None })
     }
 
-    /// Asks what is to be known first.
+    /// Makes the first request.
     pub(super) fn begin(&mut self, lock: &LockPath) -> Finding {
         if self.unread.is_empty() {
             return self.list_next(lock);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_names_of_other_recipes_costs_no_round_trip() {
+    fn a_listing_without_names_of_other_recipes_costs_no_round_trip() {
         assert_eq!(Inspection::of(&names(&["config", "locks", "lock-0000000001"])), None);
     }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_hidden_may_be_alive() {
+    fn a_hidden_node_counts_as_alive() {
         let path = format!("/app/{LATCH}");
         for hidden in [Ok(Node::HIDDEN), Err(Failure::NoAuth)] {
             let (mut inspection, _) = inspection(&[LATCH]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_connection_left_unanswered_is_asked_again() {
+    fn requests_unanswered_when_the_connection_was_lost_are_retried() {
         let (mut inspection, _) = inspection(&[LATCH, "leases"]);
         let path = format!("/app/{LATCH}");
         let unanswered = read(&mut inspection, &path, Err(Failure::ConnectionLost));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_that_can_t_be_listed_are_named() {
+    fn leases_that_cannot_be_listed_are_named() {
         let (mut inspection, _) = inspection(&["leases"]);
         let finding = inspection.take(&lock(), Reply::Listed(Err(Failure::NoAuth)));
         let Finding::Fail(Trouble::Permission { permission, node, .. }) = finding else {

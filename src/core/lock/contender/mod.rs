@@ -1,7 +1,7 @@
 //! One contender for one lock, as a state machine: replies in, requests and news out. Pure.
 //!
-//! The recipe is ZooKeeper's own: create an ephemeral sequential node, list, watch the one just ahead.
-//! What makes it long is what can be lost: a reply, a node, the order of events across a reconnection.
+//! The recipe is ZooKeeper's own: create an ephemeral sequential node, list the children, watch the predecessor. The
+//! rest handles a lost reply, a lost node, and the order of events across a reconnection.
 
 mod around;
 mod inspection;
@@ -22,31 +22,31 @@ use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Created, Failure, Node, Reply, Request, ServerTime};
 
-/// How often the parents may vanish between making them and using them: a container that is empty for a
-/// moment can be reaped. More than this isn't chance.
+/// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
+/// reaped. More often than this isn't chance.
 const MOST_ENTRIES: u32 = 10;
 
-/// Where a contender stands, and so what it makes of the next reply.
+/// A contender's state, which decides how it interprets the next reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Phase {
-    /// With `nonblock`: listed first, nothing created yet.
+    /// With `nonblock`: the queue is listed first, and nothing is created yet.
     Looking,
-    /// With `nonblock`, and the lock is busy: who is it?
+    /// With `nonblock` and a busy lock: reading the holder's node.
     Naming(String),
-    /// Create and list are under way in one flight.
+    /// Create and list are in flight together.
     Entering { created: Option<Result<Created, Failure>> },
     /// The lock path doesn't exist yet.
     MakingParents,
-    /// The reply to our create was lost: is the node there?
+    /// The reply to the create was lost: checking whether the node exists.
     Searching,
-    /// A node with our uuid is there: is it our session's?
+    /// A node with this contender's uuid exists: checking whether this session owns it.
     Adopting(String),
-    /// Listed again.
+    /// Listing again.
     Listing,
-    /// The list shows names of other recipes: are their owners alive?
+    /// The listing has names of other recipes: checking whether their owners are alive.
     Inspecting(Inspection),
-    /// Setting the watches on whoever is in the way. `unset` are not set yet, and `nearest` is what the nearest
-    /// one says.
+    /// Setting the watches on the nodes in the way. `unset` have no watch yet, and `nearest` is the data of the nearest
+    /// one.
     Approaching {
         watch: Vec<String>,
         unset: Vec<String>,
@@ -54,13 +54,13 @@ enum Phase {
         ahead: usize,
         holder: String,
     },
-    /// Asleep until a watch fires. `sole`: when that node goes, the lock is ours.
+    /// Asleep until a watch fires. `sole`: once that node is gone, this contender holds the lock.
     Waiting { watch: Vec<String>, ahead: usize, holder: String, sole: bool },
-    /// A node of our own session is ahead of us: it is deleted first.
+    /// A node of this same session is ahead: it is deleted first.
     Clearing,
-    /// Ours.
+    /// Holds the lock.
     Holding,
-    /// Nothing more to do.
+    /// Nothing is left to do.
     Ended,
 }
 
@@ -73,31 +73,31 @@ pub struct Contender {
     prefix: String,
     own: Option<OwnNode>,
     own_watched: bool,
-    /// Somebody wrote to our node, and it isn't read yet.
+    /// Another client wrote to zklock's node, and zklock hasn't read it yet.
     own_unread: bool,
     own_version: i32,
     says: Says,
     entries: u32,
     seen_busy: bool,
-    /// The other recipes on the path were looked at just before this list.
+    /// Other recipes on the path were checked just before this listing.
     inspected: bool,
     around: Around,
     phase: Phase,
 }
 
-/// What our node is to say besides what it was created with.
+/// The content of zklock's node beyond the data it was created with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Says {
     has_slot: bool,
     stopped: bool,
     /// How long after it was made the lock was ours.
     held_after: Option<Duration>,
-    /// It isn't known to say so yet.
+    /// The node may not have this content yet.
     unsaid: bool,
 }
 
 impl Contender {
-    /// A contender of the session with this id. Nothing is asked before [`begin`](Self::begin).
+    /// A contender of the session with this id. It sends nothing before [`begin`](Self::begin).
     pub fn new(entry: Entry, session: i64) -> Self {
         let phase = Phase::Ended;
         Self {
@@ -122,12 +122,12 @@ impl Contender {
         &self.entry.path
     }
 
-    /// Our node, once it is known.
+    /// Its own node, once it is known.
     pub fn own(&self) -> Option<&OwnNode> {
         self.own.as_ref()
     }
 
-    /// What our node is to say.
+    /// The data that its node should have.
     pub fn data(&self) -> Vec<u8> {
         let data = if self.says.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
         let Says { stopped, held_after, .. } = self.says;
@@ -139,7 +139,7 @@ impl Contender {
         Record::from_bytes(data).map_or_else(|| data.clone(), with_more)
     }
 
-    /// Has our node say that zklock was stopped, or that it goes on.
+    /// Marks its node as stopped or running again.
     pub fn mark_stopped(&mut self, stopped: bool) -> Step {
         self.says.stopped = stopped;
         self.say()
@@ -164,28 +164,28 @@ impl Contender {
         self.say()
     }
 
-    /// Whether somebody was seen ahead of us.
+    /// Whether another contender was ahead in any listing.
     pub fn seen_busy(&self) -> bool {
         self.seen_busy
     }
 
-    /// Whether the lock is ours.
+    /// Whether it holds the lock.
     pub fn holds(&self) -> bool {
         matches!(self.phase, Phase::Holding)
     }
 
-    /// Whether somebody wrote to our node, perhaps that it shall give up, and it isn't read yet.
+    /// Whether another client wrote to its node, possibly a request to give up the lock, and it hasn't been read yet.
     pub fn is_unread(&self) -> bool {
         self.own_unread
     }
 
-    /// Enters the queue, or with `nonblock` looks at it first.
+    /// Enters the queue; with `nonblock`, looks at the queue first.
     pub fn begin(&mut self) -> Step {
         if self.entry.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
     }
 
-    /// The session has lost its connection, and has another one. The watches that were set went with the old one; what
-    /// was asked and not answered is asked again when that is told.
+    /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered
+    /// requests are retried when their failure arrives.
     pub fn reconnected(&mut self) -> Step {
         let mut step = Step::default();
         if planted(Mistake::DeafAfterGap) {
@@ -213,10 +213,10 @@ impl Contender {
         step
     }
 
-    /// Takes in a reply and says what follows.
+    /// Takes in a reply and returns the next step.
     pub fn take(&mut self, reply: Reply) -> Step {
         match reply {
-            // The end of the session is told to the caller, who ends this contender with it.
+            // The caller learns of the session's end too, and ends this contender.
             Reply::Created(Err(Failure::Expired | Failure::AuthFailed))
             | Reply::Listed(Err(Failure::Expired | Failure::AuthFailed))
             | Reply::Read(_, Err(Failure::Expired | Failure::AuthFailed))
@@ -230,7 +230,7 @@ impl Contender {
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
             Reply::Written(Err(Failure::ConnectionLost)) => self.say(),
-            // If our node is gone, or was changed by somebody, the watch on it says so as well.
+            // If its node was deleted or changed by another client, the watch on it reports that too.
             Reply::Written(_)
             | Reply::Deleted(_)
             | Reply::Confirmed(..)
@@ -244,13 +244,13 @@ impl Contender {
             return self.fail(Trouble::ParentsVanish);
         }
         self.entries += 1;
-        // A new uuid for each attempt: a node that an earlier one left can't be taken for this one's.
+        // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
         self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
         let parent = self.path().to_string();
         let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
         let list = self.list();
         self.phase = Phase::Entering { created: None };
-        // A session is served in order, so that the list holds the node.
+        // Requests of a session are served in order, so the listing contains the node.
         Step { requests: vec![create, list], news: vec![] }
     }
 
@@ -291,7 +291,7 @@ impl Contender {
             (Phase::Looking | Phase::Searching, Err(Failure::NoNode)) => self.enter(),
             (Phase::Entering { created }, result) => match created.take() {
                 Some(created) => self.entered(created, result),
-                // The create was throttled and sent again, so that this list doesn't hold it.
+                // The create was throttled and sent again, so this listing doesn't contain the node.
                 None => self.ask(self.catch_up()),
             },
             (Phase::Searching, Ok(children)) => {
@@ -317,7 +317,7 @@ impl Contender {
         }
     }
 
-    /// Create and list are both answered.
+    /// Handles the answers to both create and list.
     fn entered(&mut self, created: Result<Created, Failure>, listed: Result<Vec<String>, Failure>) -> Step {
         let created = match created {
             Ok(created) => created,
@@ -341,7 +341,7 @@ impl Contender {
         Step { requests: vec![], news: vec![News::Queued(own)] }
     }
 
-    /// The step that looks at other recipes on the path, if these children show any. The queue is listed again
+    /// The step that checks other recipes on the path, if these children show any. The queue is listed again
     /// afterwards, because it may have changed meanwhile.
     fn must_inspect(&mut self, children: &[String]) -> Option<Step> {
         if std::mem::take(&mut self.inspected) {
@@ -375,13 +375,13 @@ impl Contender {
             return step;
         }
         let Some(own) = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()) else {
-            debug_assert!(false, "nothing is decided before our node is known");
+            debug_assert!(false, "nothing is decided before its own node is known");
             return self.fail(Trouble::Deleted);
         };
         match queue::decide(children, own) {
             Decision::Hold => {
-                // They have seen us without a slot, perhaps, also if we never waited ourselves. Whoever comes
-                // after this list will see what it says.
+                // Contenders that entered before this listing may have read the node without a slot, even if this one
+                // never waited. Later contenders read what it says now.
                 let is_to_be_told = queue::anybody_behind(children, own);
                 let told = if is_to_be_told { self.announce_slot() } else { Step::default() };
                 let mut step = self.hold();
@@ -408,7 +408,7 @@ impl Contender {
         step
     }
 
-    /// Whoever is behind us watches only us. That we have got a slot makes them the first in line for another.
+    /// The contenders behind watch only this node. Its slot makes the next of them the first waiter for another slot.
     fn announce_slot(&mut self) -> Step {
         if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
             return Step::default();
@@ -417,16 +417,16 @@ impl Contender {
         self.say()
     }
 
-    /// Writes to our node what it is to say, unless somebody has changed it since we read it: that would undo a mark
-    /// that asks us to give up. Then it is tried again when it was read.
+    /// Writes its node's data, unless another client has changed the node since it was read: that would overwrite a
+    /// mark that asks zklock to give up the lock. In that case the write is retried after the node has been read.
     fn say(&mut self) -> Step {
         let Some(own) = &self.own else { return Step::default() };
         self.says.unsaid = true;
         self.ask(Request::Write(own.path.clone(), self.data(), self.own_version))
     }
 
-    /// Our own node is watched from the start. If somebody deletes it, whoever waits behind us goes on past
-    /// us, and an old list would let us run beside them.
+    /// Watches its own node from the start. If another client deletes the node, the waiters behind move up, and an old
+    /// listing would let this contender run at the same time as they do.
     fn watch_own(&mut self) -> Step {
         match &self.own {
             Some(own) if !self.own_watched => self.ask(Request::Watch(own.path.clone())),
@@ -461,7 +461,7 @@ impl Contender {
         if deleted { self.fail(Trouble::Deleted) } else { self.watch_own() }
     }
 
-    /// The answer about the node ahead, or about one that may be ours.
+    /// The answer about the predecessor, or about a node that may be its own.
     fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         match &self.phase {
             Phase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
@@ -473,9 +473,9 @@ impl Contender {
                     step.append(self.list_again());
                     step
                 }
-                // Whether it is ours can't be seen, and a second one would wait for it.
+                // zklock can't see whether it owns this node, and a second node would wait for this one.
                 Ok(node) if node.is_hidden() => self.fail(Trouble::OwnNodeHidden),
-                // The node of an earlier session, about to vanish. Ours it never becomes.
+                // The node of an earlier session, which is about to be deleted. This session never adopts it.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
                 Err(failure) => self.fail(trouble(failure, "read its own node", "READ", &self.entry.path)),
@@ -511,11 +511,12 @@ impl Contender {
         };
         unset.retain(|name| parent.child(name) != path);
         let Some(predecessor) = watch.first().cloned() else {
-            debug_assert!(false, "whoever waits watches somebody");
+            debug_assert!(false, "a waiter watches at least one node");
             return self.list_again();
         };
         if parent.child(&predecessor) == path {
-            // It told us before we watched: the list that put us behind it is older than that.
+            // It got its slot before the watch was set: the listing that put this contender behind it is older than
+            // that.
             if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
                 return self.go(Phase::Listing, self.catch_up());
             }
@@ -526,8 +527,8 @@ impl Contender {
         }
         let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
         let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
-        // A release passes on more than one contender can know of where there are slots; and a writer of
-        // Curator's that steps down leaves a reader with its number.
+        // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
+        // reader with its number. Both need another listing.
         let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
         let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
         self.phase = Phase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
@@ -573,12 +574,12 @@ impl Contender {
             Phase::Waiting { watch, sole, .. }
                 if watch.iter().any(|name| self.path().child(name) == path) =>
             {
-                // Nobody else was ahead and nobody can come in between: no second look is needed. But our
-                // own node must be known to be there, and the events known to be in order.
+                // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
+                // requires that its own node still exists and that events arrive in order.
                 let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
                 if deleted && sole { self.hold() } else { self.list_again() }
             }
-            // One of several goes while we are still setting watches on them: the list is old.
+            // One of several nodes is gone before all watches are set: the listing is out of date.
             Phase::Approaching { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
                 self.list_again()
             }
@@ -605,7 +606,7 @@ impl Contender {
         Request::List(self.path().to_string())
     }
 
-    /// After a gap in the connection the server may lag behind what we have seen.
+    /// After a gap in the connection the server may lag behind what this client has already seen.
     fn catch_up(&self) -> Request {
         Request::CatchUpAndList(self.path().to_string())
     }

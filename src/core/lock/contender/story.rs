@@ -1,4 +1,4 @@
-//! What goes into a contender and what comes out of it.
+//! A contender's inputs and outputs.
 
 use uuid::Uuid;
 
@@ -8,31 +8,31 @@ use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
 use crate::core::protocol::{Request, ServerTime};
 
-/// What a contender needs to know of itself.
+/// The settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The lock.
     pub path: LockPath,
-    /// Whose naming scheme the path belongs to.
+    /// The naming scheme used on the path.
     pub family: Family,
-    /// What is asked for.
+    /// What it asks for.
     pub mode: Mode,
-    /// What the node says about its owner.
+    /// The node's data, which describes its owner.
     pub data: Vec<u8>,
-    /// The same, of an owner that waited for one of several slots and has got it.
+    /// The same data for an owner that waited for one of several slots and got it.
     pub data_with_slot: Vec<u8>,
-    /// Give up at once if the lock is busy, and create nothing then.
+    /// Give up immediately if the lock is busy, and create nothing in that case.
     pub nonblock: bool,
-    /// Where the uuids of its attempts come from.
+    /// The source of the uuids of its attempts.
     pub ids: Ids,
 }
 
-/// Uuids for attempts, counted from one that the runtime draws at random: each is another, and nobody else's.
+/// Uuids for attempts, counted up from one that the runtime draws at random, so that each is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ids(pub u128);
 
 impl Ids {
-    /// Those of another session: none of them is one of this one's.
+    /// The uuids of the next session, different from all of this one's.
     #[must_use]
     pub fn of_the_next_session(self) -> Self {
         Self(self.0.wrapping_add(1 << 32))
@@ -45,38 +45,38 @@ impl Ids {
     }
 }
 
-/// A lock node of our own.
+/// zklock's own lock node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnNode {
     /// Its full path.
     pub path: String,
-    /// Its czxid. It only grows from one holder to the next.
+    /// Its czxid, which grows from one holder to the next.
     pub fencing_token: i64,
     /// When it was created.
     pub created: ServerTime,
 }
 
-/// What the user may want to hear, or the caller has to act on.
+/// An event to report to the user or to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// Our node is in the queue.
+    /// zklock's node is in the queue.
     Queued(OwnNode),
-    /// Somebody is ahead.
+    /// Another contender is ahead.
     Waiting {
-        /// Name of the node just ahead.
+        /// Name of the predecessor.
         predecessor: String,
-        /// Its data.
+        /// The predecessor's data.
         data: Vec<u8>,
-        /// When it was created; zero if its ACL keeps that from us.
+        /// When the predecessor was created; zero if its ACL hides that from zklock.
         since: ServerTime,
-        /// How many are ahead, that one included.
+        /// How many contenders are ahead, including the predecessor.
         ahead: usize,
-        /// Name of the one that came first of all, and so holds.
+        /// Name of the first node in the queue, which holds the lock.
         holder: String,
     },
-    /// The lock is ours.
+    /// zklock holds the lock.
     Held,
-    /// The lock is busy, and we were not to wait.
+    /// The lock is busy, and zklock was told not to wait.
     Busy {
         /// Name of the node in the way.
         holder: String,
@@ -85,18 +85,18 @@ pub enum News {
     },
     /// A program that doesn't wait for us came while we held the lock.
     Neighbour(Refusal),
-    /// Somebody asks us to give up: who, as far as that is known.
+    /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),
-    /// It can't go on.
+    /// The contender can't continue.
     Failed(Trouble),
 }
 
-/// What a step leads to, in order.
+/// The requests and the news of a step, in order.
 #[derive(Debug, Default)]
 pub struct Step {
-    /// To be sent.
+    /// Requests to send.
     pub requests: Vec<Request>,
-    /// To be told or acted on.
+    /// News to report or to act on.
     pub news: Vec<News>,
 }
 

@@ -25,14 +25,14 @@ fn contender(nonblock: bool) -> Contender {
     Contender::new(entry, SESSION)
 }
 
-/// What a contender asks first: the prefix of its node.
+/// The prefix of the node in a contender's first create.
 fn prefix(step: &Step) -> String {
     match step.requests.as_slice() {
         [Request::Create { parent, prefix, .. }, Request::List(listed)] => {
             assert_eq!((parent.as_str(), listed.as_str()), ("/locks/job", "/locks/job"));
             prefix.clone()
         }
-        other => panic!("create and list travel together, and here is {other:?}"),
+        other => panic!("create and list must be sent together: {other:?}"),
     }
 }
 
@@ -75,7 +75,7 @@ fn theirs() -> Node {
     }
 }
 
-/// A contender with number 5 behind these; its own name, and the step after create and list.
+/// A contender with number 5 behind these nodes, with its own name and the step after create and list.
 fn behind(ahead: &[i32]) -> (Contender, String, Step) {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
@@ -85,7 +85,7 @@ fn behind(ahead: &[i32]) -> (Contender, String, Step) {
     (contender, own, step)
 }
 
-/// One that sleeps behind these.
+/// A waiter behind these nodes, with its watches set.
 fn asleep(ahead: &[i32]) -> (Contender, String) {
     let (mut contender, own, _) = behind(ahead);
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
@@ -109,7 +109,7 @@ fn failed(step: &Step) -> Option<&Trouble> {
 #[test]
 fn the_first_holds_after_one_flight() {
     let (contender, own, step) = behind(&[]);
-    assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on our own node");
+    assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on its own node");
     assert_eq!(step.news.last(), Some(&News::Held));
     assert!(contender.holds());
 }
@@ -121,7 +121,7 @@ fn a_waiter_watches_its_own_node_and_the_nearest() {
 }
 
 #[test]
-fn when_the_only_one_ahead_goes_no_second_look_is_needed() {
+fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
     let (mut contender, _) = asleep(&[3]);
     let step = contender.take(Reply::Changed(at(&other(3)), true));
     assert!(step.requests.is_empty());
@@ -135,7 +135,7 @@ fn with_several_ahead_the_queue_is_looked_at_again() {
     assert_eq!(
         contender.take(Reply::Changed(at(&other(3)), true)).requests,
         list,
-        "it may have quit mid-queue"
+        "the predecessor may have left the middle of the queue"
     );
 }
 
@@ -209,11 +209,11 @@ fn a_mark_that_somebody_wrote_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn on_a_new_connection_the_watches_are_set_again_and_no_list_is_asked_for() {
+fn a_new_connection_sets_the_watches_again_without_a_listing() {
     let (mut contender, own) = asleep(&[3]);
     let again = [Request::Watch(at(&own)), Request::Watch(at(&other(3)))];
     assert_eq!(contender.reconnected().requests, again);
-    assert_eq!(contender.reconnected().requests, [], "they are on their way");
+    assert_eq!(contender.reconnected().requests, [], "they are in flight");
     for lost in [at(&own), at(&other(3))] {
         let step = contender.take(Reply::Read(lost.clone(), Err(Failure::ConnectionLost)));
         assert_eq!(step.requests, [Request::Watch(lost)]);
@@ -225,7 +225,7 @@ fn on_a_new_connection_the_watches_are_set_again_and_no_list_is_asked_for() {
 }
 
 #[test]
-fn whoever_went_while_there_was_no_connection_is_missed() {
+fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.reconnected();
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
@@ -240,7 +240,7 @@ fn a_waiter_whose_node_is_deleted_never_runs() {
     let (mut contender, own) = asleep(&[3]);
     assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&Trouble::Deleted));
     let step = contender.take(Reply::Changed(at(&other(3)), true));
-    assert!(step.news.is_empty() && !contender.holds(), "the one ahead leaves: too late");
+    assert!(step.news.is_empty() && !contender.holds(), "the predecessor leaves too late");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_holder_is_told_that_its_node_is_gone() {
 }
 
 #[test]
-fn a_mark_on_our_own_node_asks_us_to_give_up() {
+fn a_mark_on_its_own_node_revokes_the_lock() {
     let (mut contender, own, _) = behind(&[]);
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
@@ -261,7 +261,7 @@ fn a_mark_on_our_own_node_asks_us_to_give_up() {
 }
 
 #[test]
-fn missing_in_the_list_is_gone_and_never_first() {
+fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own))));
@@ -269,14 +269,14 @@ fn missing_in_the_list_is_gone_and_never_first() {
 }
 
 #[test]
-fn a_node_that_went_between_list_and_watch_means_another_look() {
+fn a_node_deleted_between_list_and_watch_causes_another_listing() {
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
 }
 
 #[test]
-fn missing_parents_are_made_and_a_new_attempt_has_a_new_name() {
+fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
     let mut contender = contender(false);
     let first = prefix(&contender.begin());
     contender.take(Reply::Created(Err(Failure::NoNode)));
@@ -286,7 +286,7 @@ fn missing_parents_are_made_and_a_new_attempt_has_a_new_name() {
 }
 
 #[test]
-fn parents_that_keep_vanishing_are_somebody_s_doing() {
+fn parents_that_keep_vanishing_are_an_error() {
     let mut contender = contender(false);
     contender.begin();
     for _ in 0..MOST_ENTRIES {
@@ -298,10 +298,10 @@ fn parents_that_keep_vanishing_are_somebody_s_doing() {
             return;
         }
     }
-    panic!("it must end");
+    panic!("the contender never gave up");
 }
 
-/// The reply to the create is lost; up to the list that follows.
+/// The reply to the create is lost; ends with the request for the listing that follows.
 fn searching() -> (Contender, String) {
     let mut contender = contender(false);
     let prefix = prefix(&contender.begin());
@@ -316,7 +316,7 @@ fn searching() -> (Contender, String) {
 }
 
 #[test]
-fn a_node_whose_reply_was_lost_is_adopted_if_it_is_our_session_s() {
+fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let (mut contender, prefix) = searching();
     let own = name(&prefix, 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
@@ -326,7 +326,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_it_is_our_session_s() {
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.news, [News::Held]);
-    assert!(step.requests.is_empty(), "it is watched already");
+    assert!(step.requests.is_empty(), "its node is already watched");
 }
 
 #[test]
@@ -339,13 +339,13 @@ fn the_node_of_an_earlier_session_is_not_adopted() {
 }
 
 #[test]
-fn a_create_that_never_arrived_is_made_anew() {
+fn a_create_that_never_arrived_is_sent_again() {
     let (mut contender, lost) = searching();
     assert_ne!(prefix(&contender.take(Reply::Listed(Ok(vec![other(3)])))), lost);
 }
 
 #[test]
-fn a_list_whose_reply_was_lost_is_asked_for_again() {
+fn a_listing_whose_reply_was_lost_is_requested_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
@@ -355,7 +355,7 @@ fn a_list_whose_reply_was_lost_is_asked_for_again() {
 }
 
 #[test]
-fn a_list_that_overtook_its_create_is_not_believed() {
+fn a_listing_that_overtook_its_create_is_ignored() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
@@ -365,27 +365,27 @@ fn a_list_that_overtook_its_create_is_not_believed() {
 }
 
 #[test]
-fn a_node_of_our_own_session_ahead_is_cleared_away() {
+fn a_node_of_the_same_session_ahead_is_deleted() {
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
-    assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "else we would wait for ourselves");
+    assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
     let step = contender.take(Reply::Deleted(Ok(())));
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
 }
 
 #[test]
-fn without_waiting_a_busy_lock_is_read_and_nothing_is_created() {
+fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let mut contender = contender(true);
     assert_eq!(contender.begin().requests, [Request::List("/locks/job".to_owned())]);
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
-    assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to say whose it is");
+    assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
     assert_eq!(step.news, [News::Busy { holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }
 
 #[test]
-fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
+fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
     for free in [Ok(vec![]), Err(Failure::NoNode)] {
         let mut contender = contender(true);
         contender.begin();
@@ -394,12 +394,12 @@ fn without_waiting_a_free_lock_is_taken_and_a_lost_race_is_busy() {
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
         assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));
-        assert!(contender.own().is_some(), "to be deleted by the release");
+        assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
 }
 
 #[test]
-fn what_the_server_refuses_is_said_plainly() {
+fn a_refused_request_names_the_missing_permission() {
     for (failure, trouble) in [
         (
             Failure::NoAuth,

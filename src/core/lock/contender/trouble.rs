@@ -1,4 +1,4 @@
-//! Why a contender can't go on, in words that name the remedy.
+//! Contention errors: why a contender can't continue, in messages that name the remedy.
 
 use thiserror::Error;
 
@@ -6,53 +6,53 @@ use crate::core::lock::queue::Refusal;
 use crate::core::path::LockPath;
 use crate::core::protocol::Failure;
 
-/// Why a contender can't go on.
+/// Why a contender can't continue.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Trouble {
-    /// Our node is gone though our session lives: somebody deleted it.
+    /// zklock's node is gone although its session is alive: another client deleted it.
     #[error("its lock node was deleted by another client; run the command again")]
     Deleted,
-    /// The queue excludes nobody.
+    /// The queue excludes no other contender.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// An ACL is in the way.
+    /// An ACL denies the request.
     #[error("no permission to {action}: needs {permission} on {node}; ask for it, or use other credentials")]
     Permission {
-        /// What we wanted to do.
+        /// What zklock tried to do.
         action: &'static str,
-        /// What the ACL doesn't give us.
+        /// The permission that the ACL doesn't grant.
         permission: &'static str,
         /// The node whose ACL it is.
         node: String,
     },
-    /// The ACL that we gave our own node keeps it from ourselves.
+    /// The ACL that zklock set on its own node excludes zklock.
     #[error(
         "zklock can't read its own node, so it couldn't tell when it loses the lock: the list of --acl must \
          give it READ"
     )]
     OwnNodeHidden,
-    /// A node above can't have children.
+    /// A node above the lock can't have children.
     #[error("the path lies below an ephemeral node, which can't have children: use another path")]
     EphemeralParent,
-    /// The chroot of the connect string is missing.
+    /// The chroot of the connect string doesn't exist.
     #[error(
         "the chroot of the connect string doesn't exist: create it once with 'zklock check --create-chroot' and the \
          same connect string, or correct the connect string"
     )]
     NoChroot,
-    /// The parents vanish as fast as they are made.
+    /// The parents are deleted as fast as zklock creates them.
     #[error(
         "the lock's parent was deleted again and again while zklock was queueing: find the program that \
              deletes it"
     )]
     ParentsVanish,
-    /// The server says no.
+    /// The server refused the request.
     #[error("{0}")]
     Server(Failure),
 }
 
 impl Trouble {
-    /// What `failure` means for somebody who wanted to do `action`, which needs `permission` on `node`.
+    /// The error for a `failure` of `action`, which needs `permission` on `node`.
     pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
         match failure {
             Failure::NoAuth => Self::Permission { action, permission, node: node.to_owned() },

@@ -12,7 +12,7 @@ fn nanos(nanos: u64) -> BootTime {
     BootTime::from_nanos(nanos)
 }
 
-/// A fresh lease at a steady pace, and when the newest confirmation was answered.
+/// A new lease with confirmations at a steady pace, and when the newest was answered.
 fn steady(pauses: u32, round_trip: Duration) -> (Lease, BootTime) {
     let mut lease = Lease::new(at(0), T);
     let mut now = at(0);
@@ -30,16 +30,16 @@ fn a_fresh_session_counts_from_its_connect_request_until_confirmations_span_a_th
     assert_eq!(lease.end(), at(130));
     for sent in [101, 103, 106, 108, 111] {
         assert!(lease.confirm(at(sent), at(sent)));
-        assert_eq!(lease.end(), at(130), "the last is the first that is a third after another");
+        assert_eq!(lease.end(), at(130), "the last is the first confirmation a third after another");
     }
     assert!(lease.confirm(at(113), at(113)));
-    assert_eq!(lease.end(), at(131), "the first one, since the third was sent 10 s after its answer");
+    assert_eq!(lease.end(), at(131), "counts from the first one: the third was sent 10 s after its answer");
     assert!(lease.confirm(at(116), at(116)));
     assert_eq!(lease.end(), at(133));
 }
 
 #[test]
-fn what_counts_is_when_the_oldest_was_answered_and_the_others_were_sent() {
+fn the_third_counts_from_the_answer_of_the_oldest_to_the_sending_of_the_others() {
     let mut lease = Lease::new(at(0), T);
     for (sent, answered) in [(1, 3), (12, 20), (21, 22)] {
         assert!(lease.confirm(at(sent), at(answered)));
@@ -65,14 +65,14 @@ fn a_steady_holder_s_lease_ends_seven_twelfths_after_the_newest() {
 }
 
 #[test]
-fn a_waiter_s_lease_is_good_for_a_command_until_its_next_confirmation() {
+fn a_waiter_s_lease_covers_a_command_until_its_next_confirmation() {
     let (lease, answered) = steady(2, Duration::ZERO);
     assert_eq!(lease.end(), answered + T / 2);
     assert!(lease.stop_at(Duration::from_mins(1)) > answered + lease.step() * 2);
 }
 
 #[test]
-fn a_slow_line_takes_six_round_trips_from_the_silence_that_is_ridden_out() {
+fn a_slow_connection_shortens_the_tolerated_silence_by_six_round_trips() {
     for (round_trip, silence) in [(0, 17_500), (50, 17_200), (150, 16_600), (300, 15_700), (2000, 10_000)] {
         let (lease, answered) = steady(1, Duration::from_millis(round_trip));
         assert_eq!(answered.until(lease.end()), Duration::from_millis(silence), "R = {round_trip} ms");
@@ -87,20 +87,23 @@ fn a_lease_that_ran_out_is_never_renewed() {
     }
     assert_eq!(lease.end(), at(31));
     assert!(!lease.is_over(at(30)));
-    assert!(!lease.confirm(at(29), at(31)), "answered at the very end: too late, though its *a* is of 12");
-    assert!(lease.is_over(at(1)), "and a clock that is read late changes nothing");
+    assert!(
+        !lease.confirm(at(29), at(31)),
+        "answered at the lease end is too late, although its *a* was sent at 12"
+    );
+    assert!(lease.is_over(at(1)), "an earlier time passed in later changes nothing");
     assert!(!lease.confirm(at(32), at(32)));
     assert_eq!(lease.end(), at(31));
 }
 
 #[test]
-fn a_lease_begun_anew_promises_nothing_until_confirmations_span_a_third() {
+fn a_restarted_lease_covers_no_time_until_confirmations_span_a_third() {
     let mut lease = Lease::new(at(0), T);
     assert!(lease.is_over(at(100)));
     let mut lease = lease.anew();
     for sent in [100, 103, 106, 109, 112] {
         assert!(lease.confirm(at(sent), at(sent)));
-        assert_eq!(lease.stop_at(Duration::ZERO), at(0), "nothing is promised yet");
+        assert_eq!(lease.stop_at(Duration::ZERO), at(0), "the lease covers no time yet");
         assert!(!lease.is_over(at(sent)));
     }
     assert!(lease.confirm(at(115), at(115)));
@@ -117,12 +120,12 @@ fn four_steps_are_never_less_than_a_third_of_the_timeout() {
     }
 }
 
-/// A build with all features, as distributions and scanners make them, has a lease like any other.
+/// A build with all features, as made by distributions and scanners, must have the same lease.
 #[test]
 fn no_cargo_feature_touches_the_lease() {
     let manifest: toml::Table = include_str!("../../../../Cargo.toml").parse().unwrap();
     let features: Vec<&str> = manifest["features"].as_table().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(features, ["gssapi"], "another one has to be looked at, and then named here");
+    assert_eq!(features, ["gssapi"], "check that a new feature leaves the lease alone, then add it here");
     let sources =
         [include_str!("mod.rs"), include_str!("../renewal.rs"), include_str!("../../../runtime/zk/write.rs")];
     for source in sources.iter().chain(&[include_str!("../../claim.rs"), include_str!("../../planted.rs")]) {
@@ -133,7 +136,7 @@ fn no_cargo_feature_touches_the_lease() {
     }
 }
 
-/// The rule as it is written: every confirmation is kept, and each is looked for among all.
+/// The rule taken literally: every confirmation is kept, and each one searches all others.
 struct AsWritten {
     timeout: u64,
     began: Option<u64>,
@@ -171,7 +174,8 @@ impl AsWritten {
 }
 
 proptest! {
-    /// What is forgotten changes nothing. The numbers are small, so that a third is missed and hit by a hair.
+    /// Dropping old confirmations changes nothing. The numbers are small so that a third is often just reached or just
+    /// missed.
     #[test]
     fn as_the_rule_is_written(
         timeout in 1u64..60,
@@ -184,7 +188,7 @@ proptest! {
         let mut written = AsWritten { timeout, began, confirmations: vec![], over: false };
         let mut now = 1000;
         for (pause, round_trip) in gaps {
-            // Within what a lease of this length can bear, as a rule.
+            // Mostly small enough for a lease of this length to survive.
             let sent = now + pause * timeout / 60;
             now = sent + round_trip * timeout / 60;
             prop_assert_eq!(lease.confirm(nanos(sent), nanos(now)), written.confirm(sent, now));
@@ -193,7 +197,7 @@ proptest! {
         }
     }
 
-    /// At the pace of the program, which never sends the next sooner than a step after the last answer.
+    /// Holds at the pace of the program, which sends each confirmation at least a step after the last answer.
     #[test]
     fn five_confirmations_are_all_that_it_keeps(
         gaps in prop::collection::vec((0u64..8_000, 0u64..2_000), 0..40),
