@@ -10,6 +10,7 @@
 //! | `sessions` | which client is whose |
 //! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
 //! | `aim` | faults that wait for the moment at which they can hurt |
+//! | `bare`, `crowd` | a zklock without its monitor, and as many of them as wanted for one lock |
 //! | `checks`, `bounds` | what must hold at every step, and at the end; how long things may take |
 #![allow(
     clippy::unwrap_used,
@@ -24,10 +25,12 @@
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
 mod aim;
+mod bare;
 mod bounds;
 mod checks;
 mod client;
 mod command;
+mod crowd;
 mod ensemble;
 mod host;
 mod options;

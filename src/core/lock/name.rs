@@ -118,14 +118,16 @@ pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
         Some(shorter) if shorter.ends_with(['-', '_']) => (shorter, text.get(shorter.len()..)?),
         _ => (stem, digits),
     };
-    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
-    let whole = unsigned.len() + usize::from(digits.starts_with('-') && unsigned.len() < 10);
-    if whole != 10 || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let number: i32 = digits.parse().ok()?;
-    // Java prints no negative zero, and no eleventh character unless it is needed.
-    (format!("{number:010}") == digits).then_some((stem, number))
+    let (unsigned, is_negative) = digits.strip_prefix('-').map_or((digits, false), |rest| (rest, true));
+    let is_whole = unsigned.len() == 10 || is_negative && unsigned.len() == 9;
+    let number = unsigned.bytes().try_fold(0, |number: i64, digit| {
+        digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'))
+    })?;
+    let number = i32::try_from(if is_negative { -number } else { number }).ok()?;
+    // Java prints no negative zero, and no eleventh character unless it is needed. A queue may have 100,000 names, so
+    // nothing is formatted here to compare it.
+    let is_java_s = !is_negative || number < 0 && !(unsigned.len() == 10 && unsigned.starts_with('0'));
+    (is_whole && is_java_s).then_some((stem, number))
 }
 
 /// `lock-`, `read-lock-` or `slots<N>-lock-`, with or without Curator's protection `_c_<id>-` in front.
@@ -161,9 +163,9 @@ fn kazoo(stem: &str) -> Option<(Family, Mode)> {
 pub(super) fn unprotected(stem: &str) -> &str {
     let strip = |rest: &'_ str, length: usize| -> Option<usize> {
         let (id, rest) = rest.split_at_checked(length)?;
-        let digits = id.bytes().filter(u8::is_ascii_hexdigit).count();
         let dashes = id.bytes().filter(|&b| b == b'-').count();
-        (digits == 32 && digits + dashes == length && rest.starts_with('-')).then_some(3 + length + 1)
+        let is_id = dashes + 32 == length && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+        (is_id && rest.starts_with('-')).then_some(3 + length + 1)
     };
     stem.strip_prefix("_c_")
         .and_then(|rest| strip(rest, 36).or_else(|| strip(rest, 32)))

@@ -1,0 +1,481 @@
+//! A zklock without its monitor and without the details of its command: the shipped `Run` on a simulated session.
+//!
+//! It takes no time for anything, its timers are exact, and its command is as stubborn as a command can be. `host` has
+//! the whole of it; this one is small, for crowds and for searches.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use zklock::core::exit::{Exit, FAILURE};
+use zklock::core::lock::contender::Ids;
+use zklock::core::lock::name::{Family, Mode};
+use zklock::core::lock::record::Record;
+use zklock::core::pair::Deadline;
+use zklock::core::path::LockPath;
+use zklock::core::protocol::{Asker, Reply, Request, SessionChange, SessionKey};
+use zklock::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
+use zklock::core::supervisor::Action;
+use zklock::core::time::BootTime;
+
+use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::{ConnId, Ensemble, Output, mix};
+
+/// What a bare zklock is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Wish {
+    pub(crate) locks: &'static [&'static str],
+    pub(crate) mode: Mode,
+    pub(crate) timeout: u64,
+    /// How long its command runs.
+    pub(crate) lasts: u64,
+    /// How long KILL takes.
+    pub(crate) reaping: u64,
+    pub(crate) kill_after: Duration,
+    pub(crate) nonblock: bool,
+    pub(crate) zone: usize,
+    pub(crate) servers: Vec<usize>,
+    pub(crate) clock: HostClock,
+}
+
+/// What was asked of the servers, and what they told without being asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Requests that are no confirmations, and the release as two.
+    pub(crate) requests: u64,
+    pub(crate) lists: u64,
+    pub(crate) confirmations: u64,
+    /// Watches that fired on another contender's node.
+    pub(crate) wakes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Job {
+    NotYet,
+    Runs {
+        ends: u64,
+    },
+    /// It was killed, and is gone then.
+    Dying {
+        gone: u64,
+    },
+    /// Not reaped yet.
+    Dead {
+        killed: bool,
+    },
+    Reaped {
+        killed: bool,
+    },
+}
+
+/// One zklock.
+pub(crate) struct Bare {
+    wish: Wish,
+    number: u64,
+    run: Box<Run>,
+    client: Option<Box<Client>>,
+    key: SessionKey,
+    /// Its session; 0 before there is one.
+    pub(crate) session: i64,
+    pub(crate) job: Job,
+    /// The fencing token of the command that was started.
+    pub(crate) token: i64,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) released: bool,
+    pub(crate) counts: Counts,
+    effects: VecDeque<Effect>,
+    answers: VecDeque<Input>,
+    looked: bool,
+    /// The death of its command was told.
+    told: bool,
+    /// It is frozen until then, and what comes for it waits.
+    frozen_until: u64,
+    deferred: Vec<Output>,
+    /// When its monitor has to act for it.
+    deadline: Option<Deadline>,
+    wakes_at: u64,
+}
+
+const EXIT_DEAD: Exit = Exit::Signal(zklock::core::signal::SIGKILL);
+
+impl Bare {
+    /// One that begins now. `number` tells it from all others.
+    pub(crate) fn begin(ensemble: &mut Ensemble, wish: Wish, number: u64) -> Self {
+        let began = wish.clock.boot_time(ensemble.now());
+        let locks: Vec<LockPath> =
+            wish.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
+        let mut run = Box::new(Run::new(Plan {
+            first: locks[0].clone(),
+            locks,
+            mode: wish.mode,
+            family: Family::Curator,
+            hosts: "zk".to_owned(),
+            chroot: String::new(),
+            has_credentials: false,
+            began,
+            give_up_at: None,
+            connect_timeout: Duration::from_secs(10),
+            nonblock: wish.nonblock,
+            conflict_exit_code: 124,
+            once_per: None,
+            terminates: true,
+            kill_after: wish.kill_after,
+            command: "job".to_owned(),
+            shows_line: false,
+            progress: None,
+            outer: vec![],
+        }));
+        let effects = run.begin(began).into();
+        let mut bare = Self {
+            wish,
+            number,
+            run,
+            client: None,
+            key: SessionKey(0),
+            session: 0,
+            job: Job::NotYet,
+            token: 0,
+            exit: None,
+            released: false,
+            counts: Counts::default(),
+            effects,
+            answers: VecDeque::new(),
+            looked: false,
+            told: false,
+            frozen_until: 0,
+            deferred: vec![],
+            deadline: None,
+            wakes_at: u64::MAX,
+        };
+        bare.work(ensemble);
+        bare
+    }
+
+    /// Whose an alarm of the ensemble is.
+    pub(crate) fn number_of(token: u64) -> u64 {
+        token >> 1
+    }
+
+    /// The connection that it has or tries to get.
+    pub(crate) fn conn(&self) -> Option<ConnId> {
+        self.client.as_ref().and_then(|client| client.conn())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Whether a process of its command is there.
+    pub(crate) fn runs(&self) -> bool {
+        matches!(self.job, Job::Runs { .. } | Job::Dying { .. })
+    }
+
+    pub(crate) fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// How far its run is.
+    pub(crate) fn phase(&self) -> zklock::core::run::PhaseName {
+        self.run.phase()
+    }
+
+    /// Takes what comes out of the ensemble for it.
+    pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
+        let now = ensemble.now();
+        self.job_goes_on(now);
+        if let Output::Woken(token) = output
+            && token & 1 == 1
+        {
+            if self.wakes_at <= now {
+                (self.looked, self.wakes_at) = (false, u64::MAX);
+            }
+        } else if self.frozen_until > now {
+            self.deferred.push(output);
+        } else if let Some(client) = &mut self.client {
+            client.take(ensemble, output);
+        }
+        self.work(ensemble);
+    }
+
+    /// Freezes the process that works, not its monitor.
+    pub(crate) fn freeze(&mut self, ensemble: &mut Ensemble, until: u64) {
+        self.frozen_until = until;
+        ensemble.wake_at(until, self.number << 1 | 1);
+    }
+
+    /// Its command ends now.
+    pub(crate) fn end_command(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        if let Job::Runs { ends } = &mut self.job {
+            *ends = now;
+            self.job_goes_on(now);
+            self.work(ensemble);
+        }
+    }
+
+    /// Somebody sends it a signal.
+    pub(crate) fn signal(&mut self, ensemble: &mut Ensemble, signal: i32) {
+        if !self.is_over() {
+            self.answers.push_back(Input::Signal(signal));
+            self.work(ensemble);
+        }
+    }
+
+    /// The host is dead, and its command with it. The session isn't.
+    pub(crate) fn crash(&mut self, ensemble: &mut Ensemble) {
+        if !self.is_over() {
+            self.ends(ensemble, EXIT_DEAD);
+            if self.runs() {
+                self.job = Job::Reaped { killed: true };
+            }
+        }
+    }
+
+    fn clock(&self, now: u64) -> BootTime {
+        self.wish.clock.boot_time(now)
+    }
+
+    /// What time alone makes of its command.
+    pub(crate) fn passes(&mut self, now: u64) {
+        self.job_goes_on(now);
+    }
+
+    fn job_goes_on(&mut self, now: u64) {
+        match self.job {
+            Job::Runs { ends } if ends <= now => self.job = Job::Dead { killed: false },
+            Job::Dying { gone } if gone <= now => self.job = Job::Dead { killed: true },
+            // The monitor kills the command of a worker that stands still.
+            Job::Runs { .. } if self.frozen_until > now => {
+                let act = self.deadline.map(|deadline| deadline.act);
+                if act.is_some_and(|act| act <= self.clock(now)) {
+                    self.job = Job::Dying { gone: now + self.wish.reaping };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The worker's loop, up to where it would wait.
+    fn work(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        if self.frozen_until <= now {
+            for output in std::mem::take(&mut self.deferred) {
+                if let Some(client) = &mut self.client {
+                    client.take(ensemble, output);
+                }
+            }
+            while !self.is_over() && self.step(ensemble) {}
+        }
+        if !self.is_over() {
+            self.set_alarm(ensemble);
+        }
+    }
+
+    fn step(&mut self, ensemble: &mut Ensemble) -> bool {
+        let now = ensemble.now();
+        if let Some(effect) = self.effects.pop_front() {
+            self.carry_out(ensemble, effect);
+            return true;
+        }
+        let news = self.client.as_mut().and_then(|client| client.news());
+        let input = if let Some(answer) = self.answers.pop_front() {
+            answer
+        } else if let Some(news) = news {
+            self.heard(news)
+        } else if matches!(self.job, Job::Dead { .. }) && !self.told {
+            self.told = true;
+            Input::Child
+        } else if !self.looked {
+            Input::Tick
+        } else {
+            return false;
+        };
+        self.looked = matches!(input, Input::Tick)
+            || self.looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
+        let effects = self.run.on(self.clock(now), input);
+        self.effects.extend(effects);
+        true
+    }
+
+    fn heard(&mut self, news: News) -> Input {
+        match news {
+            News::Session(change) => {
+                if let SessionChange::Connected { id, .. } = change {
+                    self.session = id;
+                }
+                Input::Session(self.key, change)
+            }
+            News::Reply(number, reply) => {
+                let is_own = number == LEASE;
+                if let Reply::Changed(path, _) = &reply
+                    && !is_own
+                    && !path.contains(&self.id())
+                {
+                    self.counts.wakes += 1;
+                }
+                let asker = if is_own { Asker::Lease } else { Asker::Lock(number) };
+                Input::Reply(self.key, asker, reply)
+            }
+        }
+    }
+
+    fn ids(&self, lock: usize) -> Ids {
+        // In another order than they come.
+        Ids(u128::from(mix(self.number + 1)) << 64 | (lock as u128) << 48)
+    }
+
+    /// What the names of all its nodes have in common.
+    fn id(&self) -> String {
+        let number = mix(self.number + 1);
+        format!("_c_{:08x}-{:04x}-{:04x}-", number >> 32, number >> 16 & 0xffff, number & 0xffff)
+    }
+
+    fn set_alarm(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        let clock = self.wish.clock;
+        let when = |moment: BootTime| {
+            let shown = u64::try_from(moment.since_start().as_nanos()).unwrap_or(u64::MAX);
+            clock.when(shown).max(now)
+        };
+        let job = match self.job {
+            Job::Runs { ends } => Some(ends),
+            Job::Dying { gone } => Some(gone),
+            _ => None,
+        };
+        let is_watched = self.frozen_until > now && matches!(self.job, Job::Runs { .. });
+        let act = self.deadline.filter(|_| is_watched).map(|deadline| when(deadline.act));
+        let run = self.run.wake_at(self.clock(now)).map(|wake| when(wake).max(self.frozen_until));
+        let Some(wake) = [job, act, run].into_iter().flatten().min() else { return };
+        if wake < self.wakes_at || self.wakes_at <= now {
+            self.wakes_at = wake;
+            ensemble.wake_at(wake, self.number << 1 | 1);
+        }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
+    fn carry_out(&mut self, ensemble: &mut Ensemble, effect: Effect) {
+        let now = ensemble.now();
+        match effect {
+            Effect::Connect { key, deadline } => {
+                if let Some(mut former) = self.client.take() {
+                    former.die(ensemble);
+                }
+                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
+                let settings = Settings {
+                    zone: self.wish.zone,
+                    servers: self.wish.servers.clone(),
+                    timeout: self.wish.timeout,
+                    deadline: deadline.map(nanos),
+                    clock: self.wish.clock,
+                    seed: self.number,
+                };
+                self.key = key;
+                self.client = Some(Box::new(Client::open(ensemble, settings, self.number << 1)));
+            }
+            Effect::Introduce => {
+                let ids = (0..self.wish.locks.len()).map(|lock| self.ids(lock)).collect();
+                let introduction = Introduction { record: self.record(), ids };
+                self.answers.push_back(Input::Introduced(introduction));
+            }
+            Effect::FindAncestors => self.answers.push_back(Input::Ancestors(vec![])),
+            Effect::Ask(asker, request) => self.ask(ensemble, asker, request),
+            Effect::Release(nodes) => {
+                self.counts.requests += nodes.len() as u64 + 1;
+                self.released = true;
+                if let Some(client) = &mut self.client {
+                    client.release(ensemble, nodes);
+                }
+            }
+            // The nodes go with their session here.
+            Effect::Clean(_) => self.answers.push_back(Input::Cleaned(false)),
+            Effect::StartCommand { variables, latest, deadline } => {
+                let started = if latest.is_some_and(|latest| self.clock(now) >= latest) {
+                    Err((FAILURE, "too late".to_owned()))
+                } else {
+                    let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
+                    self.token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
+                    self.job = Job::Runs { ends: now + self.wish.lasts };
+                    self.deadline = deadline;
+                    Ok(())
+                };
+                self.answers.push_back(Input::Started(started));
+            }
+            Effect::SetDeadline(deadline) => self.deadline = deadline,
+            Effect::Job(Action::Reap) => {
+                let killed = matches!(self.job, Job::Dead { killed: true });
+                self.job = Job::Reaped { killed };
+                let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };
+                self.answers.push_back(Input::Reaped(Some(exit)));
+            }
+            Effect::LookAtChildren { all } => {
+                let dead = matches!(self.job, Job::Dead { .. });
+                let leader = dead.then_some(LeaderChange::Died);
+                self.answers.push_back(Input::Children { leader, none_left: all && dead });
+            }
+            Effect::Kill { .. } => {
+                if let Job::Runs { ends } = self.job {
+                    self.job = Job::Dying { gone: ends.min(now + self.wish.reaping) };
+                }
+                let next = match self.job {
+                    Job::Dying { gone } => Some(self.clock(gone)),
+                    _ => None,
+                };
+                let round = KillRound { gone: next.is_none(), next, stuck: false, left: vec![] };
+                self.answers.push_back(Input::KillRound(round));
+            }
+            Effect::AwaitWords(_) => self.answers.push_back(Input::WordsWritten),
+            Effect::Finish(end) => {
+                let exit = match end {
+                    zklock::core::run::End::Exit(exit) | zklock::core::run::End::Leave(exit, _) => exit,
+                    zklock::core::run::End::Become(_) => Exit::Code(0),
+                };
+                self.ends(ensemble, exit);
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, ensemble: &mut Ensemble, asker: Asker, request: Request) {
+        match &request {
+            Request::Confirm(_) => self.counts.confirmations += 1,
+            Request::List(_) | Request::CatchUpAndList(_) => {
+                self.counts.lists += 1;
+                self.counts.requests += 1;
+            }
+            _ => self.counts.requests += 1,
+        }
+        let number = if let Asker::Lock(lock) = asker { lock } else { LEASE };
+        if let Some(client) = &mut self.client {
+            client.ask(ensemble, number, request);
+        }
+    }
+
+    fn ends(&mut self, ensemble: &mut Ensemble, exit: Exit) {
+        if let Some(mut client) = self.client.take() {
+            client.die(ensemble);
+        }
+        self.exit = Some(exit);
+        (self.effects, self.answers) = (VecDeque::new(), VecDeque::new());
+    }
+
+    fn record(&self) -> Record {
+        Record {
+            version: 1,
+            host: format!("host{}", self.number),
+            pid: 1_000,
+            user: "ada".to_owned(),
+            program: "job".to_owned(),
+            label: None,
+            mode: self.wish.mode.word().to_owned(),
+            slots: self.wish.mode.slots(),
+            has_slot: false,
+            stopped: false,
+            held_after_ms: None,
+            process: None,
+            revoked_by: None,
+        }
+    }
+}
+
+/// What the lease asks with, beside the numbers of the locks.
+const LEASE: usize = 1_000;
