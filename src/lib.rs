@@ -12,7 +12,7 @@
 //! | [`core::protocol`], [`core::pair`] | what is said to the ensemble, and between the two processes |
 //! | [`runtime`] | carries out what the core wants done |
 //! | [`runtime::run`], [`runtime::pair`] | two processes with one fate |
-//! | [`runtime::worker`], [`runtime::hands`] | the process that works: its loop, and what it does |
+//! | [`runtime::worker`], [`runtime::executor`] | the process that works: its loop, and what it does |
 //! | [`runtime::monitor`], [`runtime::descendants`] | the process that watches over it, and the end of every process below |
 //! | [`runtime::job`] | the command: started, signalled, stopped, reaped |
 //! | [`runtime::zk`], [`runtime::side_sessions`] | the ensemble: the only place that is async; sessions for questions and for what is left |

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock::core::lock::contender::Trouble;
+use zklock::core::lock::contender::ContentionError;
 use zklock::core::lock::name::{Family, Mode};
 use zklock::core::lock::neighbour::Recipe;
 use zklock::core::lock::queue::Refusal;
@@ -39,7 +39,7 @@ variants!(Message, message_name, MESSAGES:
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
 );
 
-variants!(Trouble, trouble_name, TROUBLES:
+variants!(ContentionError, trouble_name, TROUBLES:
     Deleted, Refused, Permission, OwnNodeHidden, EphemeralParent, NoChroot, ParentsVanish, Server,
 );
 
@@ -83,22 +83,22 @@ fn refusals() -> [Refusal; 5] {
     ]
 }
 
-fn troubles() -> Vec<Trouble> {
+fn troubles() -> Vec<ContentionError> {
     let mut troubles = vec![
-        Trouble::Deleted,
-        Trouble::Permission { action: "queue", permission: "CREATE", node: "/a".to_owned() },
-        Trouble::Permission {
+        ContentionError::Deleted,
+        ContentionError::Permission { action: "queue", permission: "CREATE", node: "/a".to_owned() },
+        ContentionError::Permission {
             action: "see whether a semaphore of Curator's is held here",
             permission: "READ",
             node: "/a/leases".to_owned(),
         },
-        Trouble::OwnNodeHidden,
-        Trouble::EphemeralParent,
-        Trouble::NoChroot,
-        Trouble::ParentsVanish,
-        Trouble::Server(Failure::Quota),
+        ContentionError::OwnNodeHidden,
+        ContentionError::EphemeralParent,
+        ContentionError::NoChroot,
+        ContentionError::ParentsVanish,
+        ContentionError::Server(Failure::Quota),
     ];
-    troubles.extend(refusals().map(Trouble::Refused));
+    troubles.extend(refusals().map(ContentionError::Refused));
     troubles
 }
 
@@ -121,7 +121,11 @@ fn losses() -> Vec<Loss> {
         Loss::NodeDeleted,
         Loss::Revoked(None),
         Loss::Revoked(Some("web-1:4711".to_owned())),
-        Loss::Queue(Trouble::Permission { action: "queue", permission: "READ", node: "/a".to_owned() }),
+        Loss::Queue(ContentionError::Permission {
+            action: "queue",
+            permission: "READ",
+            node: "/a".to_owned(),
+        }),
         Loss::MonitorDied,
     ]);
     losses

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::conversation::Conversation;
+use super::listing::places_below;
 use super::print;
-use super::survey::places_below;
 use crate::cli::{self, ByShell, Completion, complete as find};
 use crate::core::exit::Exit;
 

@@ -4,6 +4,7 @@ mod check;
 mod complete;
 mod conversation;
 mod forget;
+mod listing;
 mod manual_text;
 mod neighbours;
 mod owner;
@@ -11,7 +12,6 @@ mod pages;
 mod revoke;
 mod settings;
 mod status;
-mod survey;
 
 use std::io::{self, ErrorKind, Write};
 

@@ -7,9 +7,9 @@ use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use super::conversation::Conversation;
+use super::listing::{Contender, locks};
 use super::neighbours;
 use super::print;
-use super::survey::{Contender, locks};
 use crate::cli::{Options, RevokeOptions};
 use crate::core::exit::Exit;
 use crate::core::lock::name::Family;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use nix::sys::signal::Signal;
 
+use super::invocation::{self, Invocation, InvocationError};
 use super::values;
-use super::words::{self, BadWords, Words};
 use crate::core::duration;
 use crate::core::lock::name::{Family, Mode};
 
@@ -132,14 +132,14 @@ pub enum OnLost {
 
 impl LockOptions {
     /// The locks and the command among the words, or what is wrong with them.
-    pub fn words(&self) -> Result<Words, BadWords> {
+    pub fn invocation(&self) -> Result<Invocation, InvocationError> {
         if self.slots.is_some() && self.naming != Naming::Curator {
-            return Err(BadWords::SlotsNaming);
+            return Err(InvocationError::SlotsNaming);
         }
-        let words = words::understand(&self.words, self.command.as_deref())?;
-        match words.locks.as_slice() {
-            [_, _, ..] if self.once_per.is_some() => Err(BadWords::OncePerSeveral),
-            _ => Ok(words),
+        let invocation = invocation::understand(&self.words, self.command.as_deref())?;
+        match invocation.locks.as_slice() {
+            [_, _, ..] if self.once_per.is_some() => Err(InvocationError::OncePerSeveral),
+            _ => Ok(invocation),
         }
     }
 

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
 use super::{Refused, definition, elsewhere};
-use crate::config::{self, BadConfig, context};
+use crate::config::{self, ConfigError, context};
 use crate::core::words::escaped;
 
 /// What is wrong, in printable characters.
@@ -42,10 +42,10 @@ pub(super) fn blame(error: Error, words: &[OsString]) -> Refused {
 }
 
 /// A file that can't be read may have been named by a variable.
-pub(super) fn blame_config(error: BadConfig, matches: &ArgMatches) -> Refused {
+pub(super) fn blame_config(error: ConfigError, matches: &ArgMatches) -> Refused {
     let is_by_variable = matches.value_source("config") == Some(ValueSource::EnvVariable);
     match error {
-        BadConfig::Unreadable { .. } if is_by_variable => {
+        ConfigError::Unreadable { .. } if is_by_variable => {
             Refused::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
         }
         error => error.into(),

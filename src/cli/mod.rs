@@ -5,13 +5,13 @@ mod definition;
 mod elsewhere;
 mod ensemble;
 mod help;
+mod invocation;
 mod lock;
 mod mistake;
 mod security;
 mod settings;
 mod values;
 mod verbs;
-mod words;
 
 use std::env;
 
@@ -22,14 +22,14 @@ use thiserror::Error;
 pub use self::completion::{ByShell, Completion, asked, complete};
 pub use self::definition::Options;
 pub use self::ensemble::{Ensemble, LogFormat};
+pub use self::invocation::{Invocation, InvocationError};
 pub use self::lock::{LockOptions, Naming, OnLost};
 pub use self::mistake::text as mistake;
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
 pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
-pub use self::words::{BadWords, Words};
-use crate::config::{self, BadConfig, Config};
+use crate::config::{self, Config, ConfigError};
 
 /// Verbs that print something of zklock's own.
 const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
@@ -48,7 +48,7 @@ pub enum Refused {
     Variable(String, String),
     /// A configuration file is no good.
     #[error(transparent)]
-    Config(#[from] BadConfig),
+    Config(#[from] ConfigError),
 }
 
 /// The command line, over the environment, over the configuration files.
@@ -136,7 +136,7 @@ mod tests {
     fn options_end_at_the_first_path() {
         let options = Options::try_parse_from(["zklock", "-n", "/a", "ls", "-n", "--", "-v"]).unwrap();
         assert!(options.lock.nonblock && options.ensemble.verbose == 0);
-        assert!(options.lock.words().is_ok_and(|words| words.arguments.len() == 3));
+        assert!(options.lock.invocation().is_ok_and(|invocation| invocation.arguments.len() == 3));
     }
 
     #[test]

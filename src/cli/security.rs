@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use super::values;
-use crate::runtime::zk::{Acl, BadAcl, BadCredential, BadTls, Ca, Identity, Security, Sources, Tls};
+use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Sources, Tls, TlsError};
 use crate::runtime::{files, memory};
 
 /// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
@@ -89,7 +89,7 @@ pub enum AclChoice {
 }
 
 impl AclChoice {
-    fn parse(text: &str) -> Result<Self, BadAcl> {
+    fn parse(text: &str) -> Result<Self, AclError> {
         match text {
             "open" => Ok(Self::Open),
             "creator" => Ok(Self::Creator),
@@ -176,7 +176,9 @@ impl SecurityOptions {
             files::read_secret(key).with_context(|| self.place("tls-key"))?,
         );
         Identity::new(chain, secret).map_err(|bad| match bad {
-            BadTls::NoCertificate => anyhow!("{}: {}: {bad}", self.place("tls-cert"), certificate.display()),
+            TlsError::NoCertificate => {
+                anyhow!("{}: {}: {bad}", self.place("tls-cert"), certificate.display())
+            }
             bad => anyhow!("{}: {}: {bad}", self.place("tls-key"), key.display()),
         })
     }
@@ -188,7 +190,7 @@ impl SecurityOptions {
 }
 
 /// The line is named where there are several.
-fn explain(place: &str, text: &str, line: usize, bad: &BadCredential) -> anyhow::Error {
+fn explain(place: &str, text: &str, line: usize, bad: &CredentialError) -> anyhow::Error {
     if text.lines().nth(1).is_some() {
         anyhow!("{place}: line {line}: {bad}")
     } else {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::values;
-use crate::core::path::{BadPath, LockPath};
+use crate::core::path::{LockPath, PathError};
 
 /// A verb with its options.
 #[derive(Debug, Clone, Subcommand)]
@@ -124,7 +124,7 @@ fn lock_path(text: &str) -> Result<LockPath> {
 /// What is above every lock needs no name.
 fn path_to_show(text: &str) -> Result<LockPath> {
     match LockPath::parse(&OsString::from(text)) {
-        Err(BadPath::Root) => anyhow::bail!("leave the path out: 'zklock status' shows every lock"),
+        Err(PathError::Root) => anyhow::bail!("leave the path out: 'zklock status' shows every lock"),
         path => Ok(path?),
     }
 }

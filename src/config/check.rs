@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
-use super::{AUTH, BadConfig, KEYS, id, mistake};
+use super::{AUTH, ConfigError, KEYS, id, mistake};
 use crate::core::words::escaped;
 
 /// The value as the command line would have it; `None` is a switch that is off.
@@ -15,9 +15,12 @@ pub(super) fn text(
     place: &str,
     key: &'static str,
     value: &Value,
-) -> Result<Option<String>, BadConfig> {
-    let bad =
-        |why: &str| BadConfig::BadValue { place: place.to_owned(), key: key.to_owned(), why: why.to_owned() };
+) -> Result<Option<String>, ConfigError> {
+    let bad = |why: &str| ConfigError::BadValue {
+        place: place.to_owned(),
+        key: key.to_owned(),
+        why: why.to_owned(),
+    };
     if is_switch(definition, key) {
         let on = value.as_bool().ok_or_else(|| bad("must be true or false"))?;
         return Ok(on.then(|| "true".to_owned()));
@@ -31,10 +34,10 @@ pub(super) fn text(
 }
 
 /// Auth lines, each checked where all credentials are.
-pub(super) fn lines(place: &str, value: &Value) -> Result<Vec<String>, BadConfig> {
+pub(super) fn lines(place: &str, value: &Value) -> Result<Vec<String>, ConfigError> {
     let line = |value: &Value| value.as_str().map(str::to_owned);
     let lines = value.as_array().and_then(|all| all.iter().map(line).collect::<Option<Vec<_>>>());
-    lines.ok_or_else(|| BadConfig::BadValue {
+    lines.ok_or_else(|| ConfigError::BadValue {
         place: place.to_owned(),
         key: AUTH.to_owned(),
         why: "must be a list of strings, such as [\"digest:USER:PASSWORD\"]".to_owned(),
@@ -47,7 +50,7 @@ pub(super) fn as_option(
     place: &str,
     key: &'static str,
     text: &str,
-) -> Result<(), BadConfig> {
+) -> Result<(), ConfigError> {
     if is_switch(definition, key) {
         return Ok(());
     }
@@ -57,7 +60,7 @@ pub(super) fn as_option(
         Ok(_) => Ok(()),
         Err(error) => {
             let why = reason(&error, OsStr::new(text));
-            Err(BadConfig::BadValue { place: place.to_owned(), key: key.to_owned(), why })
+            Err(ConfigError::BadValue { place: place.to_owned(), key: key.to_owned(), why })
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::Command;
 use toml::{Spanned, Value as Toml};
 
 use super::check;
-use super::{AUTH, BadConfig, Definition, KEYS, id};
+use super::{AUTH, ConfigError, Definition, KEYS, id};
 use crate::core::words::escaped;
 use crate::runtime::files::refuse_if_others_can_read;
 
@@ -59,9 +59,9 @@ pub(super) struct Content {
     keys: BTreeMap<&'static str, usize>,
 }
 
-pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, BadConfig> {
+pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, ConfigError> {
     let file = escaped(path.as_os_str().as_encoded_bytes());
-    let unreadable = |why| BadConfig::Unreadable { file: file.clone(), why };
+    let unreadable = |why| ConfigError::Unreadable { file: file.clone(), why };
     let mut open = File::open(path).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
     let mut bytes = vec![];
@@ -69,23 +69,23 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, 
     let content = understand(definition, &file, utf8(&file, &bytes)?)?;
     if !content.auth.is_empty() {
         refuse_if_others_can_read(path, &metadata)
-            .map_err(|why| BadConfig::Exposed { file: file.clone(), why: why.to_string() })?;
+            .map_err(|why| ConfigError::Exposed { file: file.clone(), why: why.to_string() })?;
     }
     Ok(content)
 }
 
 /// TOML is UTF-8.
-fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, BadConfig> {
+fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
     str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = line(&String::from_utf8_lossy(before), before.len());
-        BadConfig::NotToml { place: place(file, line), why: "it isn't UTF-8".to_owned() }
+        ConfigError::NotToml { place: place(file, line), why: "it isn't UTF-8".to_owned() }
     })
 }
 
 /// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
 /// that shows only now and then is found too late.
-pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, BadConfig> {
+pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, ConfigError> {
     let table: BTreeMap<Spanned<String>, Toml> =
         toml::from_str(text).map_err(|why| not_toml(file, &why, text))?;
     let definition = definition();
@@ -102,7 +102,7 @@ pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Resu
         let key = known(&definition, &place, said)?;
         if let Some(other) = content.keys.insert(key, line) {
             let (line, place) = (other.min(line), self::place(file, other.max(line)));
-            return Err(BadConfig::SetTwice { place, key: key.to_owned(), line });
+            return Err(ConfigError::SetTwice { place, key: key.to_owned(), line });
         }
         if let Some(text) = check::text(&definition, &place, key, value)? {
             check::as_option(&definition, &place, key, &text)?;
@@ -113,12 +113,12 @@ pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Resu
 }
 
 /// The key that is meant: dashes or underscores are the same.
-fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, BadConfig> {
+fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, ConfigError> {
     let meant = said.replace('_', "-");
     if let Some(key) = KEYS.iter().find(|key| **key == meant) {
         return Ok(key);
     }
-    Err(BadConfig::UnknownKey {
+    Err(ConfigError::UnknownKey {
         place: place.to_owned(),
         key: escaped(said.as_bytes()),
         remedy: check::remedy(definition, &meant),
@@ -126,7 +126,7 @@ fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, 
 }
 
 /// The parser's words without its drawing of the place, but with the line; and what to write where quotes are missing.
-fn not_toml(file: &str, why: &toml::de::Error, text: &str) -> BadConfig {
+fn not_toml(file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
     let line = why.span().map_or(1, |span| line(text, span.start));
     let (message, said) = (why.message(), text.lines().nth(line - 1).unwrap_or_default());
     let why = match said.split_once('=') {
@@ -135,7 +135,7 @@ fn not_toml(file: &str, why: &toml::de::Error, text: &str) -> BadConfig {
         }
         _ => message.replace('\n', "; "),
     };
-    BadConfig::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
+    ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
 }
 
 /// The number of the line, counted from 1, in which the byte at `offset` is.

@@ -56,7 +56,7 @@ const USER: &str = "zklock/config.toml";
 
 /// What is wrong with a configuration file.
 #[derive(Debug, Error)]
-pub enum BadConfig {
+pub enum ConfigError {
     /// It can't be read.
     #[error("can't read the configuration file {file}: {why}")]
     Unreadable {
@@ -127,7 +127,7 @@ impl Config {
     ///
     /// # Errors
     /// What the `definition` of the command line wouldn't take either, with the remedy.
-    pub fn understand(definition: Definition, file: &str, text: &str) -> Result<Self, BadConfig> {
+    pub fn understand(definition: Definition, file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         config.overlay(file::understand(definition, file, text)?);
         Ok(config)
@@ -195,7 +195,7 @@ pub fn id(key: &str) -> String {
 ///
 /// # Errors
 /// What the `definition` of the command line wouldn't take either, and files that can't be read.
-pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, BadConfig> {
+pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     if let Some(path) = named {
         config.overlay(read_file(definition, path)?);
@@ -205,7 +205,7 @@ pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, BadC
     for path in [Some(PathBuf::from(SYSTEM)), user].into_iter().flatten() {
         match read_file(definition, &path) {
             Ok(content) => config.overlay(content),
-            Err(BadConfig::Unreadable { why, .. }) if is_absent(&why) => {}
+            Err(ConfigError::Unreadable { why, .. }) if is_absent(&why) => {}
             Err(error) => return Err(error),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::lock::contender::{Entry, News, OwnNode, Trouble};
+use super::lock::contender::{ContentionError, Entry, News, OwnNode};
 use super::lock::lease::Lease;
 use super::lock::pace::{Pace, Start};
 use super::lock::renewal::Renewal;
@@ -225,7 +225,7 @@ impl Claim {
             }
             out.push(Effect::Ask(Asker::Lock(lock), request));
         }
-        let gone = News::Failed(Trouble::Deleted);
+        let gone = News::Failed(ContentionError::Deleted);
         self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
         let path = |lock| contending.set.path(lock).cloned();
         let news = step.news.into_iter();

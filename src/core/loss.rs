@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::lock::contender::Trouble;
+use super::lock::contender::ContentionError;
 use super::protocol::{Away, Failure};
 use super::words;
 
@@ -24,7 +24,7 @@ pub enum Loss {
     /// Another client revoked the lock; its description, if known.
     Revoked(Option<String>),
     /// The queue can't be trusted any more.
-    Queue(Trouble),
+    Queue(ContentionError),
     /// zklock's other process is gone.
     MonitorDied,
 }

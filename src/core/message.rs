@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::duration;
-use super::lock::contender::Trouble;
+use super::lock::contender::ContentionError;
 use super::lock::name::{Family, Mode};
 use super::lock::pace::smallest_timeout;
 use super::lock::queue::Refusal;
@@ -152,7 +152,7 @@ pub enum Message {
     /// The session was closed, and not by zklock.
     SessionClosed,
     /// The contender can't continue.
-    Contender(Trouble),
+    Contender(ContentionError),
     /// Another client revoked zklock's place in the queue.
     PlaceRevoked(Option<String>),
     /// The connection is too slow for the session timeout.

@@ -11,7 +11,7 @@ pub struct LockPath(String);
 
 /// The error in a lock path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadPath {
+pub enum PathError {
     /// It doesn't begin with a slash.
     #[error("a lock path begins with '/', as in /locks/job")]
     NotAbsolute,
@@ -41,32 +41,32 @@ pub enum BadPath {
 impl LockPath {
     /// Checks `path` by the rules of ZooKeeper's `PathUtils.validatePath` and by zklock's own: not the root, and not
     /// below `/zookeeper`.
-    pub fn parse(path: &OsStr) -> Result<Self, BadPath> {
-        let path = path.to_str().ok_or(BadPath::NotUtf8)?;
+    pub fn parse(path: &OsStr) -> Result<Self, PathError> {
+        let path = path.to_str().ok_or(PathError::NotUtf8)?;
         let Some(names) = path.strip_prefix('/') else {
-            return Err(BadPath::NotAbsolute);
+            return Err(PathError::NotAbsolute);
         };
         if names.is_empty() {
-            return Err(BadPath::Root);
+            return Err(PathError::Root);
         }
         if let Some(bad) = path.chars().find(|&c| !is_allowed(c)) {
-            return Err(BadPath::Character(bad));
+            return Err(PathError::Character(bad));
         }
         if names.starts_with('/') || names.contains("//") {
-            return Err(BadPath::EmptyName);
+            return Err(PathError::EmptyName);
         }
         if names.ends_with('/') {
-            return Err(BadPath::TrailingSlash);
+            return Err(PathError::TrailingSlash);
         }
         for name in names.split('/') {
             match name {
-                "." => return Err(BadPath::Relative(".")),
-                ".." => return Err(BadPath::Relative("..")),
+                "." => return Err(PathError::Relative(".")),
+                ".." => return Err(PathError::Relative("..")),
                 _ => {}
             }
         }
         if names == "zookeeper" || names.starts_with("zookeeper/") {
-            return Err(BadPath::Reserved);
+            return Err(PathError::Reserved);
         }
         Ok(Self(path.to_owned()))
     }
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(path: &str) -> Result<LockPath, BadPath> {
+    fn parse(path: &str) -> Result<LockPath, PathError> {
         LockPath::parse(OsStr::new(path))
     }
 
@@ -116,25 +116,25 @@ mod tests {
     #[test]
     fn each_invalid_path_has_its_own_error() {
         for (path, reason) in [
-            ("", BadPath::NotAbsolute),
-            ("locks/job", BadPath::NotAbsolute),
-            ("/", BadPath::Root),
-            ("//", BadPath::EmptyName),
-            ("//a", BadPath::EmptyName),
-            ("/a//b", BadPath::EmptyName),
-            ("/a/", BadPath::TrailingSlash),
-            ("/a/.", BadPath::Relative(".")),
-            ("/../a", BadPath::Relative("..")),
-            ("/a\0b", BadPath::Character('\0')),
-            ("/a\nb", BadPath::Character('\n')),
-            ("/a\u{e000}", BadPath::Character('\u{e000}')),
-            ("/a🔒", BadPath::Character('🔒')),
-            ("/zookeeper", BadPath::Reserved),
-            ("/zookeeper/config", BadPath::Reserved),
+            ("", PathError::NotAbsolute),
+            ("locks/job", PathError::NotAbsolute),
+            ("/", PathError::Root),
+            ("//", PathError::EmptyName),
+            ("//a", PathError::EmptyName),
+            ("/a//b", PathError::EmptyName),
+            ("/a/", PathError::TrailingSlash),
+            ("/a/.", PathError::Relative(".")),
+            ("/../a", PathError::Relative("..")),
+            ("/a\0b", PathError::Character('\0')),
+            ("/a\nb", PathError::Character('\n')),
+            ("/a\u{e000}", PathError::Character('\u{e000}')),
+            ("/a🔒", PathError::Character('🔒')),
+            ("/zookeeper", PathError::Reserved),
+            ("/zookeeper/config", PathError::Reserved),
         ] {
             assert_eq!(parse(path), Err(reason), "{path:?}");
         }
-        assert_eq!(LockPath::parse(OsStr::from_bytes(b"/a\xff")), Err(BadPath::NotUtf8));
+        assert_eq!(LockPath::parse(OsStr::from_bytes(b"/a\xff")), Err(PathError::NotUtf8));
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! What carries out: processes, terminal, signals, the client library, the clock and what is written.
 //!
-//! [`run`] becomes two processes; [`worker`] is the loop of the one that works, and [`hands`] does what the core wants done.
+//! [`run`] becomes two processes; [`worker`] is the loop of the one that works, and [`executor`] does what the core wants done.
 //! [`monitor`] is the other. The rest is what these two need.
 
 pub mod alarm;
@@ -8,8 +8,8 @@ pub mod clock;
 pub mod descendants;
 pub mod end;
 pub mod event;
+pub mod executor;
 pub(crate) mod files;
-pub mod hands;
 pub mod identity;
 pub mod job;
 pub mod lineage;

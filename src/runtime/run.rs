@@ -11,7 +11,7 @@ use super::monitor::{self, Outcome};
 use super::pair::{self, Found, Side};
 use super::ui::{self, WaitingLine};
 use super::worker;
-use crate::cli::{LogFormat, Options, Words};
+use crate::cli::{Invocation, LogFormat, Options};
 use crate::core::environment::{self, held_around_us};
 use crate::core::exit::Exit;
 use crate::core::run::Plan;
@@ -19,52 +19,52 @@ use crate::core::words::printable;
 
 /// Runs the command under its locks, and returns how zklock is to exit.
 pub fn run(options: &Options) -> Result<Exit> {
-    let words = options.lock.words()?;
-    under_lock(options, &words).with_context(|| words.first_lock().to_string())
+    let invocation = options.lock.invocation()?;
+    under_lock(options, &invocation).with_context(|| invocation.first_lock().to_string())
 }
 
-fn under_lock(options: &Options, words: &Words) -> Result<Exit> {
-    let mut plan = plan(options, words);
+fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
+    let mut plan = plan(options, invocation);
     // All files are read before there are two processes that could wait for a disk.
     let settings = options.settings(plan.connect_by())?;
     plan.has_credentials = !settings.security.credentials.is_empty();
     match pair::split().context("can't start a second process to watch over the command")? {
-        Side::Worker(worker) => worker::work(worker, plan, options, words, &settings),
+        Side::Worker(worker) => worker::work(worker, plan, options, invocation, &settings),
         Side::Monitor(monitor) => {
             ui::mute();
-            let outcome = monitor::watch(monitor, words.first_lock(), &settings);
+            let outcome = monitor::watch(monitor, invocation.first_lock(), &settings);
             ui::speak();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
-                Outcome::Become(variables, found) => Ok(under_outer_locks(words, variables, found)),
+                Outcome::Become(variables, found) => Ok(under_outer_locks(invocation, variables, found)),
             }
         }
     }
 }
 
 /// The surrounding zklock holds every lock, and its lease and monitor cover the command.
-fn under_outer_locks(words: &Words, variables: Vec<(String, String)>, found: Found) -> Exit {
-    ui::step(words.first_lock(), "already held by the surrounding command");
+fn under_outer_locks(invocation: &Invocation, variables: Vec<(String, String)>, found: Found) -> Exit {
+    ui::step(invocation.first_lock(), "already held by the surrounding command");
     ui::drain();
     let launch = Launch {
-        program: words.program.clone(),
-        arguments: words.arguments.clone(),
+        program: invocation.program.clone(),
+        arguments: invocation.arguments.clone(),
         environment: variables,
         found,
     };
     let error = become_command(launch);
-    ui::error(words.first_lock(), &error);
+    ui::error(invocation.first_lock(), &error);
     Exit::Code(error.code())
 }
 
-fn plan(options: &Options, words: &Words) -> Plan {
+fn plan(options: &Options, invocation: &Invocation) -> Plan {
     let (lock, ensemble) = (&options.lock, &options.ensemble);
     let nonblock = lock.gives_up_at_once();
     let began = clock::now();
     let shows_line = ensemble.log_format == LogFormat::Text && WaitingLine::is_possible();
     Plan {
-        first: words.first_lock().clone(),
-        locks: words.locks.clone(),
+        first: invocation.first_lock().clone(),
+        locks: invocation.locks.clone(),
         mode: lock.mode(),
         family: lock.family(),
         hosts: ensemble.zookeeper.to_string(),
@@ -78,7 +78,7 @@ fn plan(options: &Options, words: &Words) -> Plan {
         once_per: lock.once_per,
         terminates: lock.on_lost_terminates(),
         kill_after: lock.kill_after,
-        command: printable(&words.shown.to_string_lossy()),
+        command: printable(&invocation.shown.to_string_lossy()),
         shows_line,
         progress: lock.progress.filter(|_| !shows_line),
         outer: held_around_us(env::var_os(environment::HELD).as_deref()),

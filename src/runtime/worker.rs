@@ -6,23 +6,29 @@ use std::process;
 use anyhow::{Context, Result};
 
 use super::event::{self, Events};
-use super::hands::{Done, Hands};
+use super::executor::{Done, Executor};
 use super::pair::{Worker, clean};
 use super::zk::Settings;
 use super::{clock, sys, ui};
-use crate::cli::{Options, Words};
+use crate::cli::{Invocation, Options};
 use crate::core::exit::{self, Exit};
 use crate::core::pair::Report;
 use crate::core::run::{End, Input, Plan, Run};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
-pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settings: &Settings) -> ! {
+pub fn work(
+    worker: Worker,
+    plan: Plan,
+    options: &Options,
+    invocation: &Invocation,
+    settings: &Settings,
+) -> ! {
     ui::speak();
     let line = worker.reporter();
-    let ended = begin(worker, plan, options, words, settings);
-    let end = ended.with_context(|| words.first_lock().to_string()).unwrap_or_else(|error| {
+    let ended = begin(worker, plan, options, invocation, settings);
+    let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
         log::error!("{error:#}");
-        if error.is::<CannotGoOn>() {
+        if error.is::<UnattendedError>() {
             // The command may still run, and nothing may be released: without a final report the monitor ends every
             // process that is left, and then releases.
             ui::drain_at_the_end();
@@ -46,31 +52,37 @@ pub fn work(worker: Worker, plan: Plan, options: &Options, words: &Words, settin
     process::exit(0)
 }
 
-fn begin(worker: Worker, plan: Plan, options: &Options, words: &Words, settings: &Settings) -> Result<End> {
+fn begin(
+    worker: Worker,
+    plan: Plan,
+    options: &Options,
+    invocation: &Invocation,
+    settings: &Settings,
+) -> Result<End> {
     if !worker.settle().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     events.listen(worker.ear()).context("can't listen for signals")?;
-    let mut hands = Hands::new(worker, options, words, settings, emitter, &plan);
-    turn(Run::new(plan), &mut hands, &events)
-        .map_err(|error| if hands.has_begun() { CannotGoOn(error).into() } else { error })
+    let mut executor = Executor::new(worker, options, invocation, settings, emitter, &plan);
+    turn(Run::new(plan), &mut executor, &events)
+        .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
 }
 
 /// Nodes are left on the servers or the command is running, and zklock can't control them any more.
 #[derive(Debug, thiserror::Error)]
 #[error("zklock can't see to the command any more: {0:#}")]
-struct CannotGoOn(anyhow::Error);
+struct UnattendedError(anyhow::Error);
 
 /// Events are taken in one by one; the time is checked once no other event is pending.
-fn turn(mut run: Run, hands: &mut Hands<'_>, events: &Events) -> Result<End> {
+fn turn(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     let mut answers = VecDeque::new();
     let mut effects = run.begin(clock::now());
     let mut looked = false;
     loop {
         for effect in effects {
-            match hands.carry_out(effect)? {
+            match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => answers.push_back(input),
                 Done::Over(end) => return Ok(end),
@@ -80,7 +92,7 @@ fn turn(mut run: Run, hands: &mut Hands<'_>, events: &Events) -> Result<End> {
             Some(input) => input,
             None if !looked => Input::Tick,
             None => {
-                let wake = [run.wake_at(clock::now()), hands.redraw()].into_iter().flatten().min();
+                let wake = [run.wake_at(clock::now()), executor.redraw()].into_iter().flatten().min();
                 events.wait(wake).context("can't wait for what happens")?;
                 (looked, effects) = (false, vec![]);
                 continue;

@@ -4,8 +4,8 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use super::super::listing::{Contender, Lock, Success};
 use super::super::neighbours::Neighbour;
-use super::super::survey::{Contender, Lock, Success};
 
 const VERSION: u32 = 1;
 

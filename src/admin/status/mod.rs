@@ -12,8 +12,8 @@ use log::Level;
 use nix::sys::signal::Signal;
 
 use super::conversation::Conversation;
+use super::listing::{Listing, Lock, locks, locks_below};
 use super::print;
-use super::survey::{Lock, Survey, locks, locks_below};
 use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
@@ -32,13 +32,13 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     if status.watch {
         watch(status, options, conversation)
     } else {
-        let survey = look(status, &mut conversation)?;
+        let listing = look(status, &mut conversation)?;
         conversation.close();
-        let exit = show(status, &survey.locks)?;
-        tell_what_is_closed(&survey, is_incomplete(status, &survey));
+        let exit = show(status, &listing.locks)?;
+        tell_what_is_closed(&listing, is_incomplete(status, &listing));
         Ok(match exit {
-            Exit::Code(0) if is_incomplete(status, &survey) => Exit::Code(exit::FAILURE),
-            Exit::Code(0) if status.exit_code && survey.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
+            Exit::Code(0) if is_incomplete(status, &listing) => Exit::Code(exit::FAILURE),
+            Exit::Code(0) if status.exit_code && listing.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
             exit => exit,
         })
     }
@@ -46,13 +46,13 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
 
 /// Whether there is no answer to what was asked: a path that was named can't be looked at, or a script asked whether
 /// there is a holder anywhere.
-fn is_incomplete(status: &StatusOptions, survey: &Survey) -> bool {
-    !survey.closed.is_empty() && (!is_recursive(status) || status.exit_code)
+fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
+    !listing.closed.is_empty() && (!is_recursive(status) || status.exit_code)
 }
 
-fn tell_what_is_closed(survey: &Survey, fails: bool) {
+fn tell_what_is_closed(listing: &Listing, fails: bool) {
     let level = if fails { Level::Error } else { Level::Warn };
-    for path in &survey.closed {
+    for path in &listing.closed {
         let path = without_controls(path);
         log::log!(level, "{path}: no permission to look there (READ): ask for it, or use other credentials");
     }
@@ -62,7 +62,7 @@ fn is_recursive(status: &StatusOptions) -> bool {
     status.recursive || status.paths.is_empty()
 }
 
-fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Survey> {
+fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Listing> {
     if is_recursive(status) {
         locks_below(conversation, &roots(status))
     } else {
@@ -98,21 +98,22 @@ fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversati
 fn look_and_wait(
     status: &StatusOptions,
     conversation: &mut Conversation,
-    shown: &mut Option<Survey>,
+    shown: &mut Option<Listing>,
 ) -> Result<Option<Exit>> {
     if conversation.must_watch() {
         set_watches(status, conversation)?;
     }
-    let survey = look(status, conversation)?;
-    if shown.as_ref() != Some(&survey) {
-        let exit = if is_screen(status) { show_screen(&survey, None)? } else { show(status, &survey.locks)? };
-        if shown.as_ref().is_none_or(|shown| shown.closed != survey.closed) {
-            tell_what_is_closed(&survey, false);
+    let listing = look(status, conversation)?;
+    if shown.as_ref() != Some(&listing) {
+        let exit =
+            if is_screen(status) { show_screen(&listing, None)? } else { show(status, &listing.locks)? };
+        if shown.as_ref().is_none_or(|shown| shown.closed != listing.closed) {
+            tell_what_is_closed(&listing, false);
         }
         if exit == Exit::Signal(Signal::SIGPIPE as i32) {
             return Ok(Some(exit));
         }
-        *shown = Some(survey);
+        *shown = Some(listing);
     }
     while conversation.wait_for_change()? == Wakeup::Away {
         tell_that_it_is_old(status, shown)?;
@@ -126,27 +127,27 @@ fn is_screen(status: &StatusOptions) -> bool {
 }
 
 /// There is no connection: what is shown may be old from now on, until there is one again.
-fn tell_that_it_is_old(status: &StatusOptions, shown: &mut Option<Survey>) -> Result<()> {
+fn tell_that_it_is_old(status: &StatusOptions, shown: &mut Option<Listing>) -> Result<()> {
     if !is_screen(status) {
         log::warn!("no connection to the servers: what was shown last may be old");
         return Ok(());
     }
-    if let Some(survey) = shown.take() {
+    if let Some(listing) = shown.take() {
         let now = ServerTime(Timestamp::now().as_millisecond());
-        show_screen(&survey, Some(now))?;
+        show_screen(&listing, Some(now))?;
     }
     Ok(())
 }
 
 /// Shows this and nothing else; if there has been no connection since some time, that too.
-fn show_screen(survey: &Survey, away_since: Option<ServerTime>) -> Result<Exit> {
+fn show_screen(listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit> {
     let old = away_since.map(|since| {
         format!("no connection to the servers since {}: this may be old\n", table::time(Some(since)))
     });
     let old = old.unwrap_or_default();
-    let beside = old.lines().count() + survey.closed.len();
+    let beside = old.lines().count() + listing.closed.len();
     let style = table::Style::of_stdout().on_screen(beside);
-    print(format!("{CLEAR_SCREEN}{old}{}", table::text(&survey.locks, &style)).as_bytes())
+    print(format!("{CLEAR_SCREEN}{old}{}", table::text(&listing.locks, &style)).as_bytes())
 }
 
 fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {

@@ -5,8 +5,8 @@ use std::io::{IsTerminal, stdout};
 
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
+use super::super::listing::{Contender, Lock, Success};
 use super::super::neighbours;
-use super::super::survey::{Contender, Lock, Success};
 use super::fold::Fold;
 use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;

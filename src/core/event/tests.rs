@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::*;
-use crate::core::lock::contender::Trouble;
+use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::queue::Refusal;
 use crate::core::message::{Holder, Level};
@@ -38,7 +38,7 @@ fn next(message: &Message) -> Option<Message> {
         M::Unreachable { .. } => M::CredentialsRefused { hosts: word(), given: true },
         M::CredentialsRefused { .. } => M::SessionFailed(Failure::TooOld),
         M::SessionFailed(_) => M::SessionClosed,
-        M::SessionClosed => M::Contender(Trouble::Deleted),
+        M::SessionClosed => M::Contender(ContentionError::Deleted),
         M::Contender(_) => M::PlaceRevoked(None),
         M::PlaceRevoked(_) => {
             M::LineTooSlow { hosts: word(), trip: waited, timeout: waited, kill_after: waited }
@@ -142,7 +142,7 @@ fn an_error_has_a_reason_that_the_page_explains() {
         Loss::Session(Failure::Expired, None),
         Loss::NodeDeleted,
         Loss::Revoked(None),
-        Loss::Queue(Trouble::Deleted),
+        Loss::Queue(ContentionError::Deleted),
         Loss::MonitorDied,
     ] {
         let facts = lost(&loss, "x");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::contender::{OwnNode, Trouble};
+use super::contender::{ContentionError, OwnNode};
 use super::record::Record;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -124,7 +124,7 @@ impl Once {
     }
 
     /// Takes in a reply and returns the requests that follow.
-    pub fn take(&mut self, reply: Reply) -> Result<Vec<Request>, Trouble> {
+    pub fn take(&mut self, reply: Reply) -> Result<Vec<Request>, ContentionError> {
         // A reply without a request of this session belongs to an older session.
         let Some(own) = self.own.clone() else { return Ok(vec![]) };
         match reply {
@@ -147,10 +147,15 @@ impl Once {
             Reply::Read(_, Err(Failure::NoNode)) => self.last = Some(Last::Never),
             Reply::Written(Ok(now)) => self.now = Some(now),
             Reply::Read(path, Err(failure)) => {
-                return Err(Trouble::of(failure, "read when the command last succeeded", "READ", &path));
+                return Err(ContentionError::of(
+                    failure,
+                    "read when the command last succeeded",
+                    "READ",
+                    &path,
+                ));
             }
             Reply::Written(Err(failure)) => {
-                return Err(Trouble::of(failure, "ask the server for its time", "WRITE", &own));
+                return Err(ContentionError::of(failure, "ask the server for its time", "WRITE", &own));
             }
             _ => {}
         }

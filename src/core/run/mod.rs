@@ -26,7 +26,7 @@ use self::nested::Nested;
 pub use self::plan::Plan;
 use self::queueing::Queueing;
 use self::recording::Recording;
-use self::releasing::{Giving, Releasing, Verdict};
+use self::releasing::{ReleaseKind, Releasing, Verdict};
 pub use self::remains::Remains;
 use self::running::Running;
 use super::claim::Claim;
@@ -116,7 +116,7 @@ enum Next {
     /// The command ended by itself, this way.
     Ended(Exit),
     /// Release, and end this way.
-    Release(Giving, Verdict),
+    Release(ReleaseKind, Verdict),
     /// The run is over.
     Finish(End),
 }
@@ -124,12 +124,15 @@ enum Next {
 impl Next {
     /// Gives up before the command is started, with this message.
     fn fail(why: Message) -> Self {
-        Self::Release(Giving::PlaceInQueue, Verdict { exit: Exit::Code(exit::FAILURE), last_word: Some(why) })
+        Self::Release(
+            ReleaseKind::PlaceInQueue,
+            Verdict { exit: Exit::Code(exit::FAILURE), last_word: Some(why) },
+        )
     }
 
     /// Gives up before the command is started. Any message has already been written.
     fn leave(exit: Exit) -> Self {
-        Self::Release(Giving::PlaceInQueue, Verdict { exit, last_word: None })
+        Self::Release(ReleaseKind::PlaceInQueue, Verdict { exit, last_word: None })
     }
 }
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::lineage::Lineage;
 use super::progress::Progress;
-use super::releasing::{Giving, Verdict};
+use super::releasing::{ReleaseKind, Verdict};
 use super::stopped::{GoOn, Stop, is_hopeless};
 use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
-use crate::core::lock::contender::{Entry, News, Trouble};
+use crate::core::lock::contender::{ContentionError, Entry, News};
 use crate::core::lock::once::{Once, Verdict as Due};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe, held_since};
@@ -196,7 +196,7 @@ impl Queueing {
                 let host = by.map(|last| printable(&last.by.host));
                 scene.says(Message::Skipped { ago, host, period: once.period() });
                 let exit = Exit::Code(scene.plan.conflict_exit_code);
-                Some(Next::Release(Giving::Locks, Verdict { exit, last_word: None }))
+                Some(Next::Release(ReleaseKind::Locks, Verdict { exit, last_word: None }))
             }
         }
     }
@@ -279,10 +279,10 @@ impl Queueing {
                 }
                 return self.queue_anew(GoOn::QueueAnew, scene);
             }
-            Notice::NodeGone => return Some(Next::fail(Message::Contender(Trouble::Deleted))),
+            Notice::NodeGone => return Some(Next::fail(Message::Contender(ContentionError::Deleted))),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
             Notice::Confirmed if self.node_gone => {
-                return Some(Next::fail(Message::Contender(Trouble::Deleted)));
+                return Some(Next::fail(Message::Contender(ContentionError::Deleted)));
             }
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
@@ -370,7 +370,7 @@ impl Queueing {
             News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
             // confirmation shows which it was: no node, or no session.
-            News::Failed(Trouble::Deleted) => {
+            News::Failed(ContentionError::Deleted) => {
                 self.node_gone = true;
                 scene.state.claim.confirm_soon(scene.now);
             }

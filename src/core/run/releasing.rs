@@ -18,7 +18,7 @@ const NOTHING_TO_LOSE: Duration = Duration::from_millis(500);
 
 /// What is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Giving {
+pub(super) enum ReleaseKind {
     /// A place in the queue. Nothing ran: a signal ends zklock immediately, and this process stays to delete the nodes.
     PlaceInQueue,
     /// The locks. If a command ran, it has ended, and its exit code must not be lost.
@@ -36,7 +36,7 @@ pub(super) struct Verdict {
 /// The release.
 #[derive(Debug)]
 pub(super) struct Releasing {
-    giving: Giving,
+    giving: ReleaseKind,
     verdict: Verdict,
     until: BootTime,
     step: Step,
@@ -52,11 +52,15 @@ enum Step {
 }
 
 impl Releasing {
-    pub(super) fn begin(giving: Giving, verdict: Verdict, scene: &mut Scene<'_>) -> (Self, Option<Next>) {
+    pub(super) fn begin(
+        giving: ReleaseKind,
+        verdict: Verdict,
+        scene: &mut Scene<'_>,
+    ) -> (Self, Option<Next>) {
         let claim = &scene.state.claim;
         let until = scene.now + patience(claim);
         let mut releasing = Self { giving, verdict, until, step: Step::Closing };
-        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && giving == Giving::PlaceInQueue {
+        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && giving == ReleaseKind::PlaceInQueue {
             let next = releasing.done(scene);
             return (releasing, Some(next));
         }
@@ -75,7 +79,7 @@ impl Releasing {
     pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
         let notices = match input {
             Input::Tick if scene.now >= self.until => return Some(self.unconfirmed(scene)),
-            Input::Signal(signal) if self.giving == Giving::PlaceInQueue && ends_waiting(signal) => {
+            Input::Signal(signal) if self.giving == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
                 return Some(Next::Finish(End::Leave(Exit::Signal(signal), scene.state.claim.left_behind())));
             }
             Input::MonitorDied => {
@@ -97,8 +101,8 @@ impl Releasing {
         }
         if notices.iter().any(|notice| matches!(notice, Notice::Closed)) {
             let said = match self.giving {
-                Giving::Locks => Message::Released,
-                Giving::PlaceInQueue => Message::LeftTheQueue,
+                ReleaseKind::Locks => Message::Released,
+                ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
             };
             scene.says_of_our_nodes(&said);
             return Some(self.done(scene));

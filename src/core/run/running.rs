@@ -5,14 +5,14 @@ use std::time::Duration;
 use super::{Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan, Scene};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::{self, Exit};
-use crate::core::lock::contender::{News, Trouble};
+use crate::core::lock::contender::{ContentionError, News};
 use crate::core::lock::lease::Lease;
 use crate::core::loss::{Loss, Silence};
 use crate::core::message::Message;
 use crate::core::pair::Deadline;
 use crate::core::planted::{Mistake, planted};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
-use crate::core::supervisor::{Action, Happening, Supervisor};
+use crate::core::supervisor::{Action, JobInput, Supervisor};
 use crate::core::time::BootTime;
 
 /// Waking up that much later than was asked for isn't the usual delay of a busy machine.
@@ -75,8 +75,8 @@ impl Running {
                 self.tell_held(scene);
                 self.kill_what_is_left(scene);
             }
-            Input::Signal(signal) => self.happened(Happening::Signalled(signal), scene),
-            Input::NotStopped => self.happened(Happening::NotStopped, scene),
+            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), scene),
+            Input::NotStopped => self.happened(JobInput::NotStopped, scene),
             Input::MonitorDied => self.lose(Loss::MonitorDied, scene),
             Input::Child => scene.does(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
             Input::Children { leader, none_left } => self.children(leader, none_left, scene),
@@ -106,7 +106,7 @@ impl Running {
     fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) {
         match notice {
             Notice::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), scene),
-            Notice::NodeGone | Notice::Lock(_, News::Failed(Trouble::Deleted)) => {
+            Notice::NodeGone | Notice::Lock(_, News::Failed(ContentionError::Deleted)) => {
                 self.lose(Loss::NodeDeleted, scene);
             }
             Notice::Lock(_, News::Revoked(by)) => self.lose(Loss::Revoked(by), scene),
@@ -153,7 +153,7 @@ impl Running {
             };
             self.lose(Loss::LeaseOver { silent_for, silence }, scene);
         }
-        self.happened(Happening::Tick, scene);
+        self.happened(JobInput::Tick, scene);
     }
 
     fn lose(&mut self, loss: Loss, scene: &mut Scene<'_>) {
@@ -174,8 +174,8 @@ impl Running {
         let stops = plan.terminates || at_once;
         if stops {
             let grace = if at_once { Duration::ZERO } else { plan.kill_after };
-            self.happened(Happening::MustStop { grace, kill_at }, scene);
-            self.happened(Happening::Tick, scene);
+            self.happened(JobInput::MustStop { grace, kill_at }, scene);
+            self.happened(JobInput::Tick, scene);
         }
         if is_first || at_once {
             scene.says(Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops });
@@ -190,14 +190,14 @@ impl Running {
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {
         match leader {
-            Some(LeaderChange::Died) => self.happened(Happening::LeaderDied, scene),
+            Some(LeaderChange::Died) => self.happened(JobInput::LeaderDied, scene),
             Some(LeaderChange::Stopped { signal, terminal }) => {
-                self.happened(Happening::Stopped { signal, terminal }, scene);
+                self.happened(JobInput::Stopped { signal, terminal }, scene);
             }
             None => {}
         }
         if none_left && self.supervisor.is_stopping() {
-            self.happened(Happening::NoneLeft, scene);
+            self.happened(JobInput::NoneLeft, scene);
         }
     }
 
@@ -225,7 +225,7 @@ impl Running {
         }
     }
 
-    fn happened(&mut self, happening: Happening, scene: &mut Scene<'_>) {
+    fn happened(&mut self, happening: JobInput, scene: &mut Scene<'_>) {
         let was_suspended = self.supervisor.is_suspended();
         for action in self.supervisor.on(happening, scene.now) {
             match action {

@@ -10,7 +10,7 @@ use super::time::BootTime;
 
 /// An event that concerns the job, while the job exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
+pub enum JobInput {
     /// Another process or the terminal sent zklock this signal.
     Signalled(i32),
     /// The job's leader was stopped.
@@ -100,7 +100,7 @@ impl Default for Supervisor {
 
 impl Supervisor {
     /// The actions for an event that was noticed `now`.
-    pub fn on(&mut self, happening: Happening, now: BootTime) -> Vec<Action> {
+    pub fn on(&mut self, happening: JobInput, now: BootTime) -> Vec<Action> {
         match self.state {
             State::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
             State::Stopping { kill_at, killed, leader_dead } => {
@@ -112,7 +112,7 @@ impl Supervisor {
 
     fn running(
         &mut self,
-        happening: Happening,
+        happening: JobInput,
         suspended: Option<i32>,
         hung_up: bool,
         now: BootTime,
@@ -120,31 +120,31 @@ impl Supervisor {
         match happening {
             // The job wants a terminal that it can't get. As the kernel does for a stopped group, send HUP and continue
             // it. This happens only once: a job that ignores HUP would stop again immediately, and stays stopped.
-            Happening::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
+            JobInput::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
                 if hung_up {
                     return vec![];
                 }
                 self.state = State::Running { suspended: None, hung_up: true };
                 vec![Action::SignalGroup(SIGHUP), Action::Resume]
             }
-            Happening::Signalled(SIGCONT) | Happening::NotStopped if suspended.is_some() => {
+            JobInput::Signalled(SIGCONT) | JobInput::NotStopped if suspended.is_some() => {
                 self.state = State::Running { suspended: None, hung_up };
                 vec![Action::Resume]
             }
-            Happening::Signalled(signal) => vec![Action::SignalGroup(signal)],
-            Happening::Stopped { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Ours } => {
+            JobInput::Signalled(signal) => vec![Action::SignalGroup(signal)],
+            JobInput::Stopped { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Ours } => {
                 vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
             }
-            Happening::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
+            JobInput::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
                 self.state = State::Running { suspended: Some(signal), hung_up };
                 vec![Action::Suspend(signal)]
             }
-            Happening::LeaderDied => {
+            JobInput::LeaderDied => {
                 self.state = State::Over { forced: false };
                 vec![Action::Reap]
             }
-            Happening::MustStop { grace, kill_at } => {
+            JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
                 if now >= kill_at {
                     // Too late for TERM: a job that was stopped must not run for another moment.
@@ -155,7 +155,7 @@ impl Supervisor {
             }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
             // would be left without a shell.
-            Happening::Stopped { .. } | Happening::NotStopped | Happening::NoneLeft | Happening::Tick => {
+            JobInput::Stopped { .. } | JobInput::NotStopped | JobInput::NoneLeft | JobInput::Tick => {
                 vec![]
             }
         }
@@ -163,30 +163,30 @@ impl Supervisor {
 
     fn stopping(
         &mut self,
-        happening: Happening,
+        happening: JobInput,
         kill_at: BootTime,
         killed: bool,
         leader_dead: bool,
         now: BootTime,
     ) -> Vec<Action> {
         match happening {
-            Happening::LeaderDied if planted(Mistake::LeaderIsAll) => {
+            JobInput::LeaderDied if planted(Mistake::LeaderIsAll) => {
                 self.state = State::Over { forced: true };
                 vec![Action::Reap]
             }
-            Happening::LeaderDied => {
+            JobInput::LeaderDied => {
                 self.state = State::Stopping { kill_at, killed, leader_dead: true };
                 vec![]
             }
-            Happening::NoneLeft if leader_dead => {
+            JobInput::NoneLeft if leader_dead => {
                 self.state = State::Over { forced: true };
                 vec![Action::Reap]
             }
             // A second TERM or INT skips the rest of the grace.
-            Happening::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
-            Happening::Tick if planted(Mistake::NoKill) => vec![],
-            Happening::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
-            Happening::MustStop { grace, kill_at: sooner } => {
+            JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
+            JobInput::Tick if planted(Mistake::NoKill) => vec![],
+            JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
+            JobInput::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
                 self.state = State::Stopping { kill_at, killed, leader_dead };
                 vec![]

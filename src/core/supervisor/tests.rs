@@ -6,8 +6,8 @@ const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
 const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
 const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
 
-fn must_stop() -> Happening {
-    Happening::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
+fn must_stop() -> JobInput {
+    JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
 }
 
 fn stopping() -> Supervisor {
@@ -23,9 +23,9 @@ fn stopping() -> Supervisor {
 #[test]
 fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(Happening::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
     assert_eq!(supervisor.next_tick(), None, "no grace begins");
-    assert_eq!(supervisor.on(Happening::LeaderDied, LATE), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::LeaderDied, LATE), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(false));
 }
 
@@ -33,34 +33,34 @@ fn a_signal_is_only_forwarded() {
 fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     let mut supervisor = stopping();
     assert_eq!(supervisor.next_tick(), Some(SOON));
-    assert_eq!(supervisor.on(Happening::Tick, NOW), []);
-    assert_eq!(supervisor.on(Happening::Tick, SOON), [Action::Kill]);
-    assert_eq!(supervisor.on(Happening::LeaderDied, SOON), []);
-    assert_eq!(supervisor.on(Happening::Tick, SOON), [], "the sweep does the following rounds");
-    assert_eq!(supervisor.on(Happening::NoneLeft, SOON), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
+    assert_eq!(supervisor.on(JobInput::Tick, SOON), [Action::Kill]);
+    assert_eq!(supervisor.on(JobInput::LeaderDied, SOON), []);
+    assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
+    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
 }
 
 #[test]
 fn the_lease_cuts_the_grace_short() {
     let mut supervisor = Supervisor::default();
-    supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
+    supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
     assert_eq!(supervisor.next_tick(), Some(SOON));
     let mut supervisor = Supervisor::default();
-    let at_once = supervisor.on(Happening::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
+    let at_once = supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
     assert_eq!(at_once, [Action::Kill], "too late for TERM");
 }
 
 #[test]
 fn a_second_signal_within_the_grace_kills_immediately() {
     for signal in [SIGTERM, SIGINT] {
-        assert_eq!(stopping().on(Happening::Signalled(signal), NOW), [Action::Kill]);
+        assert_eq!(stopping().on(JobInput::Signalled(signal), NOW), [Action::Kill]);
     }
 }
 
 #[test]
 fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
-    let stopped = |signal, terminal| Supervisor::default().on(Happening::Stopped { signal, terminal }, NOW);
+    let stopped = |signal, terminal| Supervisor::default().on(JobInput::Stopped { signal, terminal }, NOW);
     assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]);
     assert_eq!(stopped(SIGTTIN, Foreground::Other), [Action::Suspend(SIGTTIN)]);
     assert_eq!(stopped(SIGTSTP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
@@ -71,40 +71,40 @@ fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
 #[test]
 fn a_suspended_job_is_continued_once() {
     let mut supervisor = Supervisor::default();
-    supervisor.on(Happening::Stopped { signal: SIGTSTP, terminal: Foreground::Job }, NOW);
-    assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
-    assert_eq!(supervisor.on(Happening::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
+    supervisor.on(JobInput::Stopped { signal: SIGTSTP, terminal: Foreground::Job }, NOW);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
 }
 
 #[test]
 fn a_job_that_no_process_could_continue_is_resumed_immediately() {
     let stopped = |signal| {
         let mut supervisor = Supervisor::default();
-        supervisor.on(Happening::Stopped { signal, terminal: Foreground::Other }, NOW);
+        supervisor.on(JobInput::Stopped { signal, terminal: Foreground::Other }, NOW);
         assert!(supervisor.is_suspended());
         supervisor
     };
-    assert_eq!(stopped(SIGTSTP).on(Happening::NotStopped, NOW), [Action::Resume]);
+    assert_eq!(stopped(SIGTSTP).on(JobInput::NotStopped, NOW), [Action::Resume]);
     let mut reader = stopped(SIGTTIN);
     let hang_up = [Action::SignalGroup(SIGHUP), Action::Resume];
-    assert_eq!(reader.on(Happening::NotStopped, NOW), hang_up, "as the kernel does");
-    reader.on(Happening::Stopped { signal: SIGTTIN, terminal: Foreground::Other }, NOW);
-    assert_eq!(reader.on(Happening::NotStopped, NOW), [], "a second time the job stays stopped");
-    assert_eq!(reader.on(Happening::Signalled(SIGCONT), NOW), [Action::Resume]);
-    assert_eq!(Supervisor::default().on(Happening::NotStopped, NOW), []);
+    assert_eq!(reader.on(JobInput::NotStopped, NOW), hang_up, "as the kernel does");
+    reader.on(JobInput::Stopped { signal: SIGTTIN, terminal: Foreground::Other }, NOW);
+    assert_eq!(reader.on(JobInput::NotStopped, NOW), [], "a second time the job stays stopped");
+    assert_eq!(reader.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn happening() -> impl Strategy<Value = JobInput> {
     let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
     prop_oneof![
-        prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(Happening::Signalled),
+        prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
         (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
-            .prop_map(|(signal, terminal)| Happening::Stopped { signal, terminal }),
-        Just(Happening::NotStopped),
-        Just(Happening::LeaderDied),
-        Just(Happening::NoneLeft),
-        Just(Happening::Tick),
-        (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| Happening::MustStop {
+            .prop_map(|(signal, terminal)| JobInput::Stopped { signal, terminal }),
+        Just(JobInput::NotStopped),
+        Just(JobInput::LeaderDied),
+        Just(JobInput::NoneLeft),
+        Just(JobInput::Tick),
+        (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
             grace: Duration::from_millis(grace),
             kill_at: BootTime::from_nanos(kill_at * 1_000_000),
         }),
@@ -116,15 +116,15 @@ proptest! {
     fn the_order_is_kept_for_any_events(events in prop::collection::vec((happening(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
         let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
-        let end = [Happening::Tick, Happening::LeaderDied, Happening::NoneLeft].map(|happening| (happening, 10_000));
+        let end = [JobInput::Tick, JobInput::LeaderDied, JobInput::NoneLeft].map(|happening| (happening, 10_000));
         for (happening, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
-            died |= happening == Happening::LeaderDied;
+            died |= happening == JobInput::LeaderDied;
             // The leader dies before no other process is left.
-            if happening == Happening::NoneLeft && !died { continue; }
-            none_left |= happening == Happening::NoneLeft;
+            if happening == JobInput::NoneLeft && !died { continue; }
+            none_left |= happening == JobInput::NoneLeft;
             let was_running = supervisor.is_over().is_none();
-            forced |= was_running && matches!(happening, Happening::MustStop { .. });
+            forced |= was_running && matches!(happening, JobInput::MustStop { .. });
             for action in supervisor.on(happening, now) {
                 prop_assert_eq!(reaped, 0, "no action may follow the reap: {:?}", action);
                 match action {

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 
 use thiserror::Error;
 
-use crate::core::path::{BadPath, LockPath};
+use crate::core::path::{LockPath, PathError};
 
 const DEFAULT_PORT: u16 = 2181;
 
@@ -30,7 +30,7 @@ pub struct Hosts {
 
 /// What is wrong with a connect string.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadHosts {
+pub enum HostsError {
     /// A server without a name.
     #[error("a server's name is empty; write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181")]
     EmptyHost,
@@ -56,7 +56,7 @@ pub enum BadHosts {
     HostName(String),
     /// The chroot isn't a path.
     #[error("chroot '{0}': {1}")]
-    Chroot(String, BadPath),
+    Chroot(String, PathError),
 }
 
 impl Hosts {
@@ -66,9 +66,9 @@ impl Hosts {
     }
 
     /// Understands a connect string.
-    pub fn parse(text: &str) -> Result<Self, BadHosts> {
+    pub fn parse(text: &str) -> Result<Self, HostsError> {
         if let Some((scheme, _)) = text.split_once("://") {
-            return Err(BadHosts::Scheme(scheme.to_owned()));
+            return Err(HostsError::Scheme(scheme.to_owned()));
         }
         let (servers, chroot) = match text.find('/') {
             Some(slash) => text.split_at(slash),
@@ -78,7 +78,7 @@ impl Hosts {
             "/" => None,
             path => {
                 let chroot = LockPath::parse(OsStr::new(path));
-                Some(chroot.map_err(|why| BadHosts::Chroot(path.to_owned(), why))?)
+                Some(chroot.map_err(|why| HostsError::Chroot(path.to_owned(), why))?)
             }
         };
         let by_commas: Vec<&str> =
@@ -87,7 +87,7 @@ impl Hosts {
         if servers.split(',').any(|server| server.trim().contains([';', ' ', '\t', '\n', '\r'])) && is_meant()
         {
             let chroot = chroot.as_ref().map_or("", LockPath::as_str);
-            return Err(BadHosts::Separator(by_commas.join(",") + chroot));
+            return Err(HostsError::Separator(by_commas.join(",") + chroot));
         }
         let servers =
             servers.split(',').map(|server| Server::parse(server.trim())).collect::<Result<_, _>>()?;
@@ -96,33 +96,34 @@ impl Hosts {
 }
 
 impl Server {
-    fn parse(text: &str) -> Result<Self, BadHosts> {
+    fn parse(text: &str) -> Result<Self, HostsError> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
-                let (host, port) = rest.split_once(']').ok_or_else(|| BadHosts::NotIpv6(text.to_owned()))?;
+                let (host, port) =
+                    rest.split_once(']').ok_or_else(|| HostsError::NotIpv6(text.to_owned()))?;
                 if host.parse::<Ipv6Addr>().is_err() {
-                    return Err(BadHosts::NotIpv6(text.to_owned()));
+                    return Err(HostsError::NotIpv6(text.to_owned()));
                 }
                 match port.strip_prefix(':') {
                     Some(port) => (host, port),
                     None if port.is_empty() => (host, ""),
-                    None => return Err(BadHosts::NotIpv6(text.to_owned())),
+                    None => return Err(HostsError::NotIpv6(text.to_owned())),
                 }
             }
-            None if text.matches(':').count() > 1 => return Err(BadHosts::Brackets(text.to_owned())),
+            None if text.matches(':').count() > 1 => return Err(HostsError::Brackets(text.to_owned())),
             None => text.split_once(':').unwrap_or((text, "")),
         };
         if host.is_empty() {
-            return Err(BadHosts::EmptyHost);
+            return Err(HostsError::EmptyHost);
         }
         if !host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%')) {
-            return Err(BadHosts::HostName(host.to_owned()));
+            return Err(HostsError::HostName(host.to_owned()));
         }
         let port = match port {
             "" => DEFAULT_PORT,
             port => match port.parse() {
                 Ok(number) if number > 0 && port.bytes().all(|b| b.is_ascii_digit()) => number,
-                _ => return Err(BadHosts::Port(port.to_owned())),
+                _ => return Err(HostsError::Port(port.to_owned())),
             },
         };
         Ok(Self { host: host.to_owned(), port })
@@ -170,25 +171,25 @@ mod tests {
     #[test]
     fn each_mistake_has_its_own_reason() {
         for (text, reason) in [
-            ("", BadHosts::EmptyHost),
-            ("zk1,,zk2", BadHosts::EmptyHost),
-            (":2181", BadHosts::EmptyHost),
-            ("zk:0", BadHosts::Port("0".to_owned())),
-            ("zk:65536", BadHosts::Port("65536".to_owned())),
-            ("zk:+1", BadHosts::Port("+1".to_owned())),
-            ("::1", BadHosts::Brackets("::1".to_owned())),
-            ("[zk]:1", BadHosts::NotIpv6("[zk]:1".to_owned())),
-            ("[::1]2181", BadHosts::NotIpv6("[::1]2181".to_owned())),
-            ("[::1", BadHosts::NotIpv6("[::1".to_owned())),
-            ("a:2181 b:2181", BadHosts::Separator("a:2181,b:2181".to_owned())),
-            ("a;b", BadHosts::Separator("a,b".to_owned())),
-            ("a:1;b:2/app", BadHosts::Separator("a:1,b:2/app".to_owned())),
-            ("a\nb", BadHosts::Separator("a,b".to_owned())),
-            ("a b!", BadHosts::HostName("a b!".to_owned())),
-            ("zk://h", BadHosts::Scheme("zk".to_owned())),
-            ("http://h:2181/a", BadHosts::Scheme("http".to_owned())),
-            ("z!k", BadHosts::HostName("z!k".to_owned())),
-            ("zk/app/", BadHosts::Chroot("/app/".to_owned(), BadPath::TrailingSlash)),
+            ("", HostsError::EmptyHost),
+            ("zk1,,zk2", HostsError::EmptyHost),
+            (":2181", HostsError::EmptyHost),
+            ("zk:0", HostsError::Port("0".to_owned())),
+            ("zk:65536", HostsError::Port("65536".to_owned())),
+            ("zk:+1", HostsError::Port("+1".to_owned())),
+            ("::1", HostsError::Brackets("::1".to_owned())),
+            ("[zk]:1", HostsError::NotIpv6("[zk]:1".to_owned())),
+            ("[::1]2181", HostsError::NotIpv6("[::1]2181".to_owned())),
+            ("[::1", HostsError::NotIpv6("[::1".to_owned())),
+            ("a:2181 b:2181", HostsError::Separator("a:2181,b:2181".to_owned())),
+            ("a;b", HostsError::Separator("a,b".to_owned())),
+            ("a:1;b:2/app", HostsError::Separator("a:1,b:2/app".to_owned())),
+            ("a\nb", HostsError::Separator("a,b".to_owned())),
+            ("a b!", HostsError::HostName("a b!".to_owned())),
+            ("zk://h", HostsError::Scheme("zk".to_owned())),
+            ("http://h:2181/a", HostsError::Scheme("http".to_owned())),
+            ("z!k", HostsError::HostName("z!k".to_owned())),
+            ("zk/app/", HostsError::Chroot("/app/".to_owned(), PathError::TrailingSlash)),
         ] {
             assert_eq!(Hosts::parse(text), Err(reason), "{text}");
         }

@@ -23,11 +23,11 @@ mod write;
 
 use std::time::Duration;
 
-pub use self::hosts::{BadHosts, Hosts, Server};
+pub use self::hosts::{Hosts, HostsError, Server};
 pub use self::inquiry::{Inquiry, Limit, Unanswered, Wakeup};
 pub use self::inspect::{Inspected, Said, inspect};
 pub use self::security::{
-    Acl, BadAcl, BadCredential, BadTls, Ca, Credential, Credentials, Identity, Security, Sources, Tls,
+    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Sources, Tls, TlsError,
 };
 pub use self::session::{Outlet, Session};
 pub use crate::core::protocol::{

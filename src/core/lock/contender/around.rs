@@ -3,8 +3,8 @@
 //! The number of children is asked for first. A long queue is not listed, because its list would hold up the confirmation
 //! that follows on the same connection.
 
+use super::error::ContentionError;
 use super::inspection::{Finding, Inspection};
-use super::trouble::Trouble;
 use crate::core::lock::name::{Family, Name};
 use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
@@ -82,7 +82,7 @@ impl Around {
                 *self = Self::Inspecting(inspection);
                 Ok(requests)
             }
-            Finding::Fail(Trouble::Refused(refusal)) => {
+            Finding::Fail(ContentionError::Refused(refusal)) => {
                 *self = Self::Told;
                 Err(refusal)
             }

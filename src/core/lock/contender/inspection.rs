@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::trouble::{Trouble, trouble};
+use super::error::{ContentionError, trouble};
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
@@ -29,7 +29,7 @@ pub(super) enum Finding {
     /// More requests are needed, or some are still unanswered.
     Ask(Vec<Request>),
     /// The path can't be used.
-    Fail(Trouble),
+    Fail(ContentionError),
 }
 
 impl Inspection {
@@ -75,7 +75,7 @@ impl Inspection {
                 self.unlisted.push_front(container);
                 self.list_next(lock)
             }
-            Err(Failure::NoAuth) => Finding::Fail(Trouble::of(
+            Err(Failure::NoAuth) => Finding::Fail(ContentionError::of(
                 Failure::NoAuth,
                 "see whether a semaphore of Curator's is held here",
                 "READ",
@@ -153,7 +153,7 @@ mod tests {
 
     #[track_caller]
     fn assert_refused(finding: &Finding, of: Recipe) {
-        let refused = |trouble: &Trouble| matches!(trouble, Trouble::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
+        let refused = |trouble: &ContentionError| matches!(trouble, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
         assert!(matches!(finding, Finding::Fail(trouble) if refused(trouble)), "{finding:?}");
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn leases_that_cannot_be_listed_are_named() {
         let (mut inspection, _) = inspection(&["leases"]);
         let finding = inspection.take(&lock(), Reply::Listed(Err(Failure::NoAuth)));
-        let Finding::Fail(Trouble::Permission { permission, node, .. }) = finding else {
+        let Finding::Fail(ContentionError::Permission { permission, node, .. }) = finding else {
             panic!("{finding:?}");
         };
         assert_eq!((permission, node.as_str()), ("READ", "/app/leases"));

@@ -4,17 +4,17 @@
 //! rest handles a lost reply, a lost node, and the order of events across a reconnection.
 
 mod around;
+mod error;
 mod inspection;
-mod story;
-mod trouble;
+mod step;
 
 use std::time::Duration;
 
 use self::around::Around;
+pub use self::error::ContentionError;
+use self::error::{cannot_list, trouble};
 use self::inspection::{Finding, Inspection};
-pub use self::story::{Entry, Ids, News, OwnNode, Step};
-pub use self::trouble::Trouble;
-use self::trouble::{cannot_list, trouble};
+pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use super::name::{Family, Mode, Name, prefix};
 use super::queue::{self, Decision};
 use super::record::{self, Record};
@@ -241,7 +241,7 @@ impl Contender {
 
     fn enter(&mut self) -> Step {
         if self.entries == MOST_ENTRIES {
-            return self.fail(Trouble::ParentsVanish);
+            return self.fail(ContentionError::ParentsVanish);
         }
         self.entries += 1;
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
@@ -265,7 +265,7 @@ impl Contender {
         match result {
             Ok(()) => self.enter(),
             Err(Failure::ConnectionLost) => self.make_parents(),
-            Err(Failure::NoNode) => self.fail(Trouble::NoChroot),
+            Err(Failure::NoNode) => self.fail(ContentionError::NoChroot),
             Err(failure) => self.fail(trouble(failure, "make the lock path", "CREATE", &self.entry.path)),
         }
     }
@@ -306,7 +306,7 @@ impl Contender {
                 }
             }
             (Phase::Listing, Ok(children)) => self.decide(&children),
-            (Phase::Listing, Err(Failure::NoNode)) => self.fail(Trouble::Deleted),
+            (Phase::Listing, Err(Failure::NoNode)) => self.fail(ContentionError::Deleted),
             (Phase::Looking | Phase::Searching | Phase::Listing, Err(Failure::ConnectionLost)) => {
                 self.ask(self.catch_up())
             }
@@ -376,7 +376,7 @@ impl Contender {
         }
         let Some(own) = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()) else {
             debug_assert!(false, "nothing is decided before its own node is known");
-            return self.fail(Trouble::Deleted);
+            return self.fail(ContentionError::Deleted);
         };
         match queue::decide(children, own) {
             Decision::Hold => {
@@ -396,7 +396,7 @@ impl Contender {
                 self.phase = Phase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
                 step
             }
-            Decision::Gone => self.fail(Trouble::Deleted),
+            Decision::Gone => self.fail(ContentionError::Deleted),
             Decision::Refuse(refusal) => self.fail(refusal.into()),
         }
     }
@@ -447,8 +447,8 @@ impl Contender {
                 self.says.unsaid &= node.data != self.data();
                 if self.says.unsaid { self.say() } else { Step::default() }
             }
-            Ok(node) if node.is_hidden() => self.fail(Trouble::OwnNodeHidden),
-            Ok(_) | Err(Failure::NoNode) => self.fail(Trouble::Deleted),
+            Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
+            Ok(_) | Err(Failure::NoNode) => self.fail(ContentionError::Deleted),
             Err(Failure::ConnectionLost) => self.watch_own(),
             Err(failure) => {
                 self.fail(trouble(failure.clone(), "read its own node", "READ", &self.entry.path))
@@ -458,7 +458,7 @@ impl Contender {
 
     fn own_changed(&mut self, deleted: bool) -> Step {
         (self.own_watched, self.own_unread) = (false, true);
-        if deleted { self.fail(Trouble::Deleted) } else { self.watch_own() }
+        if deleted { self.fail(ContentionError::Deleted) } else { self.watch_own() }
     }
 
     /// The answer about the predecessor, or about a node that may be its own.
@@ -474,7 +474,7 @@ impl Contender {
                     step
                 }
                 // zklock can't see whether it owns this node, and a second node would wait for this one.
-                Ok(node) if node.is_hidden() => self.fail(Trouble::OwnNodeHidden),
+                Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
                 // The node of an earlier session, which is about to be deleted. This session never adopts it.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
                 Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
@@ -593,7 +593,7 @@ impl Contender {
         self.go(Phase::Naming(holder), watch)
     }
 
-    fn fail(&mut self, trouble: Trouble) -> Step {
+    fn fail(&mut self, trouble: ContentionError) -> Step {
         self.phase = Phase::Ended;
         Step { requests: vec![], news: vec![News::Failed(trouble)] }
     }

@@ -102,7 +102,7 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     (contender, own)
 }
 
-fn failed(step: &Step) -> Option<&Trouble> {
+fn failed(step: &Step) -> Option<&ContentionError> {
     step.news.iter().find_map(|news| if let News::Failed(trouble) = news { Some(trouble) } else { None })
 }
 
@@ -232,13 +232,16 @@ fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
     let (mut contender, own) = asleep(&[3]);
     contender.reconnected();
-    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
+    assert_eq!(
+        failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))),
+        Some(&ContentionError::Deleted)
+    );
 }
 
 #[test]
 fn a_waiter_whose_node_is_deleted_never_runs() {
     let (mut contender, own) = asleep(&[3]);
-    assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&Trouble::Deleted));
+    assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&ContentionError::Deleted));
     let step = contender.take(Reply::Changed(at(&other(3)), true));
     assert!(step.news.is_empty() && !contender.holds(), "the predecessor leaves too late");
 }
@@ -248,7 +251,10 @@ fn a_holder_is_told_that_its_node_is_gone() {
     let (mut contender, own, _) = behind(&[]);
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
-    assert_eq!(failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), Some(&Trouble::Deleted));
+    assert_eq!(
+        failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))),
+        Some(&ContentionError::Deleted)
+    );
 }
 
 #[test]
@@ -265,7 +271,7 @@ fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own))));
-    assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&Trouble::Deleted));
+    assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&ContentionError::Deleted));
 }
 
 #[test]
@@ -294,7 +300,7 @@ fn parents_that_keep_vanishing_are_an_error() {
         contender.take(Reply::Listed(Err(Failure::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));
         if let Some(trouble) = failed(&step) {
-            assert_eq!(trouble, &Trouble::ParentsVanish);
+            assert_eq!(trouble, &ContentionError::ParentsVanish);
             return;
         }
     }
@@ -403,11 +409,15 @@ fn a_refused_request_names_the_missing_permission() {
     for (failure, trouble) in [
         (
             Failure::NoAuth,
-            Trouble::Permission { action: "queue", permission: "CREATE", node: "/locks/job".to_owned() },
+            ContentionError::Permission {
+                action: "queue",
+                permission: "CREATE",
+                node: "/locks/job".to_owned(),
+            },
         ),
-        (Failure::EphemeralParent, Trouble::EphemeralParent),
-        (Failure::Quota, Trouble::Server(Failure::Quota)),
-        (Failure::ReadOnly, Trouble::Server(Failure::ReadOnly)),
+        (Failure::EphemeralParent, ContentionError::EphemeralParent),
+        (Failure::Quota, ContentionError::Server(Failure::Quota)),
+        (Failure::ReadOnly, ContentionError::Server(Failure::ReadOnly)),
     ] {
         let mut contender = contender(false);
         contender.begin();
@@ -418,5 +428,8 @@ fn a_refused_request_names_the_missing_permission() {
     contender.begin();
     contender.take(Reply::Created(Err(Failure::NoNode)));
     contender.take(Reply::Listed(Err(Failure::NoNode)));
-    assert_eq!(failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))), Some(&Trouble::NoChroot));
+    assert_eq!(
+        failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))),
+        Some(&ContentionError::NoChroot)
+    );
 }

@@ -30,7 +30,7 @@ struct Entry {
 
 /// What is wrong with a list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadAcl {
+pub enum AclError {
     /// Not of that form.
     #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in world:anyone:r or digest:USER:HASH:cdrw")]
     Form(String),
@@ -63,7 +63,7 @@ impl Acl {
     }
 
     /// Understands `scheme:id:permissions,...`.
-    pub fn parse(list: &str) -> Result<Self, BadAcl> {
+    pub fn parse(list: &str) -> Result<Self, AclError> {
         let mut entries: Vec<Entry> = vec![];
         let mut text = String::new();
         for piece in list.split(',') {
@@ -78,12 +78,12 @@ impl Acl {
             }
         }
         if !text.is_empty() {
-            return Err(BadAcl::Form(text.trim_end_matches(',').to_owned()));
+            return Err(AclError::Form(text.trim_end_matches(',').to_owned()));
         }
         // To see the queue and to confirm that we hold needs READ; to queue needs CREATE.
         for (letter, name) in [('r', "READ"), ('c', "CREATE")] {
             if !entries.iter().any(|entry| entry.letters.contains(letter)) {
-                return Err(BadAcl::LockedOut(name));
+                return Err(AclError::LockedOut(name));
             }
         }
         Ok(Self(entries))
@@ -115,19 +115,19 @@ impl Entry {
         Self { scheme: scheme.to_owned(), id: id.to_owned(), letters: letters.to_owned() }
     }
 
-    fn parse(text: &str) -> Result<Self, BadAcl> {
-        let form = || BadAcl::Form(text.to_owned());
+    fn parse(text: &str) -> Result<Self, AclError> {
+        let form = || AclError::Form(text.to_owned());
         let (scheme, rest) = text.split_once(':').ok_or_else(form)?;
         let (id, letters) = rest.rsplit_once(':').ok_or_else(form)?;
         if scheme.is_empty() || (id.is_empty() && scheme != "auth") {
             return Err(form());
         }
         if letters.is_empty() || !letters.chars().all(|c| LETTERS.iter().any(|(letter, _)| c == *letter)) {
-            return Err(BadAcl::Letters(letters.to_owned()));
+            return Err(AclError::Letters(letters.to_owned()));
         }
         match scheme {
-            "world" if id != "anyone" => Err(BadAcl::World(id.to_owned())),
-            "digest" if !is_digest_id(id) => Err(BadAcl::Digest),
+            "world" if id != "anyone" => Err(AclError::World(id.to_owned())),
+            "digest" if !is_digest_id(id) => Err(AclError::Digest),
             _ => Ok(Self::new(scheme, id, letters)),
         }
     }
@@ -184,18 +184,18 @@ mod tests {
     #[test]
     fn each_mistake_has_its_own_reason() {
         for (list, reason) in [
-            ("", BadAcl::Form(String::new())),
-            ("everybody", BadAcl::Form("everybody".to_owned())),
-            ("world:cdrwa", BadAcl::Form("world:cdrwa".to_owned())),
-            ("world:anyone:cdrwa,", BadAcl::Form(String::new())),
-            ("digest::cdrwa", BadAcl::Form("digest::cdrwa".to_owned())),
-            ("x509:CN=a,O=b", BadAcl::Form("x509:CN=a,O=b".to_owned())),
-            ("world:anyone:all", BadAcl::Letters("all".to_owned())),
-            ("world:anyone:", BadAcl::Letters(String::new())),
-            ("world:me:cdrwa", BadAcl::World("me".to_owned())),
-            ("digest:ci:password:cdrwa", BadAcl::Digest),
-            ("world:anyone:cdwa", BadAcl::LockedOut("READ")),
-            ("world:anyone:r,auth::dwa", BadAcl::LockedOut("CREATE")),
+            ("", AclError::Form(String::new())),
+            ("everybody", AclError::Form("everybody".to_owned())),
+            ("world:cdrwa", AclError::Form("world:cdrwa".to_owned())),
+            ("world:anyone:cdrwa,", AclError::Form(String::new())),
+            ("digest::cdrwa", AclError::Form("digest::cdrwa".to_owned())),
+            ("x509:CN=a,O=b", AclError::Form("x509:CN=a,O=b".to_owned())),
+            ("world:anyone:all", AclError::Letters("all".to_owned())),
+            ("world:anyone:", AclError::Letters(String::new())),
+            ("world:me:cdrwa", AclError::World("me".to_owned())),
+            ("digest:ci:password:cdrwa", AclError::Digest),
+            ("world:anyone:cdwa", AclError::LockedOut("READ")),
+            ("world:anyone:r,auth::dwa", AclError::LockedOut("CREATE")),
         ] {
             assert_eq!(Acl::parse(list), Err(reason), "{list}");
         }

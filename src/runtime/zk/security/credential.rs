@@ -26,7 +26,7 @@ pub struct Credentials {
 
 /// What is wrong with a line. It never shows the line: there may be a secret in it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadCredential {
+pub enum CredentialError {
     /// No colon, or nothing before it.
     #[error("it must be SCHEME:CREDENTIALS, as in digest:USER:PASSWORD")]
     Scheme,
@@ -54,30 +54,30 @@ pub enum BadCredential {
 
 impl Credential {
     /// Understands one line.
-    pub fn parse(line: &str) -> Result<Self, BadCredential> {
-        let (scheme, secret) = line.split_once(':').ok_or(BadCredential::Scheme)?;
+    pub fn parse(line: &str) -> Result<Self, CredentialError> {
+        let (scheme, secret) = line.split_once(':').ok_or(CredentialError::Scheme)?;
         let well_formed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if scheme.is_empty() || !scheme.chars().all(well_formed) {
-            return Err(BadCredential::Scheme);
+            return Err(CredentialError::Scheme);
         }
         match scheme {
             "world" | "ip" => {
                 let why = "everybody has it without being asked";
-                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+                return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
             "auth" => {
                 let why = "in an ACL it means the creator of the node";
-                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+                return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
             "x509" => {
                 let why = "the certificate of --tls-cert speaks for itself";
-                return Err(BadCredential::NotSent(scheme.to_owned(), why));
+                return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
             // The server would take it, and make an id of it that no ACL can name.
             "digest" if secret.split_once(':').is_none_or(|(user, _)| user.is_empty()) => {
-                return Err(BadCredential::Digest);
+                return Err(CredentialError::Digest);
             }
-            _ if secret.is_empty() => return Err(BadCredential::Empty(scheme.to_owned())),
+            _ if secret.is_empty() => return Err(CredentialError::Empty(scheme.to_owned())),
             _ => {}
         }
         Ok(Self { scheme: scheme.to_owned(), secret: secret.to_owned() })
@@ -98,7 +98,7 @@ impl Credentials {
     /// Takes in the lines of a file or a variable; what stands behind `#` at the start of a line is for people.
     ///
     /// The error comes with the number of the line.
-    pub fn add_lines(&mut self, text: &str) -> Result<(), (usize, BadCredential)> {
+    pub fn add_lines(&mut self, text: &str) -> Result<(), (usize, CredentialError)> {
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -109,9 +109,9 @@ impl Credentials {
         Ok(())
     }
 
-    fn add(&mut self, line: &str) -> Result<(), BadCredential> {
+    fn add(&mut self, line: &str) -> Result<(), CredentialError> {
         match line.split_once(':').and_then(|(scheme, rest)| Sasl::parse(scheme, rest)) {
-            Some(_) if self.sasl.is_some() => return Err(BadCredential::SecondSasl),
+            Some(_) if self.sasl.is_some() => return Err(CredentialError::SecondSasl),
             Some(sasl) => self.sasl = Some(sasl?),
             None => self.list.push(Credential::parse(line)?),
         }
@@ -178,15 +178,15 @@ mod tests {
     #[test]
     fn a_bad_line_is_known_by_its_number() {
         for (line, reason) in [
-            ("s3cret", BadCredential::Scheme),
-            (":s3cret", BadCredential::Scheme),
-            ("my s3cret:x", BadCredential::Scheme),
-            ("digest:s3cret", BadCredential::Digest),
-            ("digest::s3cret", BadCredential::Digest),
-            ("digest:", BadCredential::Digest),
-            ("token:", BadCredential::Empty("token".to_owned())),
-            ("sasl-digest-md5:s3cret", BadCredential::DigestMd5),
-            ("sasl-digest-md5:my\"s3cret:x", BadCredential::DigestMd5),
+            ("s3cret", CredentialError::Scheme),
+            (":s3cret", CredentialError::Scheme),
+            ("my s3cret:x", CredentialError::Scheme),
+            ("digest:s3cret", CredentialError::Digest),
+            ("digest::s3cret", CredentialError::Digest),
+            ("digest:", CredentialError::Digest),
+            ("token:", CredentialError::Empty("token".to_owned())),
+            ("sasl-digest-md5:s3cret", CredentialError::DigestMd5),
+            ("sasl-digest-md5:my\"s3cret:x", CredentialError::DigestMd5),
         ] {
             let text = format!("# first\n{line}\n");
             let error = Credentials::default().add_lines(&text);
@@ -195,7 +195,7 @@ mod tests {
         }
         for scheme in ["world", "ip", "auth", "x509"] {
             let error = Credential::parse(&format!("{scheme}:anyone"));
-            assert!(matches!(error, Err(BadCredential::NotSent(..))), "{scheme}");
+            assert!(matches!(error, Err(CredentialError::NotSent(..))), "{scheme}");
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn kerberos_is_said_to_be_left_out() {
         let error = Credentials::default().add_lines("sasl-gssapi:");
-        assert_eq!(error, Err((1, BadCredential::NoGssapi)));
+        assert_eq!(error, Err((1, CredentialError::NoGssapi)));
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
         assert_eq!(credentials.add_lines("other:s3cret"), Ok(()));
         assert_eq!(credentials.names(), ["digest:user", "other", "sasl-digest-md5:user"]);
-        assert_eq!(credentials.add_lines("sasl-digest-md5:a:b"), Err((1, BadCredential::SecondSasl)));
+        assert_eq!(credentials.add_lines("sasl-digest-md5:a:b"), Err((1, CredentialError::SecondSasl)));
         assert!(!format!("{credentials:?} {credentials:#?}").contains("s3cret"));
     }
 }

@@ -12,11 +12,11 @@ use super::Hosts;
 use serde::{Deserialize, Serialize};
 use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
-pub use self::acl::{Acl, BadAcl};
-pub use self::credential::{BadCredential, Credential, Credentials};
+pub use self::acl::{Acl, AclError};
+pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::Sources;
-pub use self::tls::{BadTls, Ca, Identity, Tls};
+pub use self::tls::{Ca, Identity, Tls, TlsError};
 pub(super) use self::tls::{end_of, server_name};
 
 /// How to connect, and what to make of it.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use zookeeper_client::{Connector, SaslOptions};
 
-use super::BadCredential;
+use super::CredentialError;
 use crate::core::words::printable;
 
 /// How to prove who we are. A session has one way.
@@ -24,7 +24,7 @@ const GSSAPI: &str = "sasl-gssapi";
 
 impl Sasl {
     /// Understands what stands behind `scheme:`, if the scheme is one of SASL's.
-    pub(super) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, BadCredential>> {
+    pub(super) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, CredentialError>> {
         match scheme {
             DIGEST_MD5 => Some(digest_md5(rest)),
             GSSAPI => Some(gssapi(rest)),
@@ -71,26 +71,26 @@ impl Sasl {
     }
 }
 
-fn digest_md5(rest: &str) -> Result<Sasl, BadCredential> {
-    let (user, password) = rest.split_once(':').ok_or(BadCredential::DigestMd5)?;
+fn digest_md5(rest: &str) -> Result<Sasl, CredentialError> {
+    let (user, password) = rest.split_once(':').ok_or(CredentialError::DigestMd5)?;
     // The library puts the user between quotes as it is.
     if user.is_empty() || password.is_empty() || user.contains(['"', '\\']) {
-        return Err(BadCredential::DigestMd5);
+        return Err(CredentialError::DigestMd5);
     }
     Ok(Sasl::DigestMd5 { user: user.to_owned(), password: password.to_owned() })
 }
 
 #[cfg(feature = "gssapi")]
 #[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
-fn gssapi(rest: &str) -> Result<Sasl, BadCredential> {
+fn gssapi(rest: &str) -> Result<Sasl, CredentialError> {
     let (service, host) = rest.split_once('/').unwrap_or((rest, ""));
     let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Ok(Sasl::Gssapi { service: named(service), host: named(host) })
 }
 
 #[cfg(not(feature = "gssapi"))]
-fn gssapi(_: &str) -> Result<Sasl, BadCredential> {
-    Err(BadCredential::NoGssapi)
+fn gssapi(_: &str) -> Result<Sasl, CredentialError> {
+    Err(CredentialError::NoGssapi)
 }
 
 impl fmt::Debug for Sasl {

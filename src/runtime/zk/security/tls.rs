@@ -51,7 +51,7 @@ pub struct Identity {
 
 /// What is wrong with certificates or a key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadTls {
+pub enum TlsError {
     /// No authority to believe.
     #[error(
         "there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it that could be an authority's"
@@ -79,7 +79,7 @@ pub enum BadTls {
 
 impl Ca {
     /// The authorities in the text of this file.
-    pub fn new(file: &Path, text: String) -> Result<Self, BadTls> {
+    pub fn new(file: &Path, text: String) -> Result<Self, TlsError> {
         roots(&text)?;
         Ok(match std::path::absolute(file) {
             Ok(file) if text.len() > LONGEST => Self::File(file),
@@ -88,10 +88,10 @@ impl Ca {
     }
 
     /// Those that this system trusts, or the environment with `SSL_CERT_FILE`.
-    pub fn system() -> Result<Self, BadTls> {
-        let file = openssl_probe::probe().cert_file.ok_or(BadTls::NoSystem)?;
+    pub fn system() -> Result<Self, TlsError> {
+        let file = openssl_probe::probe().cert_file.ok_or(TlsError::NoSystem)?;
         let ca = Self::System(file);
-        ca.text().ok().and_then(|text| roots(&text).ok()).ok_or(BadTls::NoSystem)?;
+        ca.text().ok().and_then(|text| roots(&text).ok()).ok_or(TlsError::NoSystem)?;
         Ok(ca)
     }
 
@@ -105,36 +105,37 @@ impl Ca {
 
 impl Identity {
     /// A certificate with its key.
-    pub fn new(certificate: String, key: String) -> Result<Self, BadTls> {
+    pub fn new(certificate: String, key: String) -> Result<Self, TlsError> {
         let identity = Self { certificate, key };
         let (chain, key) = identity.read()?;
         let provider = ClientConfig::builder().crypto_provider().clone();
         let fits = rustls::sign::CertifiedKey::from_der(chain, key, &provider);
-        fits.map_err(|error| BadTls::Identity(error.to_string()))?;
+        fits.map_err(|error| TlsError::Identity(error.to_string()))?;
         Ok(identity)
     }
 
     /// Whether the certificate is valid by this host's clock.
-    pub(super) fn in_time(&self) -> Result<(), BadTls> {
+    pub(super) fn in_time(&self) -> Result<(), TlsError> {
         let (chain, _) = self.read()?;
-        let Some(certificate) = chain.first() else { return Err(BadTls::NoCertificate) };
+        let Some(certificate) = chain.first() else { return Err(TlsError::NoCertificate) };
         // Whatever else is wrong with it is the server's to judge.
         match fault_at(certificate, UnixTime::now()) {
             Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-                Err(BadTls::Time("has expired"))
+                Err(TlsError::Time("has expired"))
             }
             Some(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
-                Err(BadTls::Time("isn't valid yet"))
+                Err(TlsError::Time("isn't valid yet"))
             }
             _ => Ok(()),
         }
     }
 
-    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), BadTls> {
+    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
-        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(BadTls::NoCertificate)?;
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())
-            .map_err(|_| if self.key.contains("ENCRYPTED") { BadTls::EncryptedKey } else { BadTls::NoKey })?;
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(TlsError::NoCertificate)?;
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).map_err(|_| {
+            if self.key.contains("ENCRYPTED") { TlsError::EncryptedKey } else { TlsError::NoKey }
+        })?;
         Ok((chain, key))
     }
 }
@@ -218,13 +219,13 @@ fn fault_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<Certific
     }
 }
 
-fn roots(pem: &str) -> Result<RootCertStore, BadTls> {
+fn roots(pem: &str) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
         // A bundle may hold old ones that nobody understands any more.
         let _ = roots.add(certificate);
     }
-    if roots.is_empty() { Err(BadTls::NoAuthority) } else { Ok(roots) }
+    if roots.is_empty() { Err(TlsError::NoAuthority) } else { Ok(roots) }
 }
 
 /// Some bundles have comments in old encodings.
@@ -252,8 +253,8 @@ mod tests {
 
     #[test]
     fn what_holds_no_certificate_or_key_is_refused() {
-        assert_eq!(Ca::new(Path::new("x"), "# nothing\n".to_owned()), Err(BadTls::NoAuthority));
+        assert_eq!(Ca::new(Path::new("x"), "# nothing\n".to_owned()), Err(TlsError::NoAuthority));
         let none = Identity::new("nothing".to_owned(), "nothing".to_owned());
-        assert_eq!(none, Err(BadTls::NoCertificate));
+        assert_eq!(none, Err(TlsError::NoCertificate));
     }
 }

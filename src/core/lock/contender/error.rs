@@ -8,7 +8,7 @@ use crate::core::protocol::Failure;
 
 /// Why a contender can't continue.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Trouble {
+pub enum ContentionError {
     /// zklock's node is gone although its session is alive: another client deleted it.
     #[error("its lock node was deleted by another client; run the command again")]
     Deleted,
@@ -51,7 +51,7 @@ pub enum Trouble {
     Server(Failure),
 }
 
-impl Trouble {
+impl ContentionError {
     /// The error for a `failure` of `action`, which needs `permission` on `node`.
     pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
         match failure {
@@ -69,13 +69,13 @@ pub(super) fn trouble(
     action: &'static str,
     permission: &'static str,
     node: &LockPath,
-) -> Trouble {
-    Trouble::of(failure, action, permission, node.as_str())
+) -> ContentionError {
+    ContentionError::of(failure, action, permission, node.as_str())
 }
 
-pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> Trouble {
+pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> ContentionError {
     match failure {
-        Failure::NoNode => Trouble::Deleted,
+        Failure::NoNode => ContentionError::Deleted,
         other => trouble(other, "see the queue", "READ", lock),
     }
 }

@@ -13,7 +13,7 @@ use super::side_sessions::SideSessions;
 use super::ui::{self, WaitingLine};
 use super::zk::{Session, Settings};
 use super::{clock, identity, lineage, sys};
-use crate::cli::{Options, Words};
+use crate::cli::{Invocation, Options};
 use crate::core::lock::contender::Ids;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
@@ -36,10 +36,10 @@ pub enum Done {
 
 /// The worker's resources for carrying out effects.
 #[derive(Debug)]
-pub struct Hands<'a> {
+pub struct Executor<'a> {
     worker: Worker,
     options: &'a Options,
-    words: &'a Words,
+    invocation: &'a Invocation,
     settings: &'a Settings,
     events: Emitter,
     session: Option<Session>,
@@ -52,12 +52,12 @@ pub struct Hands<'a> {
     line: WaitingLine,
 }
 
-impl<'a> Hands<'a> {
+impl<'a> Executor<'a> {
     /// Nothing is started yet.
     pub fn new(
         worker: Worker,
         options: &'a Options,
-        words: &'a Words,
+        invocation: &'a Invocation,
         settings: &'a Settings,
         events: Emitter,
         plan: &Plan,
@@ -67,7 +67,7 @@ impl<'a> Hands<'a> {
         Self {
             worker,
             options,
-            words,
+            invocation,
             settings,
             events,
             session: None,
@@ -199,17 +199,17 @@ impl<'a> Hands<'a> {
     }
 
     fn introduction(&self) -> Introduction {
-        let (lock, program) = (&self.options.lock, Path::new(&self.words.shown));
+        let (lock, program) = (&self.options.lock, Path::new(&self.invocation.shown));
         let record = identity::record(self.worker.monitor, program, lock.label.clone(), lock.mode());
-        let ids = self.words.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
+        let ids = self.invocation.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
     }
 
     fn launch(&self, environment: Vec<(String, String)>) -> Launch {
         Launch {
             environment,
-            program: self.words.program.clone(),
-            arguments: self.words.arguments.clone(),
+            program: self.invocation.program.clone(),
+            arguments: self.invocation.arguments.clone(),
             found: self.worker.found,
         }
     }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::trouble::Trouble;
+use super::error::ContentionError;
 use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
@@ -88,7 +88,7 @@ pub enum News {
     /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),
     /// The contender can't continue.
-    Failed(Trouble),
+    Failed(ContentionError),
 }
 
 /// The requests and the news of a step, in order.

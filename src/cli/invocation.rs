@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use thiserror::Error;
 
 use super::elsewhere;
-use crate::core::path::{BadPath, LockPath};
+use crate::core::path::{LockPath, PathError};
 use crate::core::words::escaped;
 
 /// What the command line's definition calls its verbs.
@@ -17,7 +17,7 @@ const VERBS: [&str; 6] = ["status", "revoke", "check", "forget", "completions", 
 
 /// The words, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct Invocation {
     /// At least one, in the user's order.
     pub locks: Vec<LockPath>,
     /// The program to run.
@@ -28,7 +28,7 @@ pub struct Words {
     pub shown: OsString,
 }
 
-impl Words {
+impl Invocation {
     /// The first lock on the command line.
     pub fn first_lock(&self) -> &LockPath {
         // There is at least one: `understand` makes no words without.
@@ -38,7 +38,7 @@ impl Words {
 
 /// What is wrong with the words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadWords {
+pub enum InvocationError {
     /// Nothing was said.
     #[error("no lock path; write zklock PATH -- COMMAND, as in zklock /locks/job -- ./job.sh")]
     NoPath,
@@ -71,13 +71,13 @@ pub enum BadWords {
     Descriptor(String),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
-    Path(String, BadPath),
+    Path(String, PathError),
 }
 
 /// Sorts `words` into locks and command; `shell` is a `-c` that stood among the options.
-pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Words, BadWords> {
+pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocation, InvocationError> {
     let Some(first) = words.first() else {
-        return Err(BadWords::NoPath);
+        return Err(InvocationError::NoPath);
     };
     let is_path = |word: &OsString| word.as_bytes().starts_with(b"/");
     let paths = words.iter().take_while(|word| is_path(word)).count();
@@ -89,7 +89,7 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
         if paths > 0
             && let Some(extra) = rest.first()
         {
-            return Err(BadWords::TwoCommands(escaped(extra.as_encoded_bytes())));
+            return Err(InvocationError::TwoCommands(escaped(extra.as_encoded_bytes())));
         }
         return shell_words(locks(words.get(..paths.max(1)).unwrap_or_default())?, string);
     }
@@ -97,14 +97,14 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
     let locks = locks(words.get(..locks_end).unwrap_or_default())?;
     let path = escaped(first.as_encoded_bytes());
     match words.get(command_start..) {
-        None | Some([]) => Err(BadWords::NoCommand(path)),
+        None | Some([]) => Err(InvocationError::NoCommand(path)),
         Some([dash_c, rest @ ..]) if !dashes && (dash_c == "-c" || dash_c == "--command") => match rest {
-            [] => Err(BadWords::NoCommand(path)),
+            [] => Err(InvocationError::NoCommand(path)),
             [string] => shell_words(locks, string),
-            [_, extra, ..] => Err(BadWords::TwoCommands(escaped(extra.as_encoded_bytes()))),
+            [_, extra, ..] => Err(InvocationError::TwoCommands(escaped(extra.as_encoded_bytes()))),
         },
-        Some([program, ..]) if program.is_empty() => Err(BadWords::EmptyCommand(path)),
-        Some([program, arguments @ ..]) => Ok(Words {
+        Some([program, ..]) if program.is_empty() => Err(InvocationError::EmptyCommand(path)),
+        Some([program, arguments @ ..]) => Ok(Invocation {
             locks,
             program: program.clone(),
             arguments: arguments.to_vec(),
@@ -113,19 +113,21 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Wo
     }
 }
 
-fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Words, BadWords> {
+fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, InvocationError> {
     let first = string.as_bytes().split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
     // An assignment in front may hold a secret; then only the shell is named.
     let shown = match first {
         None => {
-            return Err(BadWords::EmptyCommand(locks.first().map(ToString::to_string).unwrap_or_default()));
+            return Err(InvocationError::EmptyCommand(
+                locks.first().map(ToString::to_string).unwrap_or_default(),
+            ));
         }
         Some(word) if word.iter().all(|b| b.is_ascii_alphanumeric() || b"/._-+".contains(b)) => {
             OsStr::from_bytes(word)
         }
         Some(_) => OsStr::new("sh"),
     };
-    Ok(Words {
+    Ok(Invocation {
         locks,
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), string.to_owned()],
@@ -133,7 +135,7 @@ fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Words, BadWords> 
     })
 }
 
-fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
+fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
     words
         .iter()
         .map(|word| {
@@ -141,11 +143,13 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, BadWords> {
                 let word = escaped(word.as_encoded_bytes());
                 match (elsewhere::verb(&word), nearest_verb(&word)) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
-                        BadWords::Descriptor(word)
+                        InvocationError::Descriptor(word)
                     }
-                    (Some(instead), _) => BadWords::VerbElsewhere(word, instead),
-                    (None, Some(verb)) if why == BadPath::NotAbsolute => BadWords::NearlyAVerb(word, verb),
-                    _ => BadWords::Path(word, why),
+                    (Some(instead), _) => InvocationError::VerbElsewhere(word, instead),
+                    (None, Some(verb)) if why == PathError::NotAbsolute => {
+                        InvocationError::NearlyAVerb(word, verb)
+                    }
+                    _ => InvocationError::Path(word, why),
                 }
             })
         })
@@ -165,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(words: &[&str], shell: Option<&str>) -> Result<(Vec<String>, Vec<String>), BadWords> {
+    fn parse(words: &[&str], shell: Option<&str>) -> Result<(Vec<String>, Vec<String>), InvocationError> {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
         let words = understand(&words, shell.map(OsStr::new))?;
         let text = |word: &OsString| word.to_string_lossy().into_owned();
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "compared with what parse returns")]
-    fn said(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), BadWords> {
+    fn said(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), InvocationError> {
         let own = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Ok((own(locks), own(command)))
     }
@@ -202,29 +206,38 @@ mod tests {
 
     #[test]
     fn each_mistake_has_its_own_reason() {
-        assert_eq!(parse(&[], None), Err(BadWords::NoPath));
-        assert_eq!(parse(&["/a"], None), Err(BadWords::NoCommand("/a".to_owned())));
-        assert_eq!(parse(&["/a", "--"], None), Err(BadWords::NoCommand("/a".to_owned())));
-        assert_eq!(parse(&["/a", "-c"], None), Err(BadWords::NoCommand("/a".to_owned())));
-        assert_eq!(parse(&["/a", "--", ""], None), Err(BadWords::EmptyCommand("/a".to_owned())));
-        assert_eq!(parse(&["/a", "-c", " "], None), Err(BadWords::EmptyCommand("/a".to_owned())));
-        assert_eq!(parse(&["/a", "-c", "x", "y"], None), Err(BadWords::TwoCommands("y".to_owned())));
-        assert_eq!(parse(&["/a", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
-        assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(BadWords::TwoCommands("y".to_owned())));
-        assert_eq!(parse(&["job", "ls"], None), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
-        assert_eq!(parse(&["9"], None), Err(BadWords::Descriptor("9".to_owned())));
-        assert_eq!(parse(&["stauts"], None), Err(BadWords::NearlyAVerb("stauts".to_owned(), "status")));
+        assert_eq!(parse(&[], None), Err(InvocationError::NoPath));
+        assert_eq!(parse(&["/a"], None), Err(InvocationError::NoCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "--"], None), Err(InvocationError::NoCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c"], None), Err(InvocationError::NoCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "--", ""], None), Err(InvocationError::EmptyCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c", " "], None), Err(InvocationError::EmptyCommand("/a".to_owned())));
+        assert_eq!(parse(&["/a", "-c", "x", "y"], None), Err(InvocationError::TwoCommands("y".to_owned())));
+        assert_eq!(parse(&["/a", "y"], Some("x")), Err(InvocationError::TwoCommands("y".to_owned())));
+        assert_eq!(parse(&["/a", "--", "y"], Some("x")), Err(InvocationError::TwoCommands("y".to_owned())));
+        assert_eq!(
+            parse(&["job", "ls"], None),
+            Err(InvocationError::Path("job".to_owned(), PathError::NotAbsolute))
+        );
+        assert_eq!(parse(&["9"], None), Err(InvocationError::Descriptor("9".to_owned())));
+        assert_eq!(
+            parse(&["stauts"], None),
+            Err(InvocationError::NearlyAVerb("stauts".to_owned(), "status"))
+        );
         for word in ["stat", "start", "make", "mail", "./status", ""] {
-            let why = BadPath::NotAbsolute;
-            assert_eq!(parse(&[word], None), Err(BadWords::Path(word.to_owned(), why)));
+            let why = PathError::NotAbsolute;
+            assert_eq!(parse(&[word], None), Err(InvocationError::Path(word.to_owned(), why)));
         }
         for word in ["help", "list", "run", "unlock"] {
-            assert!(matches!(parse(&[word, "/a"], None), Err(BadWords::VerbElsewhere(..))), "{word}");
+            assert!(matches!(parse(&[word, "/a"], None), Err(InvocationError::VerbElsewhere(..))), "{word}");
         }
-        assert_eq!(parse(&["job"], Some("x")), Err(BadWords::Path("job".to_owned(), BadPath::NotAbsolute)));
+        assert_eq!(
+            parse(&["job"], Some("x")),
+            Err(InvocationError::Path("job".to_owned(), PathError::NotAbsolute))
+        );
         assert_eq!(
             parse(&["/a", "/b/", "--", "x"], None),
-            Err(BadWords::Path("/b/".to_owned(), BadPath::TrailingSlash))
+            Err(InvocationError::Path("/b/".to_owned(), PathError::TrailingSlash))
         );
     }
 

@@ -1,4 +1,4 @@
-//! What there is: locks, their contenders in order, and when the command of each last succeeded.
+//! A listing of what the servers have: locks, their contenders in order, and when the command of each last succeeded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,13 +76,13 @@ impl Lock {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Survey {
+pub(super) struct Listing {
     pub(super) locks: Vec<Lock>,
     /// Paths whose children can't be listed. Such a path is never called free.
     pub(super) closed: Vec<String>,
 }
 
-impl Survey {
+impl Listing {
     fn new(mut locks: Vec<Lock>, closed: Vec<String>) -> Self {
         for lock in locks.iter_mut().filter(|lock| closed.contains(&lock.path)) {
             lock.contenders = None;
@@ -92,7 +92,7 @@ impl Survey {
 }
 
 /// The locks with these paths, also those that nobody holds.
-pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Survey> {
+pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Listing> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     let listed = list(conversation, &paths)?;
     let mut closed = vec![];
@@ -103,11 +103,11 @@ pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Resu
         }
         found.insert(path, children.unwrap_or_default());
     }
-    Ok(Survey::new(describe(conversation, found)?, closed))
+    Ok(Listing::new(describe(conversation, found)?, closed))
 }
 
 /// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
-pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Survey> {
+pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
     // A root may be a lock of which nothing is left but the record of a success.
     let named = roots.iter().filter(|root| root.len() > 1);
@@ -144,7 +144,7 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
     locks.retain(|lock| {
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
-    Ok(Survey::new(locks, closed))
+    Ok(Listing::new(locks, closed))
 }
 
 /// Locks directly below `parent`, which is empty for the root, and nodes there that have something else below them: these
