@@ -80,9 +80,9 @@ fn a_waiter_hears_of_its_predecessor_alone() {
     case.observer().delete(&behind);
     // Events come in order: when this one is here, none of those before it made any.
     case.observer().set_data(&second, "changed");
-    wait_until("the waiter to list again", SOON, || proxy.count(op::GET_CHILDREN) == 2);
+    wait_until("it to read and watch again", SOON, || proxy.count(op::GET_DATA) == 3);
     assert_eq!(proxy.events(), 1);
-    wait_until("it to watch again", SOON, || proxy.count(op::GET_DATA) == 3);
+    assert_eq!(proxy.count(op::GET_CHILDREN), 1, "new data moves nobody");
     assert_eq!(waiter.stdout().text(), "");
     case.observer().delete(&second);
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");

@@ -12,6 +12,9 @@ use std::time::Duration;
 const FEW: usize = 12;
 const MANY: usize = 200;
 
+/// In seconds. A twelfth of it is longer than a test.
+const SESSION_TIMEOUT: &str = "1200";
+
 /// 200 processes are started and stopped on two cores.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -41,7 +44,8 @@ struct Counted {
 
 impl Queue {
     fn new() -> Self {
-        let server = Server::start();
+        // Sessions so long that no holder confirms, and looks around for neighbours, while it is counted.
+        let server = Server::builder().config("maxSessionTimeout=1200000").start();
         let proxy = Proxy::to(&server);
         Self { server, proxy }
     }
@@ -74,7 +78,8 @@ impl Crowd<'_> {
     /// So many more with these options, in any order among themselves, behind all that are there.
     fn join(&mut self, count: usize, options: &[&str]) {
         let command = ["sh", "-c", "echo running; exec sleep 600"];
-        self.members.extend((0..count).map(|_| self.case.lock(options, command).spawn()));
+        let options = [&["--session-timeout", SESSION_TIMEOUT], options].concat();
+        self.members.extend((0..count).map(|_| self.case.lock(&options, command).spawn()));
         self.case.observer().wait_for_contenders(self.case.path(), self.members.len(), PATIENCE);
     }
 
