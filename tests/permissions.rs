@@ -4,15 +4,6 @@ use crate::support::{Case, SOON};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// A lock path whose node gives everybody these permissions.
-fn guarded(case: &Case, permissions: Permission) -> String {
-    let path = format!("{}-guarded", case.path());
-    case.observer().mkdirs("/t");
-    let acl = vec![Acl::new(permissions, "world", "anyone")];
-    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
-    path
-}
-
 #[track_caller]
 fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
     let output = case.zklock().args(options).args([path, "--", "echo", "ran"]).run();
@@ -25,7 +16,7 @@ fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
 #[test]
 fn without_create_the_message_names_the_node_that_refuses_it_also_if_that_is_hidden() {
     let case = Case::new("hidden-mkdir");
-    let above = guarded(&case, Permission::WRITE);
+    let above = case.guarded(Permission::WRITE);
     for options in [&[][..], &["-n"]] {
         let output = case.zklock().args(options).args([&format!("{above}/a/b"), "--", "echo", "ran"]).run();
         output.assert_code(125).assert_stderr(&format!("needs CREATE on {above};"));
@@ -35,7 +26,7 @@ fn without_create_the_message_names_the_node_that_refuses_it_also_if_that_is_hid
 #[test]
 fn without_create_nobody_can_queue() {
     let case = Case::new("no-create");
-    let path = guarded(&case, Permission::READ);
+    let path = case.guarded(Permission::READ);
     for options in [&[][..], &["-n"], &["-w", "3", "-E", "0"], &["-q"]] {
         is_refused(&case, options, &path, "CREATE");
     }
@@ -45,7 +36,7 @@ fn without_create_nobody_can_queue() {
 #[test]
 fn without_create_above_no_lock_path_can_be_made() {
     let case = Case::new("no-mkdir");
-    let above = guarded(&case, Permission::READ);
+    let above = case.guarded(Permission::READ);
     is_refused(&case, &[], &format!("{above}/a/b"), "CREATE");
     assert!(!case.observer().exists(&format!("{above}/a")));
 }
@@ -68,7 +59,7 @@ fn without_read_the_queue_cannot_be_seen() {
 #[test]
 fn without_delete_the_end_of_the_session_releases() {
     let case = Case::new("no-delete");
-    let path = guarded(&case, Permission::READ | Permission::CREATE);
+    let path = case.guarded(Permission::READ | Permission::CREATE);
     for code in [0, 4] {
         let output = case.zklock().args([&path, "-c", &format!("exit {code}")]).run();
         output.assert_code(code);

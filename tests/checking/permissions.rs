@@ -6,19 +6,10 @@ use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// A node that gives everybody these permissions.
-fn guarded(case: &Case, permissions: Permission) -> String {
-    let path = format!("{}-guarded", case.path());
-    case.observer().mkdirs("/t");
-    let acl = vec![Acl::new(permissions, "world", "anyone")];
-    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
-    path
-}
-
 #[test]
 fn without_create_the_nearest_node_that_is_there_is_named() {
     let case = Case::new("check-no-create");
-    let above = guarded(&case, Permission::READ);
+    let above = case.guarded(Permission::READ);
     let output = check(&case, &[&format!("{above}/a/b")]).run();
     assert_line(
         output.assert_code(125),
@@ -42,7 +33,7 @@ fn without_read_no_queue_can_be_seen() {
 #[test]
 fn without_delete_it_works_with_a_warning_and_the_probe_goes_with_the_session() {
     let case = Case::new("check-no-delete");
-    let path = guarded(&case, Permission::READ | Permission::CREATE);
+    let path = case.guarded(Permission::READ | Permission::CREATE);
     assert_line(check(&case, &[&path]).run().assert_code(1), "warn", "permissions", "no DELETE on");
     assert_eq!(case.observer().children(&path), Vec::<String>::new());
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
+use zookeeper::{Acl, CreateMode, Permission};
 
 /// Nodes and processes are to be gone at once; a busy machine may need a moment.
 const AFTERWARDS: Duration = Duration::from_secs(3);
@@ -130,6 +131,15 @@ impl Case {
     /// The contenders, in their order.
     pub(crate) fn contenders(&self) -> Vec<String> {
         self.observer.children(&self.path)
+    }
+
+    /// A path beside the case's own whose node gives everybody these permissions.
+    pub(crate) fn guarded(&self, permissions: Permission) -> String {
+        let path = format!("{}-guarded", self.path);
+        self.observer.mkdirs("/t");
+        let acl = vec![Acl::new(permissions, "world", "anyone")];
+        self.observer.create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
+        path
     }
 
     /// Removes what a semaphore of Curator's leaves at the path once nobody holds it.

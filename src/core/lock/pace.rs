@@ -120,7 +120,7 @@ impl Pace {
 /// before it, as many as go into a third, had been as quick as may be.
 fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration, now: BootTime) -> bool {
     let slow = jittered(trip);
-    let early = (slow - trip) * STEPS_IN_A_THIRD;
+    let early = slow.saturating_sub(trip) * STEPS_IN_A_THIRD;
     (0..SETTLED).all(|_| {
         let (sent, answered) = (next, now.max(next + slow));
         next = answered + lease.step();
