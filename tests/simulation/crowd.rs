@@ -1,4 +1,5 @@
 //! A crowd for one lock: what it costs, by its size. Each contender is the shipped `Run` with a session of its own.
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::collections::HashMap;
 use std::fmt;
@@ -137,7 +138,7 @@ pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Fig
     crowd.add_nodes(nodes);
     let since = crowd.ensemble.now();
     for holder in 0..kind.holders() {
-        crowd.touch(holder, |bare, ensemble| bare.end_command(ensemble));
+        crowd.touch(holder, Bare::end_command);
     }
     let turns = turns.min(waiters);
     while crowd.over < kind.holders() + turns {

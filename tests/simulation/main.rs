@@ -122,12 +122,11 @@ fn table(options: &Options) -> ExitCode {
         plant(Some(*mistake));
         let Found { commands, seed, violation } = search(options);
         let name = mistake.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        match violation {
-            Some(violation) => println!("{name:24} {commands:8} {seed:6}  {violation}"),
-            None => {
-                missed += 1;
-                println!("{name:24} {commands:8}      -  NOT FOUND");
-            }
+        if let Some(violation) = violation {
+            println!("{name:24} {commands:8} {seed:6}  {violation}");
+        } else {
+            missed += 1;
+            println!("{name:24} {commands:8}      -  NOT FOUND");
         }
     }
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -85,7 +85,7 @@ pub(crate) enum ServerTrouble {
 impl Scenario {
     pub(crate) fn draw(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             return Self::draw_aimed(seed, &mut rng);
         }
         let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
