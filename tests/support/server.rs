@@ -6,6 +6,7 @@ use super::server_builder::ServerBuilder;
 use super::wait::{SOON, try_for};
 use nix::unistd::Pid;
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::TempDir;
@@ -163,10 +164,14 @@ impl Server {
         ready.unwrap_or(false)
     }
 
-    /// The server on our port could be somebody else's: ours names our directory.
+    /// The server on our port could be somebody else's: ours names our directory. A server opens its port for TLS last.
     fn is_ready(&self) -> bool {
         let ours = self.dir.path().display().to_string();
-        self.try_four_letter("conf").is_ok_and(|conf| conf.contains(&ours)) && self.mode().is_some()
+        let is_secure =
+            || self.secure_port.is_none_or(|port| TcpStream::connect(("127.0.0.1", port)).is_ok());
+        self.try_four_letter("conf").is_ok_and(|conf| conf.contains(&ours))
+            && self.mode().is_some()
+            && is_secure()
     }
 
     fn jvm(&self) -> MutexGuard<'_, Option<Jvm>> {
