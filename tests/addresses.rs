@@ -186,7 +186,7 @@ fn with_tls_the_name_is_checked_whatever_its_addresses() {
     }
     let authority = Authority::new("authority");
     let keys = Keys::new(&authority.sign("server", &[NAME]), &authority, "none");
-    let server = Server::builder().tls(&keys).config("secureClientPortAddress=127.0.0.2").start();
+    let server = Server::builder().tls_at([127, 0, 0, 2], &keys).start();
     let port = server.secure_port();
     let case = through(Case::on(&server, "tls-name"), port);
     let hosts = HostsFile::new(&case, &ADDRESSES);

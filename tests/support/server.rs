@@ -6,7 +6,7 @@ use super::server_builder::ServerBuilder;
 use super::wait::{SOON, try_for};
 use nix::unistd::Pid;
 use std::fs;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ pub(crate) struct Server {
     dir: TempDir,
     data: PathBuf,
     port: u16,
-    secure_port: Option<u16>,
+    secure: Option<SocketAddr>,
     class_path: String,
     java_options: Vec<String>,
 }
@@ -42,13 +42,13 @@ impl Server {
     pub(super) fn launched(
         dir: TempDir,
         port: u16,
-        secure_port: Option<u16>,
+        secure: Option<SocketAddr>,
         class_path: String,
         java_options: Vec<String>,
     ) -> Self {
         let jvm = Jvm::start(dir.path(), &class_path, &java_options);
         let data = dir.path().join(DATA);
-        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure_port, class_path, java_options }
+        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure, class_path, java_options }
     }
 
     /// A server with other settings.
@@ -80,7 +80,7 @@ impl Server {
     /// The port of TLS, if the server speaks it.
     #[track_caller]
     pub(crate) fn secure_port(&self) -> u16 {
-        self.secure_port.expect("a server with TLS")
+        self.secure.expect("a server with TLS").port()
     }
 
     /// The process id of the Java process, if it was not killed.
@@ -167,8 +167,7 @@ impl Server {
     /// The server on our port could be somebody else's: ours names our directory. A server opens its port for TLS last.
     fn is_ready(&self) -> bool {
         let ours = self.dir.path().display().to_string();
-        let is_secure =
-            || self.secure_port.is_none_or(|port| TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let is_secure = || self.secure.is_none_or(|at| TcpStream::connect(at).is_ok());
         self.try_four_letter("conf").is_ok_and(|conf| conf.contains(&ours))
             && self.mode().is_some()
             && is_secure()

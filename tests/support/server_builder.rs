@@ -5,6 +5,7 @@ use super::keys::Keys;
 use super::ports;
 use super::server::{DATA, Server};
 use std::fs;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// How a server is to be started.
@@ -15,7 +16,8 @@ pub(crate) struct ServerBuilder {
     lines: Vec<String>,
     java_options: Vec<String>,
     id: Option<usize>,
-    secure: bool,
+    /// Where TLS is spoken, if at all.
+    secure: Option<IpAddr>,
     class_path: String,
 }
 
@@ -27,7 +29,7 @@ impl ServerBuilder {
             lines: Vec::new(),
             java_options: Vec::new(),
             id: None,
-            secure: false,
+            secure: None,
             class_path: class_path(),
         }
     }
@@ -57,8 +59,13 @@ impl ServerBuilder {
     }
 
     /// A second port, on which TLS is spoken with these keys.
-    pub(crate) fn tls(mut self, keys: &Keys) -> Self {
-        self.secure = true;
+    pub(crate) fn tls(self, keys: &Keys) -> Self {
+        self.tls_at([127, 0, 0, 1], keys)
+    }
+
+    /// The same at another address of this host.
+    pub(crate) fn tls_at(mut self, address: [u8; 4], keys: &Keys) -> Self {
+        self.secure = Some(address.into());
         let netty = "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory";
         keys.server_config().into_iter().chain([netty.to_owned()]).fold(self, |this, line| this.config(&line))
     }
@@ -108,11 +115,12 @@ impl ServerBuilder {
             data.display(),
             self.lines.join("\n"),
         );
-        let secure_port = self.secure.then(ports::free);
+        let secure = self.secure.map(|address| SocketAddr::new(address, ports::free()));
         // First, so that a line of the test's own overrides it.
-        let secure = secure_port
-            .map(|port| format!("secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n{config}"));
-        fs::write(dir.path().join("zoo.cfg"), secure.unwrap_or(config)).expect("zoo.cfg");
-        Server::launched(dir, port, secure_port, self.class_path, self.java_options)
+        let lines = secure.map(|at| {
+            format!("secureClientPort={}\nsecureClientPortAddress={}\n{config}", at.port(), at.ip())
+        });
+        fs::write(dir.path().join("zoo.cfg"), lines.unwrap_or(config)).expect("zoo.cfg");
+        Server::launched(dir, port, secure, self.class_path, self.java_options)
     }
 }
