@@ -22,7 +22,7 @@ const ZOOKEEPERS_OWN: &str = "/zookeeper";
 pub(super) struct Lock {
     pub(super) path: String,
     /// In the order of the queue; `None` if the queue can't be seen.
-    pub(super) contenders: Option<Vec<Contender>>,
+    pub(super) contenders: Option<Vec<ListedContender>>,
     /// Whoever uses the path with another recipe: zklock refuses to run beside them.
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) last_success: Option<Success>,
@@ -30,7 +30,7 @@ pub(super) struct Lock {
 
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Contender {
+pub(super) struct ListedContender {
     pub(super) position: usize,
     pub(super) holds: bool,
     pub(super) family: Family,
@@ -46,7 +46,7 @@ pub(super) struct Contender {
     pub(super) session: Option<i64>,
 }
 
-impl Contender {
+impl ListedContender {
     /// Whether its node tells nothing.
     pub(super) fn is_hidden(&self) -> bool {
         self.fencing_token.is_none()
@@ -69,7 +69,7 @@ impl Lock {
     }
 
     /// Whoever can be seen in the queue.
-    pub(super) fn contenders(&self) -> &[Contender] {
+    pub(super) fn contenders(&self) -> &[ListedContender] {
         self.contenders.as_deref().unwrap_or_default()
     }
 }
@@ -229,9 +229,9 @@ fn lock(
     Lock { path, contenders: Some(contenders), neighbours, last_success }
 }
 
-fn contender(standing: &Standing<'_>, node: String, read: &Node) -> Contender {
+fn contender(standing: &Standing<'_>, node: String, read: &Node) -> ListedContender {
     let known = read.known();
-    Contender {
+    ListedContender {
         position: standing.position,
         holds: standing.holds,
         family: standing.name.family,

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use super::conversation::Conversation;
-use super::listing::{Contender, locks};
+use super::listing::{ListedContender, locks};
 use super::neighbours;
 use super::print;
 use crate::cli::{Options, RevokeOptions};
@@ -71,7 +71,7 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
 }
 
 /// Whom the options mean.
-fn choose(revoke: &RevokeOptions, contenders: Vec<Contender>) -> Result<Vec<Contender>> {
+fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Vec<ListedContender>> {
     let path: &LockPath = &revoke.path;
     if revoke.all {
         // From the end, so that nobody gets the lock on the way.
@@ -81,13 +81,13 @@ fn choose(revoke: &RevokeOptions, contenders: Vec<Contender>) -> Result<Vec<Cont
         let node = path.child(node);
         return Ok(contenders.into_iter().filter(|contender| contender.node == node).collect());
     }
-    let holders: Vec<Contender> = contenders.into_iter().filter(|contender| contender.holds).collect();
+    let holders: Vec<ListedContender> = contenders.into_iter().filter(|contender| contender.holds).collect();
     ensure!(holders.len() < 2, "{path}: {} hold it; name one with --node, or all with --all", holders.len());
     Ok(holders)
 }
 
 /// Of the families, only Curator's has a way to ask, which zklock shares.
-fn can_be_asked(contender: &Contender) -> Result<()> {
+fn can_be_asked(contender: &ListedContender) -> Result<()> {
     ensure!(
         contender.family != Family::Kazoo || contender.owner.pid.is_some(),
         "{}: kazoo's locks have no way to be asked; --force deletes the node",
@@ -97,7 +97,7 @@ fn can_be_asked(contender: &Contender) -> Result<()> {
 }
 
 /// Marks the node, which its owner watches.
-fn ask(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
             return refused(contender, Failure::NoAuth, "READ and WRITE on its node");
@@ -119,7 +119,7 @@ fn ask(conversation: &mut Conversation, contender: &Contender) -> Result<&'stati
 }
 
 /// Deletes the node, if it is still the one that was chosen.
-fn delete(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     if contender.is_hidden() {
         return delete_unread(conversation, contender);
     }
@@ -137,7 +137,7 @@ fn delete(conversation: &mut Conversation, contender: &Contender) -> Result<&'st
 }
 
 /// Deletes a node that can't be read. No other contender ever gets its name, which has the number of the queue.
-fn delete_unread(conversation: &mut Conversation, contender: &Contender) -> Result<&'static str> {
+fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     match conversation.ask(Request::Delete(contender.node.clone()))? {
         Reply::Deleted(Ok(())) => Ok("its node is deleted"),
         Reply::Deleted(Err(Failure::NoNode)) => Ok("gone already"),
@@ -147,7 +147,7 @@ fn delete_unread(conversation: &mut Conversation, contender: &Contender) -> Resu
 }
 
 /// The node as it is now. `None`: it is gone, or another has its name.
-fn read(conversation: &mut Conversation, contender: &Contender) -> Result<Option<Node>> {
+fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<Option<Node>> {
     match conversation.ask(Request::Get(contender.node.clone()))? {
         Reply::Read(_, Ok(node)) if node.is_hidden() => {
             refused(contender, Failure::NoAuth, "READ on its node")
@@ -169,7 +169,7 @@ fn marked(data: &[u8]) -> Vec<u8> {
     Value::Object(record).to_string().into_bytes()
 }
 
-fn refused<T>(contender: &Contender, failure: Failure, permission: &str) -> Result<T> {
+fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -> Result<T> {
     let node = without_controls(&contender.node);
     match failure {
         Failure::NoAuth => {
@@ -179,7 +179,7 @@ fn refused<T>(contender: &Contender, failure: Failure, permission: &str) -> Resu
     }
 }
 
-fn who(contender: &Contender) -> String {
+fn who(contender: &ListedContender) -> String {
     if contender.is_hidden() {
         return format!("{} (hidden)", without_controls(&contender.node));
     }

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{Refused, definition, elsewhere};
+use super::{StartError, definition, elsewhere};
 use crate::config::{self, ConfigError, context};
 use crate::core::words::escaped;
 
@@ -26,7 +26,7 @@ pub fn text(error: &Error) -> String {
 }
 
 /// What is to blame for an error: a variable, if there is no such error without it, or else the command line.
-pub(super) fn blame(error: Error, words: &[OsString]) -> Refused {
+pub(super) fn blame(error: Error, words: &[OsString]) -> StartError {
     let definition = definition();
     for arg in definition.get_arguments() {
         let Some((variable, value)) = arg.get_env().and_then(|name| Some((name, env::var_os(name)?))) else {
@@ -35,18 +35,18 @@ pub(super) fn blame(error: Error, words: &[OsString]) -> Refused {
         let without = definition.clone().mut_arg(arg.get_id().as_str(), |arg| arg.env(None::<&str>));
         match without.try_get_matches_from(words) {
             Err(other) if text(&other) == text(&error) => {}
-            _ => return Refused::Variable(variable.display().to_string(), config::reason(&error, &value)),
+            _ => return StartError::Variable(variable.display().to_string(), config::reason(&error, &value)),
         }
     }
     error.into()
 }
 
 /// A file that can't be read may have been named by a variable.
-pub(super) fn blame_config(error: ConfigError, matches: &ArgMatches) -> Refused {
+pub(super) fn blame_config(error: ConfigError, matches: &ArgMatches) -> StartError {
     let is_by_variable = matches.value_source("config") == Some(ValueSource::EnvVariable);
     match error {
         ConfigError::Unreadable { .. } if is_by_variable => {
-            Refused::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
+            StartError::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
         }
         error => error.into(),
     }

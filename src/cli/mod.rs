@@ -36,7 +36,7 @@ const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
 /// Why zklock doesn't begin.
 #[derive(Debug, Error)]
-pub enum Refused {
+pub enum StartError {
     /// Bad usage; or `--help` and `--version`, which end it too.
     #[error(transparent)]
     Usage(#[from] clap::Error),
@@ -52,10 +52,10 @@ pub enum Refused {
 }
 
 /// The command line, over the environment, over the configuration files.
-pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), Refused> {
+pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
     let matches = definition().try_get_matches_from(words).map_err(|error| mistake::blame(error, words))?;
     if help::is_asked_for(&matches) {
-        return Err(Refused::ShortHelp(help::short(&definition())));
+        return Err(StartError::ShortHelp(help::short(&definition())));
     }
     let file = matches.get_one::<std::path::PathBuf>("config");
     let mut config = match matches.subcommand_name() {

@@ -49,7 +49,7 @@ pub struct Claim {
     key: SessionKey,
     entries: Vec<Entry>,
     contending: Option<Contending>,
-    end: Option<End>,
+    end: Option<SessionEnd>,
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
     /// The path, without its number, of a node that may have been created.
@@ -58,7 +58,7 @@ pub struct Claim {
 
 /// How the session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
+enum SessionEnd {
     /// No server has confirmed it: its nodes may still exist.
     Presumed,
     /// The end was committed, or it never began: no node of it is left.
@@ -124,10 +124,10 @@ impl Claim {
             return vec![];
         }
         self.end = self.end.max(match change {
-            SessionChange::Unreachable(_) | SessionChange::Closed => Some(End::Known),
+            SessionChange::Unreachable(_) | SessionChange::Closed => Some(SessionEnd::Known),
             // "Expired" too: a leader says so before the quorum has committed the end (`SessionTrackerImpl.run` marks the
             // session as closing first). If another leads by then, the session has a whole timeout again.
-            SessionChange::Lost(_) => Some(End::Presumed),
+            SessionChange::Lost(_) => Some(SessionEnd::Presumed),
             _ => None,
         });
         match change {
@@ -360,7 +360,7 @@ impl Claim {
 
     /// Whether none of zklock's nodes is left: the session has ended, and a server has confirmed it.
     pub fn is_gone(&self) -> bool {
-        self.end == Some(End::Known)
+        self.end == Some(SessionEnd::Known)
     }
 
     /// Asks for all of zklock's nodes to be deleted, in the reverse of the order in which the locks were acquired, and

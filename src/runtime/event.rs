@@ -15,7 +15,7 @@ use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use crate::core::run::Input;
 use crate::core::time::BootTime;
 use crate::runtime::alarm::Alarm;
-use crate::runtime::pair::{Ear, Heard};
+use crate::runtime::pair::{Ear, Received};
 use crate::runtime::zk::Outlet;
 
 /// The reading end of the channel.
@@ -118,10 +118,10 @@ impl Senses {
     fn perceive(&self, tell: impl Fn(Input)) {
         while !self.monitor_died.get() {
             match self.monitor.hear() {
-                Heard::Word(Order::Signal(signal)) => tell(Input::Signal(signal)),
-                Heard::Word(Order::NotStopped) => tell(Input::NotStopped),
-                Heard::Silence => break,
-                Heard::End => {
+                Received::Word(Order::Signal(signal)) => tell(Input::Signal(signal)),
+                Received::Word(Order::NotStopped) => tell(Input::NotStopped),
+                Received::Silence => break,
+                Received::End => {
                     self.monitor_died.set(true);
                     tell(Input::MonitorDied);
                 }

@@ -18,7 +18,7 @@ use crate::core::lock::contender::Ids;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
-use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, Line, Plan};
+use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, LineUpdate, Plan};
 use crate::core::signal::SIGTSTP;
 use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
@@ -220,13 +220,15 @@ impl<'a> Executor<'a> {
         ui::say(path, self.own.iter().find(is_of_lock), message);
     }
 
-    fn show(&mut self, line: Line) {
+    fn show(&mut self, line: LineUpdate) {
         match line {
-            Line::Queued(created) => self.line.queued(created),
-            Line::Waiting { path, nearest, ahead, holder } => self.line.waiting(path, nearest, ahead, holder),
-            Line::Holder { node, seen } => self.line.holder(&node, seen),
-            Line::Clear => self.line.clear(),
-            Line::End => self.line.end(),
+            LineUpdate::Queued(created) => self.line.queued(created),
+            LineUpdate::Waiting { path, nearest, ahead, holder } => {
+                self.line.waiting(path, nearest, ahead, holder);
+            }
+            LineUpdate::Holder { node, seen } => self.line.holder(&node, seen),
+            LineUpdate::Clear => self.line.clear(),
+            LineUpdate::End => self.line.end(),
         }
     }
 }

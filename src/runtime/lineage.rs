@@ -26,7 +26,7 @@ pub fn process(pid: Pid) -> Option<Process> {
 
 /// The zklocks among the ancestors of this process, starting with its parent.
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
-    let parent = |process: &proc_stat::Process| proc_stat::of(Pid::from_raw(process.parent));
+    let parent = |process: &proc_stat::ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
     let all = successors(proc_stat::of(pid), parent).skip(1).take(LONGEST);
     let zklocks = all.filter(|process| process.name == NAME);
     zklocks

@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ProcessStat {
     /// Its pid.
     pub(super) pid: i32,
     /// Its name: at most 15 bytes of the program's name.
@@ -21,7 +21,7 @@ pub(super) struct Process {
 }
 
 /// The process with this pid. `None` if there is none, or the kernel doesn't show it.
-pub(super) fn of(pid: Pid) -> Option<Process> {
+pub(super) fn of(pid: Pid) -> Option<ProcessStat> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
@@ -29,7 +29,7 @@ pub(super) fn of(pid: Pid) -> Option<Process> {
 const EXITING: u64 = 4;
 
 /// Parses `pid (name) state parent …`; the name may contain anything, including closing brackets.
-pub(super) fn parse(stat: &str) -> Option<Process> {
+pub(super) fn parse(stat: &str) -> Option<ProcessStat> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
@@ -40,7 +40,7 @@ pub(super) fn parse(stat: &str) -> Option<Process> {
     let is_ending = is_dead || flags & EXITING != 0;
     // Field 22; the flags were field 9.
     let started = fields.nth(12)?.parse().ok()?;
-    Some(Process { pid: pid.parse().ok()?, name: name.to_owned(), parent, is_ending, started })
+    Some(ProcessStat { pid: pid.parse().ok()?, name: name.to_owned(), parent, is_ending, started })
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_anything() {
-        let process = |name: &str, is_ending| Process {
+        let process = |name: &str, is_ending| ProcessStat {
             pid: 12,
             name: name.to_owned(),
             parent: 3,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::facts::{ChrootState, Facts, OldRecord};
-use super::judge::{Finding, Level, Verdict, enough_timeout, is_quick_enough, is_stale};
+use super::judge::{Finding, Severity, Verdict, enough_timeout, is_quick_enough, is_stale};
 use crate::core::lock::pace::silence_ridden_out;
 use crate::runtime::zk::Inspected;
 
@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 
 /// Every field is always there; what isn't known is null.
 #[derive(Serialize)]
-struct Document<'a> {
+struct CheckDocument<'a> {
     version: u32,
     verdict: &'static str,
     servers: Vec<ServerEntry<'a>>,
@@ -89,7 +89,7 @@ struct FindingEntry<'a> {
 /// The document, for people who look at it too.
 pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
     let of = |level| findings.iter().filter(|finding| finding.level == level).map(finding).collect();
-    let document = Document {
+    let document = CheckDocument {
         version: VERSION,
         verdict: Verdict::of(findings).word(),
         servers: facts.servers.iter().map(|server| self::server(server, facts.tls)).collect(),
@@ -101,8 +101,8 @@ pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
         client_certificate_ends: facts.own_certificate_ends.and_then(date),
         clock_ahead_ms: facts.clock_ahead(),
         stale_records: facts.records.iter().filter(|record| is_stale(record)).map(record).collect(),
-        warnings: of(Level::Warn),
-        failures: of(Level::Fail),
+        warnings: of(Severity::Warn),
+        failures: of(Severity::Fail),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

@@ -1,11 +1,11 @@
 //! The findings as people read them: one line for each.
 
-use super::judge::{Finding, Level, Verdict};
+use super::judge::{Finding, Severity, Verdict};
 use crate::core::words::without_controls;
 
 /// All findings and the verdict; with `quiet` only what isn't as it should be.
 pub(super) fn text(findings: &[Finding], quiet: bool) -> String {
-    let shown: Vec<_> = findings.iter().filter(|finding| !quiet || finding.level != Level::Ok).collect();
+    let shown: Vec<_> = findings.iter().filter(|finding| !quiet || finding.level != Severity::Ok).collect();
     let width = shown.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
     let mut text: String = shown.iter().map(|finding| line(finding, width)).collect();
     if !quiet {
@@ -24,9 +24,9 @@ fn verdict(findings: &[Finding]) -> String {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     match Verdict::of(findings) {
         Verdict::Fit => "fit\n".to_owned(),
-        Verdict::Warnings => format!("works, with warnings: {}\n", count(Level::Warn)),
+        Verdict::Warnings => format!("works, with warnings: {}\n", count(Severity::Warn)),
         Verdict::Unfit => {
-            format!("unfit: failures: {}, warnings: {}\n", count(Level::Fail), count(Level::Warn))
+            format!("unfit: failures: {}, warnings: {}\n", count(Severity::Fail), count(Severity::Warn))
         }
     }
 }

@@ -4,13 +4,13 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::super::listing::{Contender, Lock, Success};
+use super::super::listing::{ListedContender, Lock, Success};
 use super::super::neighbours::Neighbour;
 
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct StatusDocument<'a> {
     version: u32,
     locks: Vec<LockEntry<'a>>,
 }
@@ -64,7 +64,7 @@ struct SuccessEntry<'a> {
 
 /// The document; `pretty` is for people who look at it, otherwise it is one line.
 pub(super) fn text(locks: &[Lock], pretty: bool) -> Result<String> {
-    let document = Document { version: VERSION, locks: locks.iter().map(entry).collect() };
+    let document = StatusDocument { version: VERSION, locks: locks.iter().map(entry).collect() };
     Ok(if pretty { serde_json::to_string_pretty(&document)? } else { serde_json::to_string(&document)? })
 }
 
@@ -77,7 +77,7 @@ fn entry(lock: &Lock) -> LockEntry<'_> {
     }
 }
 
-fn contender(contender: &Contender) -> ContenderEntry<'_> {
+fn contender(contender: &ListedContender) -> ContenderEntry<'_> {
     let owner = &contender.owner;
     ContenderEntry {
         position: contender.position,

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
-use super::super::listing::{Contender, Lock, Success};
+use super::super::listing::{ListedContender, Lock, Success};
 use super::super::neighbours;
 use super::fold::Fold;
 use crate::core::lock::name::Mode;
@@ -46,7 +46,7 @@ impl Style {
 struct Column {
     title: &'static str,
     goes: u8,
-    cell: fn(&Contender) -> String,
+    cell: fn(&ListedContender) -> String,
 }
 
 /// From here on columns go before a label is cut: they are wide, and seldom asked for.
@@ -89,7 +89,7 @@ pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     }
     let fold = fold(locks, style);
     let shown = |lock: &'_ Lock| fold.shown(lock.contenders().len());
-    let rows: Vec<&Contender> =
+    let rows: Vec<&ListedContender> =
         locks.iter().flat_map(|lock| lock.contenders().iter().take(shown(lock))).collect();
     let columns = fitting(&rows, style.width);
     let mut lines = vec![];
@@ -124,7 +124,7 @@ fn fold(locks: &[Lock], style: &Style) -> Fold {
 }
 
 /// The columns that there is room for, each with its width.
-fn fitting(rows: &[&Contender], room: Option<usize>) -> Vec<(&'static Column, usize)> {
+fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Column, usize)> {
     let width = |column: &Column| {
         let widths = rows.iter().map(|row| measure_text_width(&(column.cell)(row)));
         widths.chain([column.title.len()]).max().unwrap_or(0)
@@ -154,7 +154,7 @@ fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> Strin
     format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
 }
 
-fn row(columns: &[(&Column, usize)], contender: &Contender, style: &Style) -> String {
+fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style) -> String {
     let text = line(columns, |column| (column.cell)(contender));
     if contender.holds && style.colour {
         console::style(text).green().force_styling(true).to_string()
@@ -189,7 +189,7 @@ fn last_success(last: &Success) -> String {
     format!("; last success {} on {}", time(last.at), last.owner.place())
 }
 
-fn state(contender: &Contender) -> &'static str {
+fn state(contender: &ListedContender) -> &'static str {
     let asked = contender.owner.asked_to_stop;
     match (contender.holds, asked, contender.owner.stopped) {
         (true, true, _) => "held, asked to stop",
@@ -201,7 +201,7 @@ fn state(contender: &Contender) -> &'static str {
 }
 
 /// What runs. A node that can't be read says nothing.
-fn work(contender: &Contender) -> &str {
+fn work(contender: &ListedContender) -> &str {
     if contender.is_hidden() { "(hidden)" } else { contender.owner.work() }
 }
 
@@ -220,7 +220,7 @@ fn mode(mode: Mode) -> String {
     }
 }
 
-fn node_name(contender: &Contender) -> String {
+fn node_name(contender: &ListedContender) -> String {
     without_controls(contender.node.rsplit('/').next().unwrap_or_default())
 }
 

@@ -52,7 +52,7 @@ impl LastSuccess {
 
 /// Whether the command is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum OnceDecision {
     /// The command never succeeded, or not within the period.
     Due,
     /// It succeeded within the period.
@@ -66,15 +66,15 @@ pub enum Verdict {
 
 /// Decides at the server's time `now`. A record more than one period in the future comes from a wrong clock and is
 /// ignored; otherwise it would keep the command from running until that time.
-pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> Verdict {
+pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> OnceDecision {
     match last.filter(|_| !planted(Mistake::OnceTwice)) {
         Some(last) if last.modified.until(now) < period && now.until(last.modified) <= period => {
-            Verdict::Recent {
+            OnceDecision::Recent {
                 ago: last.modified.until(now),
                 by: LastSuccess::from_bytes(&last.data).map(Box::new),
             }
         }
-        _ => Verdict::Due,
+        _ => OnceDecision::Due,
     }
 }
 
@@ -163,7 +163,7 @@ impl Once {
     }
 
     /// Whether the command is to run, once that is known.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn verdict(&self) -> Option<OnceDecision> {
         let last = match self.last.as_ref()? {
             Last::Never => None,
             Last::At(node) => Some(node),
@@ -209,9 +209,12 @@ mod tests {
     fn the_period_ends_to_the_millisecond() {
         let hour = Duration::from_hours(1);
         let after = |millis: i64| judge(hour, Some(&record_of(1_000)), ServerTime(1_000 + millis));
-        assert_eq!(after(3_599_999), Verdict::Recent { ago: Duration::from_millis(3_599_999), by: None });
-        assert_eq!(after(3_600_000), Verdict::Due);
-        assert_eq!(judge(hour, None, ServerTime(0)), Verdict::Due);
+        assert_eq!(
+            after(3_599_999),
+            OnceDecision::Recent { ago: Duration::from_millis(3_599_999), by: None }
+        );
+        assert_eq!(after(3_600_000), OnceDecision::Due);
+        assert_eq!(judge(hour, None, ServerTime(0)), OnceDecision::Due);
     }
 
     #[test]
@@ -219,8 +222,8 @@ mod tests {
         let minute = Duration::from_mins(1);
         // Another server has become the leader, and its clock is a second behind.
         let slightly = judge(minute, Some(&record_of(6_000)), ServerTime(5_000));
-        assert_eq!(slightly, Verdict::Recent { ago: Duration::ZERO, by: None });
-        assert_eq!(judge(minute, Some(&record_of(i64::MAX)), ServerTime(5_000)), Verdict::Due);
+        assert_eq!(slightly, OnceDecision::Recent { ago: Duration::ZERO, by: None });
+        assert_eq!(judge(minute, Some(&record_of(i64::MAX)), ServerTime(5_000)), OnceDecision::Due);
     }
 
     #[test]
@@ -243,13 +246,13 @@ mod tests {
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         assert_eq!(once.verdict(), None);
         once.take(Reply::Read("/a/.b.zklock-last".to_owned(), Ok(record_of(2_000)))).unwrap();
-        assert_eq!(once.verdict(), Some(Verdict::Recent { ago: Duration::from_secs(7), by: None }));
+        assert_eq!(once.verdict(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
     }
 
     proptest! {
         #[test]
         fn a_success_counts_for_one_period_and_no_longer(last in 0..10_000i64, now in 0..10_000i64, period in 1..5_000u64) {
-            let recent = judge(Duration::from_millis(period), Some(&record_of(last)), ServerTime(now)) != Verdict::Due;
+            let recent = judge(Duration::from_millis(period), Some(&record_of(last)), ServerTime(now)) != OnceDecision::Due;
             prop_assert_eq!(recent, (now - last).unsigned_abs() < period || (last - now) == i64::try_from(period).unwrap());
         }
     }

@@ -14,13 +14,13 @@ use crate::core::time::BootTime;
 pub struct Renewal {
     /// The lease that the confirmations renew.
     pub lease: Lease,
-    next: Next,
+    next: NextRenewal,
     connected: bool,
     first_in_line: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Next {
+enum NextRenewal {
     /// There is no node to confirm yet.
     NotYet,
     /// The next one is sent at this time.
@@ -34,26 +34,26 @@ enum Next {
 impl Renewal {
     /// For a session that is connected and has no node yet.
     pub fn new(lease: Lease) -> Self {
-        Self { lease, next: Next::NotYet, connected: true, first_in_line: false }
+        Self { lease, next: NextRenewal::NotYet, connected: true, first_in_line: false }
     }
 
     /// The first node exists. If its create was answered, that is the first confirmation; if the answer was lost
     /// (`None`), it proves nothing.
     pub fn begin(&mut self, create_sent: Option<BootTime>, now: BootTime) {
-        if self.next != Next::NotYet {
+        if self.next != NextRenewal::NotYet {
             return;
         }
         match create_sent {
             Some(sent) => self.answered(sent, now),
-            None => self.next = Next::At(now),
+            None => self.next = NextRenewal::At(now),
         }
     }
 
     /// When the next confirmation is to be sent; `None` if none is scheduled.
     pub fn due(&self) -> Option<BootTime> {
         match self.next {
-            Next::At(due) if self.connected => Some(due),
-            Next::After(answer) if self.connected => Some(answer + self.pause()),
+            NextRenewal::At(due) if self.connected => Some(due),
+            NextRenewal::After(answer) if self.connected => Some(answer + self.pause()),
             _ => None,
         }
     }
@@ -78,32 +78,32 @@ impl Renewal {
 
     /// A confirmation has been sent.
     pub fn sent(&mut self) {
-        self.next = Next::InFlight;
+        self.next = NextRenewal::InFlight;
     }
 
     /// The confirmation sent at `sent` was answered.
     pub fn answered(&mut self, sent: BootTime, now: BootTime) {
         self.lease.confirm(sent, now);
-        self.next = Next::After(now);
+        self.next = NextRenewal::After(now);
     }
 
     /// The connection was lost before the answer came. The next confirmation is sent as soon as there is a connection.
     pub fn unanswered(&mut self, now: BootTime) {
-        self.next = Next::At(now);
+        self.next = NextRenewal::At(now);
     }
 
     /// The server refused the confirmation, for example because it is overloaded. The next one is sent on schedule, not
     /// immediately.
     pub fn refused(&mut self, now: BootTime) {
-        self.next = Next::After(now);
+        self.next = NextRenewal::After(now);
     }
 
     /// Schedules the next confirmation for now, unless one is in flight.
     pub fn hurry(&mut self, now: BootTime) {
         match self.next {
-            Next::At(due) => self.next = Next::At(now.min(due)),
-            Next::After(answer) => self.next = Next::At(now.min(answer + self.pause())),
-            Next::NotYet | Next::InFlight => {}
+            NextRenewal::At(due) => self.next = NextRenewal::At(now.min(due)),
+            NextRenewal::After(answer) => self.next = NextRenewal::At(now.min(answer + self.pause())),
+            NextRenewal::NotYet | NextRenewal::InFlight => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Effect;
+use super::MonitorEffect;
 use crate::core::exit::Exit;
 use crate::core::pair::{OwnedNode, Report, Stage};
 use crate::core::planted::{Mistake, planted};
@@ -129,10 +129,10 @@ impl Duty {
     }
 
     /// How zklock ends if the worker ended by itself and reported the result.
-    pub(super) fn end(&mut self) -> Option<Effect> {
+    pub(super) fn end(&mut self) -> Option<MonitorEffect> {
         match (self.variables.take(), self.exit) {
-            (Some(variables), _) => Some(Effect::Become(variables)),
-            (None, exit) => exit.map(Effect::Exit),
+            (Some(variables), _) => Some(MonitorEffect::Become(variables)),
+            (None, exit) => exit.map(MonitorEffect::Exit),
         }
     }
 
@@ -174,10 +174,10 @@ mod tests {
         let mut duty = Duty::default();
         assert_eq!(duty.end(), None, "a worker that ends without a report has failed");
         assert_eq!(duty.take(Report::Exit(Exit::Code(7))), Task::Nothing);
-        assert_eq!(duty.end(), Some(Effect::Exit(Exit::Code(7))));
+        assert_eq!(duty.end(), Some(MonitorEffect::Exit(Exit::Code(7))));
         assert_eq!(duty.take(Report::Leave(Exit::Signal(2))), Task::Leave(Exit::Signal(2)));
         duty.take(Report::Become(vec![]));
-        assert_eq!(duty.end(), Some(Effect::Become(vec![])));
+        assert_eq!(duty.end(), Some(MonitorEffect::Become(vec![])));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::time::BootTime;
 
 /// An event.
 #[derive(Debug)]
-pub enum Input {
+pub enum MonitorInput {
     /// A signal was relayed to the worker.
     Relayed(i32),
     /// The worker sent a report.
@@ -28,12 +28,12 @@ pub enum Input {
     Looked(Shown),
     /// The worker has ended and is reaped. All its reports have been taken in.
     WorkerEnded(Death, Shown),
-    /// Answer to [`Effect::EndWorker`] and [`Effect::EndEverybody`]: done, and all of the worker's reports have been
+    /// Answer to [`MonitorEffect::EndWorker`] and [`MonitorEffect::EndEverybody`]: done, and all of the worker's reports have been
     /// taken in. Carries the worker's last state in the page, and the path of a node that it may have been creating.
     Ended(Shown, Option<String>),
-    /// Answer to [`Effect::EndEverybody`]: a process doesn't end, and the user wants zklock to end.
+    /// Answer to [`MonitorEffect::EndEverybody`]: a process doesn't end, and the user wants zklock to end.
     GaveUp(Shown),
-    /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
+    /// Answer to [`MonitorEffect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
 }
 
@@ -52,7 +52,7 @@ pub enum Death {
 
 /// An action for the runtime, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum MonitorEffect {
     /// Stop as the terminal's signal would have done, unless zklock is continued meanwhile.
     Stop {
         /// The terminal's signal.
@@ -60,18 +60,18 @@ pub enum Effect {
         /// Whether the whole process group is to stop.
         whole_group: bool,
     },
-    /// Kill the worker, which may be alive, and reap it. The answer is [`Input::Ended`].
+    /// Kill the worker, which may be alive, and reap it. The answer is [`MonitorInput::Ended`].
     EndWorker,
-    /// The worker is reaped, and no other process is to be ended. The answer is [`Input::Ended`].
+    /// The worker is reaped, and no other process is to be ended. The answer is [`MonitorInput::Ended`].
     EndNobody,
-    /// Kill the worker, if it is alive, and every process of the command. The answer is [`Input::Ended`] or
-    /// [`Input::GaveUp`].
+    /// Kill the worker, if it is alive, and every process of the command. The answer is [`MonitorInput::Ended`] or
+    /// [`MonitorInput::GaveUp`].
     EndEverybody,
     /// Take the terminal back from the command, if the command has it.
     TakeTerminal,
     /// Write this message about the first lock. From here on the monitor may wait for its output.
     Say(Ending),
-    /// Delete what is left on the servers. The answer is [`Input::Cleaned`].
+    /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
     Clean(Remains),
     /// Exit this way. A worker that is still alive continues alone.
     Exit(Exit),
@@ -83,13 +83,13 @@ pub enum Effect {
 #[derive(Debug)]
 pub struct Monitor {
     duty: Duty,
-    state: State,
+    state: MonitorState,
     /// Used if the worker never reported its session timeout.
     session_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MonitorState {
     /// The worker is doing its work.
     Watching,
     /// The worker can't do its work any more.
@@ -110,53 +110,53 @@ enum Cause {
 impl Monitor {
     /// For a new worker. `session_timeout` is the one that the worker will request.
     pub fn new(session_timeout: Duration) -> Self {
-        Self { duty: Duty::default(), state: State::Watching, session_timeout }
+        Self { duty: Duty::default(), state: MonitorState::Watching, session_timeout }
     }
 
     /// Takes in an event that was noticed `now`.
-    pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
+    pub fn on(&mut self, now: BootTime, input: MonitorInput) -> Vec<MonitorEffect> {
         match (self.state, input) {
-            (_, Input::Relayed(signal)) => {
+            (_, MonitorInput::Relayed(signal)) => {
                 self.duty.relayed(signal, now);
                 vec![]
             }
-            (State::Watching, Input::Reported(report)) => match self.duty.take(report) {
+            (MonitorState::Watching, MonitorInput::Reported(report)) => match self.duty.take(report) {
                 Task::Nothing => vec![],
-                Task::Stop { signal, whole_group } => vec![Effect::Stop { signal, whole_group }],
+                Task::Stop { signal, whole_group } => vec![MonitorEffect::Stop { signal, whole_group }],
                 Task::Leave(exit) => self.exit(exit),
             },
             // Reports that it sent before its end count, except for a stop.
-            (_, Input::Reported(report)) => {
+            (_, MonitorInput::Reported(report)) => {
                 self.duty.take(report);
                 vec![]
             }
-            (State::Watching, Input::Looked(shown))
+            (MonitorState::Watching, MonitorInput::Looked(shown))
                 if planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running =>
             {
                 vec![]
             }
-            (State::Watching, Input::Looked(shown)) => match self.duty.look(shown, now) {
+            (MonitorState::Watching, MonitorInput::Looked(shown)) => match self.duty.look(shown, now) {
                 Some(why) => self.share_its_fate(Cause::Needed(why), shown),
                 None => vec![],
             },
-            (State::Watching, Input::WorkerEnded(death, shown)) => {
+            (MonitorState::Watching, MonitorInput::WorkerEnded(death, shown)) => {
                 match self.duty.end().filter(|_| death == Death::Success) {
                     Some(end) => {
-                        self.state = State::Over;
+                        self.state = MonitorState::Over;
                         vec![end]
                     }
                     None => self.share_its_fate(Cause::Found(death), shown),
                 }
             }
-            (State::SharingItsFate(cause), Input::Ended(shown, entering)) => {
+            (MonitorState::SharingItsFate(cause), MonitorInput::Ended(shown, entering)) => {
                 self.after_the_end(cause, shown, entering)
             }
-            (State::SharingItsFate(cause), Input::GaveUp(shown)) => {
+            (MonitorState::SharingItsFate(cause), MonitorInput::GaveUp(shown)) => {
                 let exit = self.duty.exit(shown, cause.why());
                 self.exit(exit)
             }
-            (State::Cleaning(exit), Input::Cleaned(gone)) => {
-                let mut effects = vec![Effect::Say(Ending::Node { gone })];
+            (MonitorState::Cleaning(exit), MonitorInput::Cleaned(gone)) => {
+                let mut effects = vec![MonitorEffect::Say(Ending::Node { gone })];
                 effects.extend(self.exit(exit));
                 effects
             }
@@ -167,35 +167,35 @@ impl Monitor {
     /// When to look next if nothing happens before.
     pub fn wake_at(&self, shown: Shown) -> Option<BootTime> {
         let asleep = planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running;
-        self.duty.next_look(shown).filter(|_| self.state == State::Watching && !asleep)
+        self.duty.next_look(shown).filter(|_| self.state == MonitorState::Watching && !asleep)
     }
 
-    fn exit(&mut self, exit: Exit) -> Vec<Effect> {
-        self.state = State::Over;
-        vec![Effect::Exit(exit)]
+    fn exit(&mut self, exit: Exit) -> Vec<MonitorEffect> {
+        self.state = MonitorState::Over;
+        vec![MonitorEffect::Exit(exit)]
     }
 
     /// Ends the worker if it is alive, because a frozen worker could still start the command; then every process of the
     /// command; then deletes what is left on the servers.
-    fn share_its_fate(&mut self, cause: Cause, shown: Shown) -> Vec<Effect> {
-        self.state = State::SharingItsFate(cause);
+    fn share_its_fate(&mut self, cause: Cause, shown: Shown) -> Vec<MonitorEffect> {
+        self.state = MonitorState::SharingItsFate(cause);
         let lives = cause.why().is_some();
         vec![match shown.stage {
             // A command that ended by itself may have left descendants; they are left alone if the worker ends later,
             // too.
-            Stage::Over if lives => Effect::EndWorker,
-            Stage::Running if !lives && planted(Mistake::DeadWorkerUnswept) => Effect::EndNobody,
-            Stage::Running => Effect::EndEverybody,
-            Stage::Waiting if lives => Effect::EndEverybody,
-            Stage::Waiting | Stage::Over => Effect::EndNobody,
+            Stage::Over if lives => MonitorEffect::EndWorker,
+            Stage::Running if !lives && planted(Mistake::DeadWorkerUnswept) => MonitorEffect::EndNobody,
+            Stage::Running => MonitorEffect::EndEverybody,
+            Stage::Waiting if lives => MonitorEffect::EndEverybody,
+            Stage::Waiting | Stage::Over => MonitorEffect::EndNobody,
         }]
     }
 
-    fn after_the_end(&mut self, cause: Cause, shown: Shown, entering: Option<String>) -> Vec<Effect> {
+    fn after_the_end(&mut self, cause: Cause, shown: Shown, entering: Option<String>) -> Vec<MonitorEffect> {
         let exit = self.duty.exit(shown, cause.why());
         let mut effects = vec![
-            Effect::TakeTerminal,
-            Effect::Say(Ending::Worker { cause: cause.told(), stage: shown.stage }),
+            MonitorEffect::TakeTerminal,
+            MonitorEffect::Say(Ending::Worker { cause: cause.told(), stage: shown.stage }),
         ];
         let (session_timeout, nodes) = self.duty.nodes();
         let session_timeout = session_timeout.unwrap_or(self.session_timeout);
@@ -203,8 +203,8 @@ impl Monitor {
         if remains.is_empty() || planted(Mistake::NodeForgotten) {
             effects.extend(self.exit(exit));
         } else {
-            self.state = State::Cleaning(exit);
-            effects.push(Effect::Clean(remains));
+            self.state = MonitorState::Cleaning(exit);
+            effects.push(MonitorEffect::Clean(remains));
         }
         effects
     }

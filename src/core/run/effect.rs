@@ -79,7 +79,7 @@ pub enum Effect {
     /// Write this message about this lock.
     Say(LockPath, Message),
     /// Change the waiting line.
-    Line(Line),
+    Line(LineUpdate),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::WordsWritten`].
     AwaitWords(Duration),
     /// The same, before another process writes.
@@ -92,7 +92,7 @@ pub enum Effect {
 
 /// The content of the waiting line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum LineUpdate {
     /// When zklock's node was created.
     Queued(ServerTime),
     /// Another contender is ahead.

@@ -20,13 +20,13 @@ mod variables;
 
 use std::time::Duration;
 
-pub use self::effect::{Effect, End, Line, Seen};
+pub use self::effect::{Effect, End, LineUpdate, Seen};
 pub use self::input::{Ancestor, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::Plan;
 use self::queueing::Queueing;
 use self::recording::Recording;
-use self::releasing::{ReleaseKind, Releasing, Verdict};
+use self::releasing::{FinalExit, ReleaseKind, Releasing};
 pub use self::remains::Remains;
 use self::running::Running;
 use super::claim::Claim;
@@ -116,7 +116,7 @@ enum Next {
     /// The command ended by itself, this way.
     Ended(Exit),
     /// Release, and end this way.
-    Release(ReleaseKind, Verdict),
+    Release(ReleaseKind, FinalExit),
     /// The run is over.
     Finish(End),
 }
@@ -126,13 +126,13 @@ impl Next {
     fn fail(why: Message) -> Self {
         Self::Release(
             ReleaseKind::PlaceInQueue,
-            Verdict { exit: Exit::Code(exit::FAILURE), last_word: Some(why) },
+            FinalExit { exit: Exit::Code(exit::FAILURE), last_word: Some(why) },
         )
     }
 
     /// Gives up before the command is started. Any message has already been written.
     fn leave(exit: Exit) -> Self {
-        Self::Release(ReleaseKind::PlaceInQueue, Verdict { exit, last_word: None })
+        Self::Release(ReleaseKind::PlaceInQueue, FinalExit { exit, last_word: None })
     }
 }
 

@@ -16,13 +16,13 @@ pub(super) struct Progress {
     at: Option<BootTime>,
     /// Our clock and the servers' at one moment: when our node was made.
     clocks: Option<(BootTime, ServerTime)>,
-    queue: Option<Queue>,
+    queue: Option<QueueProgress>,
     /// The holder's node, which is being read.
     asked: Option<String>,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct QueueProgress {
     path: LockPath,
     nearest: Seen,
     ahead: usize,
@@ -52,7 +52,7 @@ impl Progress {
     ) {
         if let Some(every) = self.every {
             self.at.get_or_insert(now + every);
-            self.queue = Some(Queue { path, nearest, ahead, holder });
+            self.queue = Some(QueueProgress { path, nearest, ahead, holder });
         }
     }
 
@@ -95,7 +95,7 @@ impl Progress {
     }
 
     fn say(&self, holder: Option<&Seen>, scene: &mut Scene<'_>) {
-        let Some(Queue { path, nearest, ahead, .. }) = &self.queue else { return };
+        let Some(QueueProgress { path, nearest, ahead, .. }) = &self.queue else { return };
         let server_now = self.clocks.map(|(ours, servers)| {
             let since = i64::try_from(scene.now.since(ours).as_millis()).unwrap_or(i64::MAX);
             ServerTime(servers.0.saturating_add(since))

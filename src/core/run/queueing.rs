@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::lineage::Lineage;
 use super::progress::Progress;
-use super::releasing::{ReleaseKind, Verdict};
+use super::releasing::{FinalExit, ReleaseKind};
 use super::stopped::{GoOn, Stop, is_hopeless};
-use super::{Effect, Input, Introduction, Line, Next, Plan, Scene, Seen};
+use super::{Effect, Input, Introduction, LineUpdate, Next, Plan, Scene, Seen};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContentionError, Entry, News};
-use crate::core::lock::once::{Once, Verdict as Due};
+use crate::core::lock::once::{Once, OnceDecision};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe, held_since};
 use crate::core::lock::set::Set;
@@ -134,7 +134,7 @@ impl Queueing {
         match self.is_ours(scene) {
             Ok(true) => {
                 if let Some(next) = self.is_due(scene) {
-                    scene.does(Effect::Line(Line::End));
+                    scene.does(Effect::Line(LineUpdate::End));
                     if matches!(next, Next::Start) && self.turn != Turn::AwaitedWords {
                         // Messages should be on the screen, and the waiting line gone, before the command writes. The
                         // lease must be checked again afterwards.
@@ -191,12 +191,12 @@ impl Queueing {
             scene.asks(Asker::Once, asked);
         }
         match once.verdict()? {
-            Due::Due => Some(Next::Start),
-            Due::Recent { ago, by } => {
+            OnceDecision::Due => Some(Next::Start),
+            OnceDecision::Recent { ago, by } => {
                 let host = by.map(|last| printable(&last.by.host));
                 scene.says(Message::Skipped { ago, host, period: once.period() });
                 let exit = Exit::Code(scene.plan.conflict_exit_code);
-                Some(Next::Release(ReleaseKind::Locks, Verdict { exit, last_word: None }))
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None }))
             }
         }
     }
@@ -299,7 +299,7 @@ impl Queueing {
                 let name = node.rsplit('/').next().unwrap_or_default();
                 let seen = seen(who(name, &read.data, scene), &read.data, read.created);
                 self.progress.holder(&node, Some(&seen), scene);
-                scene.does(Effect::Line(Line::Holder { node, seen }));
+                scene.does(Effect::Line(LineUpdate::Holder { node, seen }));
             }
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Err(_))) => {
                 self.progress.holder(&node, None, scene);
@@ -324,7 +324,7 @@ impl Queueing {
         match news {
             News::Queued(node) => {
                 scene.says_of(path, Message::Queued { node: node.path });
-                scene.does(Effect::Line(Line::Queued(node.created)));
+                scene.does(Effect::Line(LineUpdate::Queued(node.created)));
                 self.progress.queued(node.created, scene.now);
                 if self.stop != Stop::Not {
                     scene.state.claim.mark_stopped(true, scene.now, scene.out);
@@ -344,7 +344,12 @@ impl Queueing {
                 }
                 let nearest = seen(who.clone(), &data, since);
                 self.progress.waiting(path.clone(), nearest.clone(), ahead, holder.clone(), scene.now);
-                scene.does(Effect::Line(Line::Waiting { path, nearest, ahead, holder: holder.clone() }));
+                scene.does(Effect::Line(LineUpdate::Waiting {
+                    path,
+                    nearest,
+                    ahead,
+                    holder: holder.clone(),
+                }));
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
             }
@@ -352,7 +357,7 @@ impl Queueing {
             News::Held if self.stop != Stop::Not => {}
             News::Held => {
                 self.progress.end();
-                scene.does(Effect::Line(Line::End));
+                scene.does(Effect::Line(LineUpdate::End));
                 let node =
                     scene.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
                 if let Some(token) = node.map(|(_, node)| node.fencing_token) {
@@ -387,7 +392,7 @@ impl Queueing {
             self.said = None;
             self.progress.end();
             self.once.iter_mut().for_each(Once::begin_again);
-            scene.does(Effect::Line(Line::End));
+            scene.does(Effect::Line(LineUpdate::End));
             let connect = scene.state.claim.connect(self.connect_by);
             scene.does(connect);
         }

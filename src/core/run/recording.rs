@@ -2,7 +2,7 @@
 //!
 //! Only a holder can record therefore: a zklock that has lost the lock finds its node gone, and records nothing.
 
-use super::releasing::{ReleaseKind, Verdict, patience};
+use super::releasing::{FinalExit, ReleaseKind, patience};
 use super::{Effect, Input, Next, Scene};
 use crate::core::claim::Notice;
 use crate::core::exit::Exit;
@@ -122,5 +122,5 @@ impl Recording {
 
 /// The locks go back at once, without a record.
 pub(super) fn release(exit: Exit) -> Next {
-    Next::Release(ReleaseKind::Locks, Verdict { exit, last_word: None })
+    Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Effect, End, Input, Line, Next, Scene};
+use super::{Effect, End, Input, LineUpdate, Next, Scene};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
@@ -27,7 +27,7 @@ pub(super) enum ReleaseKind {
 
 /// How zklock ends after the release.
 #[derive(Debug, Clone)]
-pub(super) struct Verdict {
+pub(super) struct FinalExit {
     pub(super) exit: Exit,
     /// The reason, if it is reported at the end.
     pub(super) last_word: Option<Message>,
@@ -37,13 +37,13 @@ pub(super) struct Verdict {
 #[derive(Debug)]
 pub(super) struct Releasing {
     giving: ReleaseKind,
-    verdict: Verdict,
+    verdict: FinalExit,
     until: BootTime,
-    step: Step,
+    step: ReleaseStep,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ReleaseStep {
     /// Delete and close are in flight.
     Closing,
     /// The session ended otherwise than by closing it, and no server has confirmed its end: another session checks for
@@ -54,17 +54,17 @@ enum Step {
 impl Releasing {
     pub(super) fn begin(
         giving: ReleaseKind,
-        verdict: Verdict,
+        verdict: FinalExit,
         scene: &mut Scene<'_>,
     ) -> (Self, Option<Next>) {
         let claim = &scene.state.claim;
         let until = scene.now + patience(claim);
-        let mut releasing = Self { giving, verdict, until, step: Step::Closing };
+        let mut releasing = Self { giving, verdict, until, step: ReleaseStep::Closing };
         if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && giving == ReleaseKind::PlaceInQueue {
             let next = releasing.done(scene);
             return (releasing, Some(next));
         }
-        scene.does(Effect::Line(Line::End));
+        scene.does(Effect::Line(LineUpdate::End));
         if scene.state.monitor_died {
             scene.does(Effect::LetGoOfCaller);
         }
@@ -86,8 +86,10 @@ impl Releasing {
                 scene.does(Effect::LetGoOfCaller);
                 return None;
             }
-            Input::Cleaned(true) if self.step == Step::Cleaning => return Some(self.gone(scene)),
-            Input::Cleaned(false) if self.step == Step::Cleaning => return Some(self.unconfirmed(scene)),
+            Input::Cleaned(true) if self.step == ReleaseStep::Cleaning => return Some(self.gone(scene)),
+            Input::Cleaned(false) if self.step == ReleaseStep::Cleaning => {
+                return Some(self.unconfirmed(scene));
+            }
             Input::Session(key, change) => {
                 scene.state.claim.session_changed(key, change, scene.now, scene.out)
             }
@@ -96,7 +98,7 @@ impl Releasing {
             }
             _ => return None,
         };
-        if self.step == Step::Cleaning {
+        if self.step == ReleaseStep::Cleaning {
             return None;
         }
         if notices.iter().any(|notice| matches!(notice, Notice::Closed)) {
@@ -119,7 +121,7 @@ impl Releasing {
         let claim = &scene.state.claim;
         let remains = claim.left_behind().filter(|remains| !claim.is_gone() && !remains.is_empty());
         let Some(remains) = remains else { return Some(self.gone(scene)) };
-        (self.step, self.until) = (Step::Cleaning, scene.now + patience(claim));
+        (self.step, self.until) = (ReleaseStep::Cleaning, scene.now + patience(claim));
         scene.does(Effect::Clean(remains));
         None
     }

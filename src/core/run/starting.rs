@@ -1,6 +1,6 @@
 //! Starts the command once every lock is held. The monitor learns its deadline before the command starts.
 
-use super::releasing::{ReleaseKind, Verdict};
+use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
 use super::{Effect, Input, LONGEST_END, Next, Scene};
 use crate::core::exit::Exit;
@@ -38,7 +38,7 @@ pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
             let exit = Exit::Code(code);
             scene.does(Effect::CommandIsOver(exit, LONGEST_END));
             scene.says(Message::NotStarted(why));
-            Next::Release(ReleaseKind::Locks, Verdict { exit, last_word: None })
+            Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None })
         }
     })
 }

@@ -69,7 +69,7 @@ pub enum Action {
 
 /// The state of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum JobState {
     /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was sent HUP because it can't
     /// get a terminal.
     Running {
@@ -89,12 +89,12 @@ enum State {
 /// Decides about one job.
 #[derive(Debug)]
 pub struct Supervisor {
-    state: State,
+    state: JobState,
 }
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { state: State::Running { suspended: None, hung_up: false } }
+        Self { state: JobState::Running { suspended: None, hung_up: false } }
     }
 }
 
@@ -102,11 +102,11 @@ impl Supervisor {
     /// The actions for an event that was noticed `now`.
     pub fn on(&mut self, happening: JobInput, now: BootTime) -> Vec<Action> {
         match self.state {
-            State::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
-            State::Stopping { kill_at, killed, leader_dead } => {
+            JobState::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
+            JobState::Stopping { kill_at, killed, leader_dead } => {
                 self.stopping(happening, kill_at, killed, leader_dead, now)
             }
-            State::Over { .. } => vec![],
+            JobState::Over { .. } => vec![],
         }
     }
 
@@ -124,11 +124,11 @@ impl Supervisor {
                 if hung_up {
                     return vec![];
                 }
-                self.state = State::Running { suspended: None, hung_up: true };
+                self.state = JobState::Running { suspended: None, hung_up: true };
                 vec![Action::SignalGroup(SIGHUP), Action::Resume]
             }
             JobInput::Signalled(SIGCONT) | JobInput::NotStopped if suspended.is_some() => {
-                self.state = State::Running { suspended: None, hung_up };
+                self.state = JobState::Running { suspended: None, hung_up };
                 vec![Action::Resume]
             }
             JobInput::Signalled(signal) => vec![Action::SignalGroup(signal)],
@@ -137,11 +137,11 @@ impl Supervisor {
             }
             JobInput::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
-                self.state = State::Running { suspended: Some(signal), hung_up };
+                self.state = JobState::Running { suspended: Some(signal), hung_up };
                 vec![Action::Suspend(signal)]
             }
             JobInput::LeaderDied => {
-                self.state = State::Over { forced: false };
+                self.state = JobState::Over { forced: false };
                 vec![Action::Reap]
             }
             JobInput::MustStop { grace, kill_at } => {
@@ -150,7 +150,7 @@ impl Supervisor {
                     // Too late for TERM: a job that was stopped must not run for another moment.
                     return self.kill(kill_at, false);
                 }
-                self.state = State::Stopping { kill_at, killed: false, leader_dead: false };
+                self.state = JobState::Stopping { kill_at, killed: false, leader_dead: false };
                 vec![Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)]
             }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
@@ -171,15 +171,15 @@ impl Supervisor {
     ) -> Vec<Action> {
         match happening {
             JobInput::LeaderDied if planted(Mistake::LeaderIsAll) => {
-                self.state = State::Over { forced: true };
+                self.state = JobState::Over { forced: true };
                 vec![Action::Reap]
             }
             JobInput::LeaderDied => {
-                self.state = State::Stopping { kill_at, killed, leader_dead: true };
+                self.state = JobState::Stopping { kill_at, killed, leader_dead: true };
                 vec![]
             }
             JobInput::NoneLeft if leader_dead => {
-                self.state = State::Over { forced: true };
+                self.state = JobState::Over { forced: true };
                 vec![Action::Reap]
             }
             // A second TERM or INT skips the rest of the grace.
@@ -188,7 +188,7 @@ impl Supervisor {
             JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
             JobInput::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
-                self.state = State::Stopping { kill_at, killed, leader_dead };
+                self.state = JobState::Stopping { kill_at, killed, leader_dead };
                 vec![]
             }
             _ => vec![],
@@ -196,37 +196,37 @@ impl Supervisor {
     }
 
     fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Action> {
-        self.state = State::Stopping { kill_at, killed: true, leader_dead };
+        self.state = JobState::Stopping { kill_at, killed: true, leader_dead };
         vec![Action::Kill]
     }
 
     /// When the passing of time alone next changes something.
     pub fn next_tick(&self) -> Option<BootTime> {
         match self.state {
-            State::Stopping { kill_at, killed: false, .. } => Some(kill_at),
+            JobState::Stopping { kill_at, killed: false, .. } => Some(kill_at),
             _ => None,
         }
     }
 
     /// Whether zklock is stopping the job, as opposed to the job ending by itself.
     pub fn is_stopping(&self) -> bool {
-        matches!(self.state, State::Stopping { .. })
+        matches!(self.state, JobState::Stopping { .. })
     }
 
     /// Whether zklock has stopped with the job.
     pub fn is_suspended(&self) -> bool {
-        matches!(self.state, State::Running { suspended: Some(_), .. })
+        matches!(self.state, JobState::Running { suspended: Some(_), .. })
     }
 
     /// Whether KILL has been sent.
     pub fn has_killed(&self) -> bool {
-        matches!(self.state, State::Stopping { killed: true, .. })
+        matches!(self.state, JobState::Stopping { killed: true, .. })
     }
 
     /// Whether the job is gone and reaped, and if so, whether zklock forced it.
     pub fn is_over(&self) -> Option<bool> {
         match self.state {
-            State::Over { forced } => Some(forced),
+            JobState::Over { forced } => Some(forced),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use nix::unistd::{Pid, getpid};
 
 pub use self::sweep::{Left, Round, Sweep};
-use super::proc_stat::{self, Process};
+use super::proc_stat::{self, ProcessStat};
 
 /// The children of this process.
 #[derive(Debug)]
@@ -110,12 +110,12 @@ fn parse_pids(text: &str) -> Vec<Pid> {
 }
 
 /// Every process shown in `/proc`. `None` if `/proc` can't be read: then an empty result would prove nothing.
-fn all() -> Option<Vec<Process>> {
+fn all() -> Option<Vec<ProcessStat>> {
     let entries = fs::read_dir("/proc").ok()?;
     let processes = entries
         .flatten()
         .filter_map(|entry| proc_stat::of(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
-    let processes: Vec<Process> = processes.collect();
+    let processes: Vec<ProcessStat> = processes.collect();
     processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
 }
 

@@ -8,7 +8,7 @@ use nix::unistd::getpgrp;
 
 use super::{Outcome, Watch};
 use crate::core::message::Level;
-use crate::core::monitor::{Effect, Ending, Input};
+use crate::core::monitor::{Ending, MonitorEffect, MonitorInput};
 use crate::core::pair::Stage;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -26,7 +26,7 @@ impl Watch {
     /// Carries out the state machine's effects and feeds the answers back, until there is nothing more to do for now.
     pub(super) fn carry_out(
         &mut self,
-        mut effects: Vec<Effect>,
+        mut effects: Vec<MonitorEffect>,
         path: &LockPath,
         settings: &Settings,
     ) -> Option<Outcome> {
@@ -34,24 +34,24 @@ impl Watch {
             let mut answer = None;
             for effect in effects {
                 match effect {
-                    Effect::Stop { signal, whole_group } => self.stop(signal, whole_group),
-                    Effect::EndWorker => answer = Some(self.end_worker(true)),
-                    Effect::EndNobody => answer = Some(self.ended()),
-                    Effect::EndEverybody => answer = Some(self.end_everybody(path)),
-                    Effect::TakeTerminal => {
+                    MonitorEffect::Stop { signal, whole_group } => self.stop(signal, whole_group),
+                    MonitorEffect::EndWorker => answer = Some(self.end_worker(true)),
+                    MonitorEffect::EndNobody => answer = Some(self.ended()),
+                    MonitorEffect::EndEverybody => answer = Some(self.end_everybody(path)),
+                    MonitorEffect::TakeTerminal => {
                         if let Some(group) = self.monitor.page.group() {
                             Terminal::open(getpgrp()).take_back(group);
                         }
                     }
-                    Effect::Say(ending) => say(path, &ending),
-                    Effect::Clean(remains) => {
+                    MonitorEffect::Say(ending) => say(path, &ending),
+                    MonitorEffect::Clean(remains) => {
                         // Servers may not answer: a signal to end stops the wait for them.
                         let arrivals = &mut self.arrivals;
                         let gone = pair::clean(settings, &remains, || arrivals.take().into_iter().any(ends));
-                        answer = Some(Input::Cleaned(gone));
+                        answer = Some(MonitorInput::Cleaned(gone));
                     }
-                    Effect::Exit(exit) => return Some(Outcome::Exit(exit)),
-                    Effect::Become(variables) => return Some(self.become_command(variables)),
+                    MonitorEffect::Exit(exit) => return Some(Outcome::Exit(exit)),
+                    MonitorEffect::Become(variables) => return Some(self.become_command(variables)),
                 }
             }
             effects = answer.map(|answer| self.machine.on(clock::now(), answer)).unwrap_or_default();
@@ -59,12 +59,12 @@ impl Watch {
         None
     }
 
-    fn ended(&mut self) -> Input {
+    fn ended(&mut self) -> MonitorInput {
         self.listen_to_the_dead();
-        Input::Ended(self.shown(), self.monitor.page.entering())
+        MonitorInput::Ended(self.shown(), self.monitor.page.entering())
     }
 
-    fn end_worker(&mut self, lives: bool) -> Input {
+    fn end_worker(&mut self, lives: bool) -> MonitorInput {
         let worker = self.monitor.worker;
         self.line_ended = true;
         while lives && sys::reap_if_dead(worker).is_none() {
@@ -76,7 +76,7 @@ impl Watch {
     }
 
     /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
-    fn end_everybody(&mut self, path: &LockPath) -> Input {
+    fn end_everybody(&mut self, path: &LockPath) -> MonitorInput {
         let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
         let mut sweep = Sweep::with_time_until(latest, clock::now()).but_for(self.monitor.worker);
         let mut is_told = false;
@@ -95,7 +95,7 @@ impl Watch {
             self.pause(sweep.next());
             // Nothing more can be done: a signal to end takes effect.
             if self.arrivals.take().into_iter().any(ends) && is_told {
-                return Input::GaveUp(self.shown());
+                return MonitorInput::GaveUp(self.shown());
             }
         }
         self.ended()

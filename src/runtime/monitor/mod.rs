@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 
 use self::signals::Arrivals;
 use crate::core::exit::Exit;
-use crate::core::monitor::{Death, Effect, Input, Monitor, Shown};
+use crate::core::monitor::{Death, Monitor, MonitorEffect, MonitorInput, Shown};
 use crate::core::pair::{Order, Report, Stage};
 use crate::core::path::LockPath;
 use crate::core::signal::ends_waiting;
@@ -28,7 +28,7 @@ use crate::runtime::alarm::Alarm;
 use crate::runtime::clock;
 use crate::runtime::descendants::{Children, Observed, Sweep};
 use crate::runtime::job::reap_all_but;
-use crate::runtime::pair::{Found, Heard, MonitorSide};
+use crate::runtime::pair::{Found, MonitorSide, Received};
 use crate::runtime::sys;
 use crate::runtime::zk::Settings;
 
@@ -117,7 +117,7 @@ impl Watch {
             let mut effects = self.listen();
             if effects.is_empty() {
                 let shown = self.shown();
-                effects = self.machine.on(clock::now(), Input::Looked(shown));
+                effects = self.machine.on(clock::now(), MonitorInput::Looked(shown));
             }
             // The check comes last: SIGCHLD was taken in above, so no later event is missed.
             if effects.is_empty() && sys::is_dead(self.monitor.worker) {
@@ -126,7 +126,7 @@ impl Watch {
             if effects.is_empty() && self.wait_for_news().is_err() {
                 // A monitor that can't wait can't watch, so it treats the worker as frozen.
                 let frozen = Shown { deadline: Some(BootTime::from_nanos(0)), ..self.shown() };
-                effects = self.machine.on(clock::now(), Input::Looked(frozen));
+                effects = self.machine.on(clock::now(), MonitorInput::Looked(frozen));
             }
             if let Some(outcome) = self.carry_out(effects, path, settings) {
                 return outcome;
@@ -134,11 +134,11 @@ impl Watch {
         }
     }
 
-    fn worker_ended(&mut self) -> Vec<Effect> {
+    fn worker_ended(&mut self) -> Vec<MonitorEffect> {
         let status = sys::reap(self.monitor.worker).ok();
         self.listen_to_the_dead();
         let shown = self.shown();
-        self.machine.on(clock::now(), Input::WorkerEnded(death(status), shown))
+        self.machine.on(clock::now(), MonitorInput::WorkerEnded(death(status), shown))
     }
 
     fn wait_for_news(&mut self) -> std::io::Result<()> {
@@ -181,17 +181,17 @@ impl Watch {
     }
 
     /// Takes in the worker's reports until one requires an action.
-    fn listen(&mut self) -> Vec<Effect> {
+    fn listen(&mut self) -> Vec<MonitorEffect> {
         loop {
             let report = match self.monitor.line.hear() {
-                Heard::Word(report) => report,
-                Heard::Silence => return vec![],
-                Heard::End => {
+                Received::Word(report) => report,
+                Received::Silence => return vec![],
+                Received::End => {
                     self.line_ended = true;
                     return vec![];
                 }
             };
-            let effects = self.machine.on(clock::now(), Input::Reported(report));
+            let effects = self.machine.on(clock::now(), MonitorInput::Reported(report));
             if !effects.is_empty() {
                 return effects;
             }
@@ -206,7 +206,7 @@ impl Watch {
                 // If the worker is frozen for so long that the socket is full, the deadline or the count of signals
                 // shows it.
                 if self.monitor.line.say(&Order::Signal(signal as i32)).is_ok() {
-                    self.machine.on(clock::now(), Input::Relayed(signal as i32));
+                    self.machine.on(clock::now(), MonitorInput::Relayed(signal as i32));
                 }
             }
         }
@@ -245,8 +245,8 @@ impl Watch {
 
     /// Reports sent before the worker's end still count, except for a stop.
     fn listen_to_the_dead(&mut self) {
-        while let Heard::Word(report) = self.monitor.line.hear::<Report>() {
-            self.machine.on(clock::now(), Input::Reported(report));
+        while let Received::Word(report) = self.monitor.line.hear::<Report>() {
+            self.machine.on(clock::now(), MonitorInput::Reported(report));
         }
     }
 

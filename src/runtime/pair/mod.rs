@@ -24,7 +24,7 @@ use nix::unistd::{Pid, getpgrp, setpgid};
 pub use self::clean::clean;
 pub use self::page::Page;
 pub use self::title::WORKER;
-pub use self::words::{Heard, Line};
+pub use self::words::{PairSocket, Received};
 use crate::core::exit::Exit;
 use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
 use crate::core::signal::SIGCONT;
@@ -55,7 +55,7 @@ pub enum Side {
 #[derive(Debug)]
 pub struct MonitorSide {
     /// The socket to the worker.
-    pub line: Line,
+    pub line: PairSocket,
     /// The worker's state, readable without a message.
     pub page: Page,
     /// The worker's process.
@@ -67,7 +67,7 @@ pub struct MonitorSide {
 /// The worker's side.
 #[derive(Debug)]
 pub struct Worker {
-    line: Rc<Line>,
+    line: Rc<PairSocket>,
     page: Page,
     deadline: Option<Deadline>,
     continued: Rc<Cell<u64>>,
@@ -104,12 +104,12 @@ pub fn split() -> io::Result<Side> {
             drop(workers);
             // Done on both sides, so that it is done whichever runs first.
             let _ = setpgid(worker, worker);
-            Ok(Side::Monitor(MonitorSide { line: Line(monitors), page, worker, found }))
+            Ok(Side::Monitor(MonitorSide { line: PairSocket(monitors), page, worker, found }))
         }
         Ok(Half::Child(monitor)) => {
             drop(monitors);
             let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
-            let line = Rc::new(Line(workers));
+            let line = Rc::new(PairSocket(workers));
             Ok(Side::Worker(Worker {
                 line,
                 page,
@@ -215,7 +215,7 @@ impl Worker {
 
 /// Sends reports to the monitor.
 #[derive(Debug)]
-pub struct Reporter(Rc<Line>);
+pub struct Reporter(Rc<PairSocket>);
 
 impl Reporter {
     /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
@@ -237,16 +237,16 @@ impl Reporter {
 /// Receives the monitor's messages.
 #[derive(Debug)]
 pub struct Ear {
-    line: Rc<Line>,
+    line: Rc<PairSocket>,
     page: Page,
     continued: Rc<Cell<u64>>,
 }
 
 impl Ear {
     /// Takes in a message of the monitor. Signals are counted, so that the monitor sees that they were taken in.
-    pub fn hear(&self) -> Heard<Order> {
+    pub fn hear(&self) -> Received<Order> {
         let heard = self.line.hear();
-        if let Heard::Word(Order::Signal(_)) = heard {
+        if let Received::Word(Order::Signal(_)) = heard {
             self.page.count_taken();
         }
         heard

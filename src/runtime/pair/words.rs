@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 /// The result of receiving.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard<T> {
+pub enum Received<T> {
     /// A message.
     Word(T),
     /// No message for now.
@@ -21,9 +21,9 @@ pub enum Heard<T> {
 
 /// One end of the socket.
 #[derive(Debug)]
-pub struct Line(pub(super) OwnedFd);
+pub struct PairSocket(pub(super) OwnedFd);
 
-impl Line {
+impl PairSocket {
     /// Sends a message without waiting for it to be read.
     pub fn say(&self, word: &impl Serialize) -> io::Result<()> {
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
@@ -43,7 +43,7 @@ impl Line {
     }
 
     /// The next message, if there is one.
-    pub fn hear<T: DeserializeOwned>(&self) -> Heard<T> {
+    pub fn hear<T: DeserializeOwned>(&self) -> Received<T> {
         loop {
             // The length is read first: a message about many nodes is long, and most have only a few bytes.
             let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
@@ -52,22 +52,22 @@ impl Line {
                 recv(self.0.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT).map(|_| message)
             });
             match told {
-                Ok(message) if message.is_empty() => return Heard::End,
+                Ok(message) if message.is_empty() => return Received::End,
                 Ok(message) => {
                     // Both ends are the same program, so every message can be parsed.
                     if let Ok(word) = serde_json::from_slice(&message) {
-                        return Heard::Word(word);
+                        return Received::Word(word);
                     }
                 }
-                Err(Errno::ECONNRESET) => return Heard::End,
+                Err(Errno::ECONNRESET) => return Received::End,
                 Err(Errno::EINTR) => {}
-                Err(_) => return Heard::Silence,
+                Err(_) => return Received::Silence,
             }
         }
     }
 }
 
-impl AsFd for Line {
+impl AsFd for PairSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

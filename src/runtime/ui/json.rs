@@ -11,7 +11,7 @@ use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     time: String,
     level: &'static str,
     event: &'a str,
@@ -19,13 +19,13 @@ struct Line<'a> {
     node: Option<&'a str>,
     token: Option<i64>,
     #[serde(flatten)]
-    facts: Facts,
+    facts: EventFields,
     message: String,
 }
 
-struct Facts(Vec<Named>);
+struct EventFields(Vec<Named>);
 
-impl Serialize for Facts {
+impl Serialize for EventFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, fact) in &self.0 {
@@ -47,11 +47,11 @@ impl Serialize for Facts {
 
 /// A message of a run; `own` is our node at its lock.
 pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Message) -> String {
-    line(&Line {
+    line(&JsonLine {
         lock: Some(path.as_str()),
         node: own.map(|node| node.path.as_str()),
         token: own.map(|node| node.czxid),
-        facts: Facts(message.facts()),
+        facts: EventFields(message.facts()),
         ..plain(message.level().word(), message.event(), message.to_string())
     })
 }
@@ -59,27 +59,27 @@ pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Messa
 /// Any other message of a lock.
 pub(super) fn of_a_lock(level: Level, path: &LockPath, text: &str) -> String {
     let word = word(level);
-    line(&Line { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
+    line(&JsonLine { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
 }
 
 /// What somebody in the program said to the log.
 pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
     let word = word(level);
     let target = ("target", Fact::Text(target.to_owned()));
-    let facts = Facts(if level <= Level::Warn { vec![] } else { vec![target] });
-    line(&Line { facts, ..plain(word, word, text.to_owned()) })
+    let facts = EventFields(if level <= Level::Warn { vec![] } else { vec![target] });
+    line(&JsonLine { facts, ..plain(word, word, text.to_owned()) })
 }
 
 /// So many messages were not written.
 pub(super) fn of_what_was_left_out(count: usize, text: &str) -> String {
     let count = Fact::Number(u64::try_from(count).unwrap_or(u64::MAX));
-    let facts = Facts(vec![("count", count)]);
-    line(&Line { facts, ..plain("warning", "left_out", text.to_owned()) })
+    let facts = EventFields(vec![("count", count)]);
+    line(&JsonLine { facts, ..plain("warning", "left_out", text.to_owned()) })
 }
 
-fn plain<'a>(level: &'static str, event: &'a str, message: String) -> Line<'a> {
+fn plain<'a>(level: &'static str, event: &'a str, message: String) -> JsonLine<'a> {
     let time = format!("{:.3}", Timestamp::now());
-    Line { time, level, event, lock: None, node: None, token: None, facts: Facts(vec![]), message }
+    JsonLine { time, level, event, lock: None, node: None, token: None, facts: EventFields(vec![]), message }
 }
 
 fn word(level: Level) -> &'static str {
@@ -91,7 +91,7 @@ fn word(level: Level) -> &'static str {
     }
 }
 
-fn line(line: &Line<'_>) -> String {
+fn line(line: &JsonLine<'_>) -> String {
     // A struct of strings and numbers always has a JSON form.
     serde_json::to_string(line).unwrap_or_default() + "\n"
 }

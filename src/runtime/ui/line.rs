@@ -35,11 +35,11 @@ pub struct WaitingLine {
     next_draw: Option<BootTime>,
     /// Our clock and the server's at one moment.
     clocks: Option<(BootTime, ServerTime)>,
-    queue: Option<Queue>,
+    queue: Option<QueueLine>,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct QueueLine {
     path: LockPath,
     ahead: usize,
     nearest: Seen,
@@ -77,7 +77,7 @@ impl WaitingLine {
     /// There are contenders ahead: the nearest, and the node that holds if that is another.
     pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<String>) {
         if self.on_terminal {
-            self.queue = Some(Queue { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
+            self.queue = Some(QueueLine { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
             self.next_draw = Some(clock::now());
         }
     }
@@ -138,7 +138,7 @@ impl Drop for WaitingLine {
     }
 }
 
-impl Queue {
+impl QueueLine {
     fn text(
         &self,
         server_now: Option<ServerTime>,
@@ -167,10 +167,10 @@ impl Queue {
 mod tests {
     use super::*;
 
-    fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> Queue {
+    fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> QueueLine {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000), held_since: None };
-        Queue { path, ahead: 2, nearest, holder }
+        QueueLine { path, ahead: 2, nearest, holder }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
-use crate::cli::{LogFormat, Refused, mistake};
+use crate::cli::{LogFormat, StartError, mistake};
 use crate::core::exit::{self, Exit};
 use crate::core::message::{self, Message};
 use crate::core::pair::OwnedNode;
@@ -62,20 +62,20 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
 
 /// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything
 /// else is ours, and never the command's code.
-pub fn refused(refused: &Refused) -> Exit {
+pub fn refused(refused: &StartError) -> Exit {
     match refused {
-        Refused::Usage(error)
+        StartError::Usage(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
             let _ = error.print();
             return Exit::Code(0);
         }
-        Refused::ShortHelp(text) => {
+        StartError::ShortHelp(text) => {
             let _ = write!(io::stdout(), "{text}");
             return Exit::Code(0);
         }
-        Refused::Usage(error) => usage(error),
-        Refused::Variable(..) | Refused::Config(_) => {
+        StartError::Usage(error) => usage(error),
+        StartError::Variable(..) | StartError::Config(_) => {
             drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&refused.to_string())));
         }
     }

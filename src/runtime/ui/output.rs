@@ -31,7 +31,7 @@ enum Item {
 
 /// What becomes of what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum OutputMode {
     /// It is written at once: nothing is at stake.
     Direct,
     /// It is left out.
@@ -41,8 +41,8 @@ enum Mode {
 }
 
 #[derive(Debug)]
-struct State {
-    mode: Mode,
+struct OutputState {
+    mode: OutputMode,
     queue: VecDeque<Item>,
     bytes: usize,
     left_out: usize,
@@ -50,8 +50,8 @@ struct State {
     is_writing: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
-    mode: Mode::Direct,
+static STATE: Mutex<OutputState> = Mutex::new(OutputState {
+    mode: OutputMode::Direct,
     queue: VecDeque::new(),
     bytes: 0,
     left_out: 0,
@@ -61,18 +61,18 @@ static STATE: Mutex<State> = Mutex::new(State {
 static OFFERED: Condvar = Condvar::new();
 static WRITTEN: Condvar = Condvar::new();
 
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, OutputState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// From here on nothing is written: this process must never be held up.
 pub fn mute() {
-    state().mode = Mode::Mute;
+    state().mode = OutputMode::Mute;
 }
 
 /// From here on everything is written by a thread of its own, which is started with the first word.
 pub fn speak() {
-    state().mode = if planted(Mistake::HeldUpByStderr) { Mode::Direct } else { Mode::Queued };
+    state().mode = if planted(Mistake::HeldUpByStderr) { OutputMode::Direct } else { OutputMode::Queued };
 }
 
 /// Waits until everything is written, but no longer than a moment: whoever reads may have stopped.
@@ -120,14 +120,14 @@ pub(super) fn line(text: Option<String>) {
 fn offer(item: Item) {
     let mut state = state();
     match state.mode {
-        Mode::Mute => {}
-        Mode::Direct => {
+        OutputMode::Mute => {}
+        OutputMode::Direct => {
             drop(state);
             if let Item::Text(_, bytes) = item {
                 write(&bytes);
             }
         }
-        Mode::Queued => {
+        OutputMode::Queued => {
             if !state.has_writer {
                 let started = thread::Builder::new().name("output".to_owned()).spawn(write_all);
                 if started.is_err() {
@@ -148,7 +148,7 @@ fn offer(item: Item) {
     }
 }
 
-impl State {
+impl OutputState {
     fn push(&mut self, item: Item) {
         match &item {
             // Only the newest is of interest.
@@ -270,9 +270,9 @@ fn write(bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    fn empty() -> State {
-        State {
-            mode: Mode::Queued,
+    fn empty() -> OutputState {
+        OutputState {
+            mode: OutputMode::Queued,
             queue: VecDeque::new(),
             bytes: 0,
             left_out: 0,
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    fn levels(state: &mut State) -> Vec<Level> {
+    fn levels(state: &mut OutputState) -> Vec<Level> {
         let mut levels = vec![];
         while let Some((_, item)) = state.pop() {
             if let Item::Text(level, _) = item {

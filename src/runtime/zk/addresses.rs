@@ -16,9 +16,9 @@ use futures::future::{Either, join_all, select};
 use super::hosts::Server;
 
 /// The names of the servers, and what is known of their addresses.
-pub(super) struct Names(Vec<Name>);
+pub(super) struct Names(Vec<ServerEntry>);
 
-struct Name {
+struct ServerEntry {
     server: Server,
     /// A look-up that hasn't ended.
     pending: Option<oneshot::Receiver<Vec<Server>>>,
@@ -28,7 +28,7 @@ struct Name {
 
 impl Names {
     pub(super) fn new(servers: &[Server]) -> Self {
-        let name = |server: &Server| Name { server: server.clone(), pending: None, known: vec![] };
+        let name = |server: &Server| ServerEntry { server: server.clone(), pending: None, known: vec![] };
         Self(servers.iter().map(name).collect())
     }
 
@@ -40,7 +40,7 @@ impl Names {
     }
 }
 
-impl Name {
+impl ServerEntry {
     async fn look_up(&mut self, limit: Duration) -> Vec<Server> {
         if self.server.host.parse::<IpAddr>().is_ok() {
             return vec![self.server.clone()];
@@ -125,7 +125,7 @@ mod tests {
         let known = vec![name("192.0.2.1")];
         let (sender, receiver) = oneshot::channel();
         let mut names =
-            Names(vec![Name { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
+            Names(vec![ServerEntry { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
         let mut spread = || futures::executor::block_on(names.spread(Duration::from_millis(10)));
         assert_eq!(spread(), known);
         assert_eq!(sender.send(vec![name("192.0.2.2")]), Ok(()), "it is still waited for");

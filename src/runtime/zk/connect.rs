@@ -7,10 +7,10 @@ use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::addresses::Names;
-use super::finding::Diagnosis;
+use super::finding::ServerDiagnosis;
 use super::hosts::Server;
 use super::security::Rotation;
-use super::tour::{Limit, Tour};
+use super::tour::{AttemptLimit, Tour};
 use super::{Away, Hosts, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -28,7 +28,7 @@ pub(super) struct Granted {
     pub(super) began: BootTime,
     /// The speed of the connection.
     pub(super) line: LineSpeed,
-    /// Whether this was a [patient](Limit::Patient) attempt.
+    /// Whether this was a [patient](AttemptLimit::Patient) attempt.
     patient: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Granted {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineSpeed {
     took: Duration,
-    /// Only a [patient](Limit::Patient) attempt is long enough.
+    /// Only a [patient](AttemptLimit::Patient) attempt is long enough.
     slow: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Dialer<'a> {
 
     /// Whether every server refuses the connection. The library reports only that there is no connection.
     fn all_refuse(&self) -> bool {
-        diagnose::all(self.settings).iter().all(Diagnosis::is_refusal)
+        diagnose::all(self.settings).iter().all(ServerDiagnosis::is_refusal)
     }
 
     /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.
@@ -134,7 +134,8 @@ impl<'a> Dialer<'a> {
             let (began, limit) = (clock::now(), tour.limit(&server));
             match self.open(&server, timeout, limit, session).await {
                 Ok(client) => {
-                    let (took, patient) = (clock::now().since(began), matches!(limit, Limit::Patient(_)));
+                    let (took, patient) =
+                        (clock::now().since(began), matches!(limit, AttemptLimit::Patient(_)));
                     let line = LineSpeed { took, slow: patient && took > timeout / 8 };
                     return Ok(Some(Granted { client, began, line, patient }));
                 }
@@ -154,12 +155,12 @@ impl<'a> Dialer<'a> {
         &self,
         server: &Server,
         timeout: Duration,
-        limit: Limit,
+        limit: AttemptLimit,
         session: Option<&SessionInfo>,
     ) -> Result<Client, Error> {
         let (patience, all) = match limit {
-            Limit::Quick(all) => (timeout / 8, Some(all)),
-            Limit::Usual(patience) | Limit::Patient(patience) => (patience, None),
+            AttemptLimit::Quick(all) => (timeout / 8, Some(all)),
+            AttemptLimit::Usual(patience) | AttemptLimit::Patient(patience) => (patience, None),
         };
         let connector = Client::connector()
             .with_session_timeout(timeout)

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::finding::{Asked, Diagnosis, Finding, Heard, News, says_enough};
+use super::finding::{Asked, Diagnosis, DiagnosisUpdate, Observation, ServerDiagnosis, says_enough};
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
@@ -39,15 +39,15 @@ pub(super) fn said_by_all(settings: &Settings) -> Vec<String> {
 
 /// Asks all addresses of all servers at once. Takes no longer than there is time before `until`, and never longer
 /// than it must.
-pub(super) fn all(settings: &Settings) -> Vec<Diagnosis> {
+pub(super) fn all(settings: &Settings) -> Vec<ServerDiagnosis> {
     let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
     let patience = left.clamp(LEAST, longest);
     let mut all = ask_all(settings, patience);
     if settings.security.credentials.use_sasl() {
         let heard = all.iter_mut().flat_map(|asked| &mut asked.found).map(|(_, heard)| heard);
-        heard.filter(|heard| heard.finding == Finding::Serving).for_each(|heard| {
-            heard.finding = Finding::SaslWithoutEnd;
+        heard.filter(|heard| heard.finding == Diagnosis::Serving).for_each(|heard| {
+            heard.finding = Diagnosis::SaslWithoutEnd;
         });
     }
     all.into_iter().flat_map(Asked::diagnoses).collect()
@@ -75,18 +75,25 @@ pub(super) fn ask_all(settings: &Settings, patience: Duration) -> Vec<Asked> {
     all
 }
 
-fn ask(index: usize, server: &Server, tls: Option<&Tls>, deadline: Instant, news: &Sender<(usize, News)>) {
+fn ask(
+    index: usize,
+    server: &Server,
+    tls: Option<&Tls>,
+    deadline: Instant,
+    news: &Sender<(usize, DiagnosisUpdate)>,
+) {
     let tell = |told| drop(news.send((index, told)));
     if tls.is_some() && server_name(server).is_none() {
-        return tell(News::Unasked(Finding::NoName));
+        return tell(DiagnosisUpdate::Unasked(Diagnosis::NoName));
     }
     let addresses = match addresses::addresses(server) {
         Ok(addresses) if !addresses.is_empty() => addresses,
-        _ => return tell(News::Unasked(Finding::UnknownHost)),
+        _ => return tell(DiagnosisUpdate::Unasked(Diagnosis::UnknownHost)),
     };
-    tell(News::Addresses(addresses.clone()));
-    let found =
-        |address: &SocketAddr| tell(News::Found(*address, ask_address(server, address, tls, deadline)));
+    tell(DiagnosisUpdate::Addresses(addresses.clone()));
+    let found = |address: &SocketAddr| {
+        tell(DiagnosisUpdate::Found(*address, ask_address(server, address, tls, deadline)));
+    };
     thread::scope(|scope| {
         let mut addresses = addresses.iter();
         // One is asked right here: on a busy machine a thread takes its time to start.
@@ -98,15 +105,17 @@ fn ask(index: usize, server: &Server, tls: Option<&Tls>, deadline: Instant, news
     });
 }
 
-fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Heard {
+fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Observation {
     let heard = match tls {
         Some(tls) => converse_with_tls(server, address, tls, deadline),
-        None => converse(address, deadline).map(Heard::answer),
+        None => converse(address, deadline).map(Observation::answer),
     };
-    let heard = heard.unwrap_or_else(|error| Finding::of_error(&error).into());
-    if heard.finding == Finding::ClosedWithoutAnswer && tls.is_none() && speaks_tls(server, address, deadline)
+    let heard = heard.unwrap_or_else(|error| Diagnosis::of_error(&error).into());
+    if heard.finding == Diagnosis::ClosedWithoutAnswer
+        && tls.is_none()
+        && speaks_tls(server, address, deadline)
     {
-        return Finding::SpeaksTls.into();
+        return Diagnosis::SpeaksTls.into();
     }
     heard
 }
@@ -137,18 +146,22 @@ fn converse_with_tls(
     address: &SocketAddr,
     tls: &Tls,
     deadline: Instant,
-) -> io::Result<Heard> {
-    let Some(name) = server_name(server) else { return Ok(Finding::NoName.into()) };
+) -> io::Result<Observation> {
+    let Some(name) = server_name(server) else { return Ok(Diagnosis::NoName.into()) };
     let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
     stream.set_read_timeout(Some(left(deadline)))?;
     Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
-        Handshake::Said(said, certificate_ends) => Heard { certificate_ends, ..Heard::answer(said) },
-        Handshake::Failed(why) => Finding::Tls(why).into(),
-        Handshake::Io(error) => Finding::of_error(&error).into(),
-        Handshake::NoTls => match converse(address, deadline).map(|said| Finding::of_answer(&said)) {
-            Ok(Finding::Serving | Finding::ReadOnly | Finding::NotServing) => Finding::SpeaksNoTls.into(),
+        Handshake::Said(said, certificate_ends) => {
+            Observation { certificate_ends, ..Observation::answer(said) }
+        }
+        Handshake::Failed(why) => Diagnosis::Tls(why).into(),
+        Handshake::Io(error) => Diagnosis::of_error(&error).into(),
+        Handshake::NoTls => match converse(address, deadline).map(|said| Diagnosis::of_answer(&said)) {
+            Ok(Diagnosis::Serving | Diagnosis::ReadOnly | Diagnosis::NotServing) => {
+                Diagnosis::SpeaksNoTls.into()
+            }
             Ok(finding) => finding.into(),
-            Err(error) => Finding::of_error(&error).into(),
+            Err(error) => Diagnosis::of_error(&error).into(),
         },
     })
 }

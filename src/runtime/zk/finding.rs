@@ -9,102 +9,102 @@ use crate::core::words::printable;
 
 /// What one server said, or some of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::runtime::zk) struct Diagnosis {
+pub(in crate::runtime::zk) struct ServerDiagnosis {
     server: Server,
     /// Empty if the name has only one.
     addresses: Vec<IpAddr>,
-    finding: Finding,
+    finding: Diagnosis,
 }
 
 /// News of one server while it is asked.
-pub(super) enum News {
+pub(super) enum DiagnosisUpdate {
     /// It has these addresses.
     Addresses(Vec<SocketAddr>),
     /// What one of them said.
-    Found(SocketAddr, Heard),
+    Found(SocketAddr, Observation),
     /// There is nothing to ask.
-    Unasked(Finding),
+    Unasked(Diagnosis),
 }
 
 /// A finding, and what it was drawn from.
-pub(super) struct Heard {
-    pub(super) finding: Finding,
+pub(super) struct Observation {
+    pub(super) finding: Diagnosis,
     /// The answer to `srvr`.
     pub(super) said: Vec<u8>,
     /// When the server's certificate ends, in seconds since 1970.
     pub(super) certificate_ends: Option<u64>,
 }
 
-impl From<Finding> for Heard {
-    fn from(finding: Finding) -> Self {
+impl From<Diagnosis> for Observation {
+    fn from(finding: Diagnosis) -> Self {
         Self { finding, said: vec![], certificate_ends: None }
     }
 }
 
-impl Heard {
+impl Observation {
     /// An answer to `srvr`.
     pub(super) fn answer(said: Vec<u8>) -> Self {
-        Self { finding: Finding::of_answer(&said), said, certificate_ends: None }
+        Self { finding: Diagnosis::of_answer(&said), said, certificate_ends: None }
     }
 }
 
 /// What is known so far of one server.
 pub(super) struct Asked {
     pub(super) server: Server,
-    pub(super) found: Vec<(SocketAddr, Heard)>,
+    pub(super) found: Vec<(SocketAddr, Observation)>,
     /// Unless there are addresses.
-    pub(super) unasked: Finding,
+    pub(super) unasked: Diagnosis,
 }
 
 impl Asked {
     pub(super) fn new(server: Server) -> Self {
-        Self { server, found: vec![], unasked: Finding::TimedOut }
+        Self { server, found: vec![], unasked: Diagnosis::TimedOut }
     }
 
-    pub(super) fn take(&mut self, news: News) {
+    pub(super) fn take(&mut self, news: DiagnosisUpdate) {
         match news {
-            News::Addresses(addresses) => {
+            DiagnosisUpdate::Addresses(addresses) => {
                 self.found =
-                    addresses.into_iter().map(|address| (address, Finding::TimedOut.into())).collect();
+                    addresses.into_iter().map(|address| (address, Diagnosis::TimedOut.into())).collect();
             }
-            News::Found(address, heard) => {
+            DiagnosisUpdate::Found(address, heard) => {
                 if let Some((_, found)) = self.found.iter_mut().find(|(of, _)| *of == address) {
                     *found = heard;
                 }
             }
-            News::Unasked(finding) => self.unasked = finding,
+            DiagnosisUpdate::Unasked(finding) => self.unasked = finding,
         }
     }
 
     /// One for each different finding.
-    pub(super) fn diagnoses(self) -> Vec<Diagnosis> {
+    pub(super) fn diagnoses(self) -> Vec<ServerDiagnosis> {
         let Self { server, found, unasked } = self;
         let several = found.len() > 1;
-        let mut all: Vec<Diagnosis> = vec![];
-        for (address, Heard { finding, .. }) in found {
+        let mut all: Vec<ServerDiagnosis> = vec![];
+        for (address, Observation { finding, .. }) in found {
             let diagnosis = match all.iter_mut().find(|known| known.finding == finding) {
                 Some(known) => known,
-                None => all.push_mut(Diagnosis { server: server.clone(), addresses: vec![], finding }),
+                None => all.push_mut(ServerDiagnosis { server: server.clone(), addresses: vec![], finding }),
             };
             if several {
                 diagnosis.addresses.push(address.ip());
             }
         }
         if all.is_empty() {
-            all.push(Diagnosis { server, addresses: vec![], finding: unasked });
+            all.push(ServerDiagnosis { server, addresses: vec![], finding: unasked });
         }
         all
     }
 }
 
-impl Diagnosis {
+impl ServerDiagnosis {
     /// Whether more time for connecting would be no use: nothing listens there.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self.finding, Finding::Refused | Finding::UnknownHost)
+        matches!(self.finding, Diagnosis::Refused | Diagnosis::UnknownHost)
     }
 }
 
-impl fmt::Display for Diagnosis {
+impl fmt::Display for ServerDiagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.server)?;
         for (i, address) in self.addresses.iter().enumerate() {
@@ -116,7 +116,7 @@ impl fmt::Display for Diagnosis {
 
 /// What was found out about one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(super) enum Diagnosis {
     UnknownHost,
     Refused,
     TimedOut,
@@ -154,7 +154,7 @@ pub(super) fn says_enough(said: &[u8]) -> bool {
 /// How a record with a TLS alert begins.
 const ALERT: [u8; 2] = [21, 3];
 
-impl Finding {
+impl Diagnosis {
     /// What an answer to `srvr` tells.
     pub(super) fn of_answer(said: &[u8]) -> Self {
         let text = String::from_utf8_lossy(said);
@@ -184,7 +184,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownHost => f.write_str("unknown host"),
@@ -230,8 +230,8 @@ mod tests {
         let addresses: Vec<SocketAddr> = addresses.into_iter().flatten().collect();
         let asked = |addresses: &[SocketAddr]| {
             let mut asked = Asked::new(Server { host: "zk".to_owned(), port: 7 });
-            asked.take(News::Addresses(addresses.to_vec()));
-            asked.take(News::Found(addresses[0], Finding::NotServing.into()));
+            asked.take(DiagnosisUpdate::Addresses(addresses.to_vec()));
+            asked.take(DiagnosisUpdate::Found(addresses[0], Diagnosis::NotServing.into()));
             asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let not_serving =
@@ -243,23 +243,25 @@ mod tests {
 
     #[test]
     fn answers_are_told_apart() {
-        assert_eq!(Finding::of_answer(b""), Finding::ClosedWithoutAnswer);
-        assert_eq!(Finding::of_answer(b"Zookeeper version: 3.8.0"), Finding::Serving);
+        assert_eq!(Diagnosis::of_answer(b""), Diagnosis::ClosedWithoutAnswer);
+        assert_eq!(Diagnosis::of_answer(b"Zookeeper version: 3.8.0"), Diagnosis::Serving);
         assert_eq!(
-            Finding::of_answer(b"Zookeeper version: 3.8.0\nLatency min/avg/max: 0/0.0/0\nMode: read-only\n"),
-            Finding::ReadOnly
+            Diagnosis::of_answer(
+                b"Zookeeper version: 3.8.0\nLatency min/avg/max: 0/0.0/0\nMode: read-only\n"
+            ),
+            Diagnosis::ReadOnly
         );
         assert_eq!(
-            Finding::of_answer(b"srvr is not executed because it is not in the whitelist.\n"),
-            Finding::Serving
+            Diagnosis::of_answer(b"srvr is not executed because it is not in the whitelist.\n"),
+            Diagnosis::Serving
         );
         assert_eq!(
-            Finding::of_answer(b"This ZooKeeper instance is not currently serving requests\n"),
-            Finding::NotServing
+            Diagnosis::of_answer(b"This ZooKeeper instance is not currently serving requests\n"),
+            Diagnosis::NotServing
         );
         assert_eq!(
-            Finding::of_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n\x1b[2J"),
-            Finding::NotZooKeeper("HTTP/1.1 400 Bad Request".to_owned())
+            Diagnosis::of_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n\x1b[2J"),
+            Diagnosis::NotZooKeeper("HTTP/1.1 400 Bad Request".to_owned())
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::finding::{Asked, Finding, Heard, VERSION};
+use super::finding::{Asked, Diagnosis, Observation, VERSION};
 use super::{Settings, diagnose};
 use crate::core::words::printable;
 
@@ -40,7 +40,7 @@ fn inspected(asked: Asked) -> Vec<Inspected> {
     if found.is_empty() {
         return vec![Inspected { server, address: None, said: Err(unasked.to_string()) }];
     }
-    let one = |(address, heard): (std::net::SocketAddr, Heard)| Inspected {
+    let one = |(address, heard): (std::net::SocketAddr, Observation)| Inspected {
         server: server.clone(),
         address: Some(address.ip()),
         said: said(&heard),
@@ -48,8 +48,8 @@ fn inspected(asked: Asked) -> Vec<Inspected> {
     found.into_iter().map(one).collect()
 }
 
-fn said(heard: &Heard) -> Result<Said, String> {
-    if heard.finding != Finding::Serving {
+fn said(heard: &Observation) -> Result<Said, String> {
+    if heard.finding != Diagnosis::Serving {
         return Err(heard.finding.to_string());
     }
     let text = String::from_utf8_lossy(&heard.said);
@@ -71,12 +71,13 @@ mod tests {
     fn a_server_tells_its_version_and_role_unless_the_question_is_switched_off() {
         let answer = b"Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49 UTC\nLatency min/avg/max: 0/0.0/0\n\
                        Mode: follower\nNode count: 5\n";
-        let told = said(&Heard::answer(answer.to_vec())).unwrap();
+        let told = said(&Observation::answer(answer.to_vec())).unwrap();
         assert_eq!((told.version.as_deref(), told.role.as_deref()), (Some("3.8.0"), Some("follower")));
         let closed = b"srvr is not executed because it is not in the whitelist.\n";
-        assert_eq!(said(&Heard::answer(closed.to_vec())), Ok(Said::default()));
-        let away =
-            said(&Heard::answer(b"This ZooKeeper instance is not currently serving requests\n".to_vec()));
+        assert_eq!(said(&Observation::answer(closed.to_vec())), Ok(Said::default()));
+        let away = said(&Observation::answer(
+            b"This ZooKeeper instance is not currently serving requests\n".to_vec(),
+        ));
         assert!(away.unwrap_err().contains("no quorum"));
     }
 }

@@ -11,7 +11,7 @@ use super::watches::Watcher;
 use super::{Reply, Request, read, write};
 
 /// A future that belongs to a session's only thread.
-pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// An answer, and the watch that was set with it.
 pub(super) struct Answer {
@@ -28,7 +28,7 @@ impl From<Reply> for Answer {
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends `request` immediately and in order, and returns the future of its answer.
-pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> Task<'a, Answer> {
+pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> LocalFuture<'a, Answer> {
     // A call sends its request when it is made, not when its future is polled. The calls are therefore outside of the
     // async blocks: two requests made one after the other are carried out in that order.
     match request {
@@ -75,7 +75,7 @@ pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) 
     }
 }
 
-fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> Task<'a, Answer> {
+fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, Answer> {
     Box::pin(async move { reply.await.into() })
 }
 

@@ -2,18 +2,21 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
-use super::perform::{Answer, Task, patiently, pause};
+use super::perform::{Answer, LocalFuture, patiently, pause};
 use super::watches::Watcher;
 use super::{Failure, Node, Reply, ServerTime};
 
-pub(super) fn list<'a>(client: &'a Client, path: &str) -> Task<'a, Result<Vec<String>, Failure>> {
+pub(super) fn list<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
     let path = path.to_owned();
     let list = patiently(move || client.list_children(&path));
     Box::pin(async move { Ok(list.await?) })
 }
 
 /// A listing from before the sync proves nothing: if the sync is throttled, both are sent again.
-pub(super) fn catch_up_and_list(client: &Client, path: String) -> Task<'_, Result<Vec<String>, Failure>> {
+pub(super) fn catch_up_and_list(
+    client: &Client,
+    path: String,
+) -> LocalFuture<'_, Result<Vec<String>, Failure>> {
     let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
     Box::pin(async move {
         loop {
@@ -28,7 +31,7 @@ pub(super) fn catch_up_and_list(client: &Client, path: String) -> Task<'_, Resul
     })
 }
 
-pub(super) fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Error>> {
+pub(super) fn sync<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result<(), Error>> {
     Box::pin(client.sync(path))
 }
 
@@ -37,7 +40,7 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> Task<'a, Result<(), Er
 /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
 /// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than
 /// necessary.
-pub(super) fn watch(client: &Client, path: String) -> Task<'_, Answer> {
+pub(super) fn watch(client: &Client, path: String) -> LocalFuture<'_, Answer> {
     let wanted = path.clone();
     let read = patiently(move || client.get_and_watch_data(&wanted));
     Box::pin(async move {
@@ -63,7 +66,7 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
 
 /// Reads a node; for one that zklock may not read, only what anyone may know. Since ZooKeeper 3.9 that is only its
 /// existence, because `exists` requires READ as well.
-pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failure>> {
+pub(super) fn get(client: &Client, path: String) -> LocalFuture<'_, Result<Node, Failure>> {
     let wanted = path.clone();
     let read = patiently(move || client.get_data(&wanted));
     Box::pin(async move {
@@ -84,7 +87,7 @@ pub(super) fn get(client: &Client, path: String) -> Task<'_, Result<Node, Failur
 ///
 /// A second watch, on the list of children, reports children that can't be read, which servers hide from the first one
 /// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.
-pub(super) fn watch_below(client: &Client, path: String) -> Task<'_, Answer> {
+pub(super) fn watch_below(client: &Client, path: String) -> LocalFuture<'_, Answer> {
     Box::pin(async move {
         let set = match client.watch(&path, AddWatchMode::Persistent).await {
             Ok(children) => {

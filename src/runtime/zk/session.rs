@@ -17,7 +17,7 @@ use futures::{FutureExt, StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
 use super::connect::{Dialer, Granted, LineSpeed};
-use super::perform::{Answer, Task, perform};
+use super::perform::{Answer, LocalFuture, perform};
 use super::security::Rotation;
 use super::task::OneTask;
 use super::watches::Watches;
@@ -145,8 +145,16 @@ async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet
     });
     let (session, timeout) = (client.session().clone(), client.session_timeout());
     let restless = Restless { since: clock::now(), pause: Duration::ZERO };
-    let mut line =
-        Line { session, timeout, speed, restless, dialer, rotation: rotation.as_ref(), library, outlet };
+    let mut line = Reconnection {
+        session,
+        timeout,
+        speed,
+        restless,
+        dialer,
+        rotation: rotation.as_ref(),
+        library,
+        outlet,
+    };
     line.tell_rotation(true);
     let acl = settings.security.acl.to_library();
     loop {
@@ -187,7 +195,7 @@ impl Restless {
 }
 
 /// Reconnects a session.
-struct Line<'a> {
+struct Reconnection<'a> {
     session: SessionInfo,
     timeout: Duration,
     speed: LineSpeed,
@@ -198,7 +206,7 @@ struct Line<'a> {
     outlet: &'a Voice,
 }
 
-impl Line<'_> {
+impl Reconnection<'_> {
     /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
     /// After a session timeout without a connection, zklock gives the session up: it has ended, or will end soon after
@@ -239,7 +247,7 @@ impl Line<'_> {
     async fn close(
         &mut self,
         mut client: Client,
-        deletes: &mut FuturesUnordered<Task<'static, Result<(), Failure>>>,
+        deletes: &mut FuturesUnordered<LocalFuture<'static, Result<(), Failure>>>,
     ) -> Result<(), Failure> {
         loop {
             let mut state = client.state_watcher();
@@ -324,7 +332,7 @@ async fn serve(
     library: &OneTask,
     outlet: &Voice,
 ) -> Served {
-    let mut requests: FuturesUnordered<Task<'_, (Asker, Answer)>> = FuturesUnordered::new();
+    let mut requests: FuturesUnordered<LocalFuture<'_, (Asker, Answer)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
     loop {
         let changed = async { state.changed().await };

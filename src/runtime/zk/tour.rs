@@ -15,7 +15,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The time limit of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum AttemptLimit {
     /// The whole attempt must be done in this time: at least twice what it took before.
     Quick(Duration),
     /// This much for the connection, and as much for the first answer: as long as a connected server may be silent.
@@ -55,7 +55,7 @@ impl Tour {
     }
 
     /// A tour to reconnect to a session, over a connection that took this long to establish before; `slow` if that was
-    /// a [patient](Limit::Patient) attempt.
+    /// a [patient](AttemptLimit::Patient) attempt.
     pub(super) fn back(timeout: Duration, took: Duration, slow: bool) -> Self {
         let quick = (timeout / 24).max(took * 2).min(timeout / 8);
         Self { quick: Some(quick), slow, ..Self::new(timeout) }
@@ -74,17 +74,17 @@ impl Tour {
     }
 
     /// How long to try this server.
-    pub(super) fn limit(&self, server: &Server) -> Limit {
+    pub(super) fn limit(&self, server: &Server) -> AttemptLimit {
         // Measured with T = 9 s and 24 clients: giving a silent server up after T/4 leaves gaps of up to 5.8 s when a
         // follower freezes, T/8 of 2.4 s.
-        let usual = Limit::Usual(self.timeout / 8);
+        let usual = AttemptLimit::Usual(self.timeout / 8);
         // The library accepts no more than this.
-        let patient = Limit::Patient(self.timeout * 3 / 5);
+        let patient = AttemptLimit::Patient(self.timeout * 3 / 5);
         match (self.quick, self.times(server)) {
             _ if self.slow => patient,
             // A server that is slow only once gets the usual time now and then.
             (Some(_), times) if times > 0 && times % 3 == 0 => usual,
-            (Some(quick), _) => Limit::Quick(quick),
+            (Some(quick), _) => AttemptLimit::Quick(quick),
             // Only every second time: the system resends a lost packet after 1, 3 and 7 s, and a new attempt sends one
             // immediately.
             (None, times) if self.all_silent && times % 2 == 1 => patient,
@@ -93,10 +93,10 @@ impl Tour {
     }
 
     /// Records that the server gave no session within this time.
-    pub(super) fn failed(&mut self, server: &Server, limit: Limit, took: Duration, now: BootTime) {
+    pub(super) fn failed(&mut self, server: &Server, limit: AttemptLimit, took: Duration, now: BootTime) {
         let times = self.times(server);
         self.silent.retain(|silent| silent.server != *server);
-        let (Limit::Quick(limit) | Limit::Usual(limit) | Limit::Patient(limit)) = limit;
+        let (AttemptLimit::Quick(limit) | AttemptLimit::Usual(limit) | AttemptLimit::Patient(limit)) = limit;
         if took >= limit {
             let rests_until = now + took * 2;
             self.silent.push(Silent { server: server.clone(), times: times + 1, rests_until });
@@ -166,7 +166,7 @@ mod tests {
         let mut tour = Tour::back(T, QUICKLY, false);
         let all = servers(&["a", "b"]);
         let limit = tour.limit(&all[0]);
-        assert_eq!(limit, Limit::Quick(Duration::from_secs(1)));
+        assert_eq!(limit, AttemptLimit::Quick(Duration::from_secs(1)));
         tour.failed(&all[0], limit, Duration::from_secs(1), at(1));
         tour.failed(&all[1], tour.limit(&all[1]), Duration::ZERO, at(1));
         for _ in 0..20 {
@@ -176,11 +176,11 @@ mod tests {
         tour.failed(&all[0], limit, Duration::from_secs(1), at(4));
         tour.failed(&all[0], limit, Duration::from_secs(1), at(5));
         let limit = tour.limit(&all[0]);
-        assert_eq!(limit, Limit::Usual(Duration::from_secs(3)), "a server may be slow only once");
+        assert_eq!(limit, AttemptLimit::Usual(Duration::from_secs(3)), "a server may be slow only once");
         tour.failed(&all[0], limit, Duration::from_millis(1), at(6));
         assert_eq!(
             tour.limit(&all[0]),
-            Limit::Quick(Duration::from_secs(1)),
+            AttemptLimit::Quick(Duration::from_secs(1)),
             "a server that has answered isn't silent any more"
         );
     }
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn a_reconnection_gets_twice_the_time_that_connecting_took() {
         let limit = |took| Tour::back(T, Duration::from_millis(took), false).limit(&servers(&["a"])[0]);
-        assert_eq!(limit(700), Limit::Quick(Duration::from_millis(1_400)));
-        assert_eq!(limit(5_000), Limit::Quick(T / 8));
+        assert_eq!(limit(700), AttemptLimit::Quick(Duration::from_millis(1_400)));
+        assert_eq!(limit(5_000), AttemptLimit::Quick(T / 8));
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
             tour.failed(&all[0], limit, T, at(1));
             limit
         });
-        let usual = Limit::Usual(T / 8);
-        let patient = Limit::Patient(T * 3 / 5);
+        let usual = AttemptLimit::Usual(T / 8);
+        let patient = AttemptLimit::Patient(T * 3 / 5);
         assert_eq!(limits.take(4).collect::<Vec<_>>(), [usual, patient, usual, patient]);
         tour.pass(servers(&["a", "b"]), at(0));
         assert_eq!(tour.limit(&all[0]), usual, "the other server may answer");

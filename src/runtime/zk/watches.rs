@@ -7,7 +7,7 @@ use futures::future::select;
 use futures::stream::FuturesUnordered;
 use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
 
-use super::perform::Task;
+use super::perform::LocalFuture;
 use super::{Asker, Reply};
 
 /// A watch that is set.
@@ -26,7 +26,7 @@ impl From<OneshotWatcher> for Watcher {
 
 /// All watches of a connection, each with its asker and its path.
 #[derive(Default)]
-pub(super) struct Watches(FuturesUnordered<Task<'static, Fired>>);
+pub(super) struct Watches(FuturesUnordered<LocalFuture<'static, Fired>>);
 
 struct Fired {
     asker: Asker,

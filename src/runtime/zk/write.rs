@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
-use super::perform::{Answer, Task, patiently, pause};
+use super::perform::{Answer, LocalFuture, patiently, pause};
 use super::{Created, Failure, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
@@ -16,7 +16,7 @@ pub(super) fn create<'a>(
     parent: &str,
     prefix: String,
     data: Vec<u8>,
-) -> Task<'a, Answer> {
+) -> LocalFuture<'a, Answer> {
     let path = format!("{parent}/{prefix}");
     // The path is borrowed by the future of the call, so both live in one block; it is polled once at the end of this
     // function, which makes the call.
@@ -106,7 +106,7 @@ pub(super) fn delete(
     client: &Client,
     path: &str,
     version: Option<i32>,
-) -> Task<'static, Result<(), Failure>> {
+) -> LocalFuture<'static, Result<(), Failure>> {
     let delete = client.delete(path, version);
     delete.map(|result| result.map_err(Failure::from)).boxed_local()
 }
@@ -117,7 +117,7 @@ pub(super) fn replace(
     path: String,
     data: Vec<u8>,
     version: i32,
-) -> Task<'_, Result<ServerTime, Failure>> {
+) -> LocalFuture<'_, Result<ServerTime, Failure>> {
     let write = patiently(move || client.set_data(&path, &data, Some(version)));
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
@@ -155,7 +155,10 @@ pub(super) async fn conclude(
 /// are also answered by a partitioned follower, and `sync` by an isolated leader.
 ///
 /// Also returns the time just before it was sent.
-pub(super) fn confirm<'a>(client: &'a Client, paths: &[String]) -> (BootTime, Task<'a, Result<(), Failure>>) {
+pub(super) fn confirm<'a>(
+    client: &'a Client,
+    paths: &[String],
+) -> (BootTime, LocalFuture<'a, Result<(), Failure>>) {
     let sent = clock::now();
     if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
         let sync = read::sync(client, path);

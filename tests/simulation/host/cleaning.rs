@@ -1,6 +1,6 @@
 //! Sessions that delete what another left.
 
-use zklock::core::monitor;
+use zklock::core::monitor::MonitorInput;
 use zklock::core::protocol::{Asker, Failure, Reply, SessionChange, SessionKey};
 use zklock::core::run::{Input, Remains};
 use zklock::core::time::BootTime;
@@ -85,7 +85,7 @@ impl World {
             Whose::MonitorsCleaner(_) => {
                 let zklock = &mut self.zklocks[index];
                 let now = zklock.clock(self.now);
-                let effects = zklock.monitor.machine.on(now, monitor::Input::Cleaned(gone));
+                let effects = zklock.monitor.machine.on(now, MonitorInput::Cleaned(gone));
                 self.monitor_does(index, effects);
             }
             _ if self.zklocks[index].worker.alone => self.worker_ends(index),

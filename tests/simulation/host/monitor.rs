@@ -1,7 +1,7 @@
 //! The monitor: its loop, and what its machine wants done.
 
 use zklock::core::exit::Exit;
-use zklock::core::monitor::{self, Death};
+use zklock::core::monitor::{Death, MonitorEffect, MonitorInput};
 use zklock::core::run::Input;
 use zklock::core::signal::SIGKILL;
 
@@ -37,12 +37,12 @@ impl World {
                 if zklock.worker.alive {
                     self.tell_worker(index, Input::Signal(signal));
                 }
-                monitor::Input::Relayed(signal)
+                MonitorInput::Relayed(signal)
             } else if let Some(report) = zklock.monitor.reports.pop_front() {
-                monitor::Input::Reported(report)
+                MonitorInput::Reported(report)
             } else {
                 let shown = zklock.shown();
-                let effects = zklock.monitor.machine.on(now, monitor::Input::Looked(shown));
+                let effects = zklock.monitor.machine.on(now, MonitorInput::Looked(shown));
                 if !effects.is_empty() {
                     self.monitor_does(index, effects);
                     continue;
@@ -55,7 +55,7 @@ impl World {
                     } else {
                         Death::Success
                     };
-                    monitor::Input::WorkerEnded(death, shown)
+                    MonitorInput::WorkerEnded(death, shown)
                 } else {
                     break;
                 }
@@ -71,22 +71,22 @@ impl World {
         }
     }
 
-    pub(super) fn monitor_does(&mut self, index: usize, effects: Vec<monitor::Effect>) {
+    pub(super) fn monitor_does(&mut self, index: usize, effects: Vec<MonitorEffect>) {
         for effect in effects {
             match effect {
-                monitor::Effect::Stop { .. } => {
+                MonitorEffect::Stop { .. } => {
                     self.story.tell(self.now, || format!("the monitor of zklock {index} stops"));
                     self.zklocks[index].monitor.stopped = true;
                     // A shell's user has it go on some time.
                     let after = self.rng.u64(100_000_000..20_000_000_000);
                     self.after(after, Event::Thaw(index, false));
                 }
-                monitor::Effect::EndWorker => {
+                MonitorEffect::EndWorker => {
                     self.kill_worker(index);
                     self.monitor_is_answered_ended(index);
                 }
-                monitor::Effect::EndNobody => self.monitor_is_answered_ended(index),
-                monitor::Effect::EndEverybody => {
+                MonitorEffect::EndNobody => self.monitor_is_answered_ended(index),
+                MonitorEffect::EndEverybody => {
                     self.check_end(index);
                     self.story.tell(self.now, || format!("the monitor of zklock {index} ends everybody"));
                     self.kill_worker(index);
@@ -94,15 +94,15 @@ impl World {
                     self.kill_command(index);
                     self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
                 }
-                monitor::Effect::TakeTerminal => {}
-                monitor::Effect::Say(ending) => {
+                MonitorEffect::TakeTerminal => {}
+                MonitorEffect::Say(ending) => {
                     self.story.tell(self.now, || format!("zklock {index} says: {ending}"));
                 }
-                monitor::Effect::Clean(remains) => {
+                MonitorEffect::Clean(remains) => {
                     self.begin_cleaning(Whose::MonitorsCleaner(index), remains);
                 }
-                monitor::Effect::Exit(exit) => self.monitor_exits(index, exit),
-                monitor::Effect::Become(_) => self.monitor_exits(index, Exit::Code(0)),
+                MonitorEffect::Exit(exit) => self.monitor_exits(index, exit),
+                MonitorEffect::Become(_) => self.monitor_exits(index, Exit::Code(0)),
             }
         }
     }
@@ -124,11 +124,11 @@ impl World {
         let zklock = &mut self.zklocks[index];
         let now = zklock.clock(self.now);
         while let Some(report) = zklock.monitor.reports.pop_front() {
-            zklock.monitor.machine.on(now, monitor::Input::Reported(report));
+            zklock.monitor.machine.on(now, MonitorInput::Reported(report));
         }
         zklock.monitor.worker_reaped = true;
         let (shown, entering) = (zklock.shown(), zklock.page.entering.clone());
-        let effects = zklock.monitor.machine.on(now, monitor::Input::Ended(shown, entering));
+        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(shown, entering));
         self.monitor_does(index, effects);
     }
 

@@ -13,7 +13,7 @@ use crate::core::lock::pace;
 
 /// How good something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum Severity {
     /// As it should be.
     Ok,
     /// It works, and should be looked at.
@@ -22,7 +22,7 @@ pub(super) enum Level {
     Fail,
 }
 
-impl Level {
+impl Severity {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -35,7 +35,7 @@ impl Level {
 /// One thing that was found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub(super) level: Level,
+    pub(super) level: Severity,
     /// What it is about, in a word or two.
     pub(super) about: String,
     pub(super) what: String,
@@ -44,20 +44,20 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    fn new(level: Level, about: impl Into<String>, what: impl Into<String>) -> Self {
+    fn new(level: Severity, about: impl Into<String>, what: impl Into<String>) -> Self {
         Self { level, about: about.into(), what: what.into(), remedy: None }
     }
 
     fn ok(about: impl Into<String>, what: impl Into<String>) -> Self {
-        Self::new(Level::Ok, about, what)
+        Self::new(Severity::Ok, about, what)
     }
 
     fn warn(about: impl Into<String>, what: impl Into<String>) -> Self {
-        Self::new(Level::Warn, about, what)
+        Self::new(Severity::Warn, about, what)
     }
 
     fn fail(about: impl Into<String>, what: impl Into<String>) -> Self {
-        Self::new(Level::Fail, about, what)
+        Self::new(Severity::Fail, about, what)
     }
 
     fn remedy(self, remedy: impl Into<String>) -> Self {
@@ -77,7 +77,7 @@ impl Verdict {
     /// The worst finding counts.
     pub(super) fn of(findings: &[Finding]) -> Self {
         let has = |level| findings.iter().any(|finding| finding.level == level);
-        match (has(Level::Fail), has(Level::Warn)) {
+        match (has(Severity::Fail), has(Severity::Warn)) {
             (true, _) => Self::Unfit,
             (false, true) => Self::Warnings,
             (false, false) => Self::Fit,

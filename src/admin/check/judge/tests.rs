@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::super::facts::{Chroot, ChrootState, Facts, NoSession, OldRecord, Probe};
-use super::{Finding, Level, Verdict, judge};
+use super::{Finding, Severity, Verdict, judge};
 use crate::runtime::zk::{Failure, Inspected, Said, ServerTime};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -44,7 +44,7 @@ fn faults(facts: &Facts, verdict: Verdict) -> String {
         let Finding { level, about, what, remedy } = finding;
         format!("{} {about}: {what}: {}\n", level.word(), remedy.as_deref().unwrap_or_default())
     };
-    findings.iter().filter(|finding| finding.level != Level::Ok).map(line).collect()
+    findings.iter().filter(|finding| finding.level != Severity::Ok).map(line).collect()
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@
 //! that follows on the same connection.
 
 use super::error::ContentionError;
-use super::inspection::{Finding, Inspection};
+use super::inspection::{Inspection, InspectionResult};
 use crate::core::lock::name::{Family, Name};
 use crate::core::lock::refusal::Refusal;
 use crate::core::path::LockPath;
@@ -30,7 +30,7 @@ pub(super) enum Around {
 }
 
 /// What follows from an answer.
-type Seen = Result<Vec<Request>, Refusal>;
+type NextRequests = Result<Vec<Request>, Refusal>;
 
 impl Around {
     /// Begins, unless a look is under way or has found something.
@@ -43,7 +43,7 @@ impl Around {
     }
 
     /// Takes in an answer; an error is the neighbour that was found.
-    pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> Seen {
+    pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> NextRequests {
         // What was asked isn't asked again: the next look is soon enough.
         let lost = reply.failure() == Some(&Failure::ConnectionLost);
         match (std::mem::take(self), reply) {
@@ -65,7 +65,7 @@ impl Around {
         Ok(vec![])
     }
 
-    fn listed(&mut self, lock: &LockPath, family: Family, children: &[String]) -> Seen {
+    fn listed(&mut self, lock: &LockPath, family: Family, children: &[String]) -> NextRequests {
         let mut contenders = children.iter().filter_map(|child| Name::parse(child));
         if let Some(other) = contenders.find(|name| name.family != family) {
             *self = Self::Told;
@@ -76,17 +76,17 @@ impl Around {
         self.found(inspection, finding)
     }
 
-    fn found(&mut self, inspection: Inspection, finding: Finding) -> Seen {
+    fn found(&mut self, inspection: Inspection, finding: InspectionResult) -> NextRequests {
         match finding {
-            Finding::Ask(requests) => {
+            InspectionResult::Ask(requests) => {
                 *self = Self::Inspecting(inspection);
                 Ok(requests)
             }
-            Finding::Fail(ContentionError::Refused(refusal)) => {
+            InspectionResult::Fail(ContentionError::Refused(refusal)) => {
                 *self = Self::Told;
                 Err(refusal)
             }
-            Finding::Fail(_) | Finding::Clean => Ok(vec![]),
+            InspectionResult::Fail(_) | InspectionResult::Clean => Ok(vec![]),
         }
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         LockPath::parse(OsStr::new("/app")).unwrap()
     }
 
-    fn take(around: &mut Around, reply: Reply) -> Seen {
+    fn take(around: &mut Around, reply: Reply) -> NextRequests {
         around.take(&lock(), Family::Curator, reply)
     }
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// One that has listed these children.
-    fn listed(children: &[&str]) -> (Around, Seen) {
+    fn listed(children: &[&str]) -> (Around, NextRequests) {
         let mut around = Around::default();
         assert_eq!(around.begin(&lock()), [Request::Get("/app".to_owned())]);
         assert_eq!(around.begin(&lock()), [], "one look at a time");

@@ -23,7 +23,7 @@ pub(super) struct Inspection {
 
 /// The result of an answer.
 #[derive(Debug)]
-pub(super) enum Finding {
+pub(super) enum InspectionResult {
     /// No other recipe uses the path.
     Clean,
     /// More requests are needed, or some are still unanswered.
@@ -45,24 +45,24 @@ impl Inspection {
     }
 
     /// Makes the first request.
-    pub(super) fn begin(&mut self, lock: &LockPath) -> Finding {
+    pub(super) fn begin(&mut self, lock: &LockPath) -> InspectionResult {
         if self.unread.is_empty() {
             return self.list_next(lock);
         }
-        Finding::Ask(self.unread.iter().map(|(name, _)| Request::Get(lock.child(name))).collect())
+        InspectionResult::Ask(self.unread.iter().map(|(name, _)| Request::Get(lock.child(name))).collect())
     }
 
     /// Takes in an answer.
-    pub(super) fn take(&mut self, lock: &LockPath, reply: Reply) -> Finding {
+    pub(super) fn take(&mut self, lock: &LockPath, reply: Reply) -> InspectionResult {
         match reply {
             Reply::Listed(listed) => self.listed(lock, listed),
             Reply::Read(path, read) => self.read(lock, &path, read),
-            _ => Finding::Ask(vec![]),
+            _ => InspectionResult::Ask(vec![]),
         }
     }
 
-    fn listed(&mut self, lock: &LockPath, listed: Result<Vec<String>, Failure>) -> Finding {
-        let Some(container) = self.listing.take() else { return Finding::Ask(vec![]) };
+    fn listed(&mut self, lock: &LockPath, listed: Result<Vec<String>, Failure>) -> InspectionResult {
+        let Some(container) = self.listing.take() else { return InspectionResult::Ask(vec![]) };
         match listed {
             Ok(names) => {
                 let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
@@ -75,40 +75,42 @@ impl Inspection {
                 self.unlisted.push_front(container);
                 self.list_next(lock)
             }
-            Err(Failure::NoAuth) => Finding::Fail(ContentionError::of(
+            Err(Failure::NoAuth) => InspectionResult::Fail(ContentionError::of(
                 Failure::NoAuth,
                 "see whether a semaphore of Curator's is held here",
                 "READ",
                 &lock.child(container),
             )),
-            Err(failure) => Finding::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
         }
     }
 
-    fn read(&mut self, lock: &LockPath, path: &str, read: Result<Node, Failure>) -> Finding {
+    fn read(&mut self, lock: &LockPath, path: &str, read: Result<Node, Failure>) -> InspectionResult {
         let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == path) else {
-            return Finding::Ask(vec![]);
+            return InspectionResult::Ask(vec![]);
         };
         match read {
-            Err(Failure::ConnectionLost) => return Finding::Ask(vec![Request::Get(path.to_owned())]),
+            Err(Failure::ConnectionLost) => {
+                return InspectionResult::Ask(vec![Request::Get(path.to_owned())]);
+            }
             Ok(node) if node.owner == 0 && !node.is_hidden() => {}
             Err(Failure::NoNode) => {}
             // A node that can't be read may be alive.
             Ok(_) | Err(Failure::NoAuth) => {
                 let (node, recipe) = self.unread.swap_remove(index);
-                return Finding::Fail(Refusal::OtherRecipe { node, recipe }.into());
+                return InspectionResult::Fail(Refusal::OtherRecipe { node, recipe }.into());
             }
-            Err(failure) => return Finding::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => return InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
         }
         self.unread.swap_remove(index);
-        if self.unread.is_empty() { self.list_next(lock) } else { Finding::Ask(vec![]) }
+        if self.unread.is_empty() { self.list_next(lock) } else { InspectionResult::Ask(vec![]) }
     }
 
-    fn list_next(&mut self, lock: &LockPath) -> Finding {
+    fn list_next(&mut self, lock: &LockPath) -> InspectionResult {
         self.listing = self.unlisted.pop_front();
         match self.listing {
-            Some(container) => Finding::Ask(vec![Request::List(lock.child(container))]),
-            None => Finding::Clean,
+            Some(container) => InspectionResult::Ask(vec![Request::List(lock.child(container))]),
+            None => InspectionResult::Clean,
         }
     }
 }
@@ -136,25 +138,25 @@ mod tests {
         Node { data: vec![], owner, czxid: 1, version: 0, created: zero, modified: zero, children: 0 }
     }
 
-    fn inspection(children: &[&str]) -> (Inspection, Finding) {
+    fn inspection(children: &[&str]) -> (Inspection, InspectionResult) {
         let mut inspection = Inspection::of(&names(children)).unwrap();
         let finding = inspection.begin(&lock());
         (inspection, finding)
     }
 
-    fn read(inspection: &mut Inspection, path: &str, read: Result<Node, Failure>) -> Finding {
+    fn read(inspection: &mut Inspection, path: &str, read: Result<Node, Failure>) -> InspectionResult {
         inspection.take(&lock(), Reply::Read(path.to_owned(), read))
     }
 
     #[track_caller]
-    fn assert_asks(finding: &Finding, expected: &[Request]) {
-        assert!(matches!(finding, Finding::Ask(requests) if requests == expected), "{finding:?}");
+    fn assert_asks(finding: &InspectionResult, expected: &[Request]) {
+        assert!(matches!(finding, InspectionResult::Ask(requests) if requests == expected), "{finding:?}");
     }
 
     #[track_caller]
-    fn assert_refused(finding: &Finding, of: Recipe) {
+    fn assert_refused(finding: &InspectionResult, of: Recipe) {
         let refused = |trouble: &ContentionError| matches!(trouble, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
-        assert!(matches!(finding, Finding::Fail(trouble) if refused(trouble)), "{finding:?}");
+        assert!(matches!(finding, InspectionResult::Fail(trouble) if refused(trouble)), "{finding:?}");
     }
 
     #[test]
@@ -169,7 +171,7 @@ mod tests {
         assert_asks(&finding, &[Request::Get(path.clone())]);
         let mut again = inspection.clone();
         assert_refused(&read(&mut again, &path, Ok(node(7))), Recipe::CuratorLatch);
-        assert!(matches!(read(&mut inspection, &path, Ok(node(0))), Finding::Clean));
+        assert!(matches!(read(&mut inspection, &path, Ok(node(0))), InspectionResult::Clean));
     }
 
     #[test]
@@ -196,7 +198,10 @@ mod tests {
         let (mut inspection, _) = inspection(&["leases", "locks"]);
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job"]))));
         assert_asks(&finding, &[Request::List("/app/locks".to_owned())]);
-        assert!(matches!(inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))), Finding::Clean));
+        assert!(matches!(
+            inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))),
+            InspectionResult::Clean
+        ));
     }
 
     #[test]
@@ -214,7 +219,7 @@ mod tests {
     fn leases_that_cannot_be_listed_are_named() {
         let (mut inspection, _) = inspection(&["leases"]);
         let finding = inspection.take(&lock(), Reply::Listed(Err(Failure::NoAuth)));
-        let Finding::Fail(ContentionError::Permission { permission, node, .. }) = finding else {
+        let InspectionResult::Fail(ContentionError::Permission { permission, node, .. }) = finding else {
             panic!("{finding:?}");
         };
         assert_eq!((permission, node.as_str()), ("READ", "/app/leases"));

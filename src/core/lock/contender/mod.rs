@@ -13,7 +13,7 @@ use std::time::Duration;
 use self::around::Around;
 pub use self::error::ContentionError;
 use self::error::{cannot_list, trouble};
-use self::inspection::{Finding, Inspection};
+use self::inspection::{Inspection, InspectionResult};
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use super::name::{Family, Mode, Name, prefix};
 use super::queue::{self, Decision};
@@ -28,7 +28,7 @@ const MOST_ENTRIES: u32 = 10;
 
 /// A contender's state, which decides how it interprets the next reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Phase {
+enum ContenderPhase {
     /// With `nonblock`: the queue is listed first, and nothing is created yet.
     Looking,
     /// With `nonblock` and a busy lock: reading the holder's node.
@@ -82,7 +82,7 @@ pub struct Contender {
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
     around: Around,
-    phase: Phase,
+    phase: ContenderPhase,
 }
 
 /// The content of zklock's node beyond the data it was created with.
@@ -99,7 +99,7 @@ struct Says {
 impl Contender {
     /// A contender of the session with this id. It sends nothing before [`begin`](Self::begin).
     pub fn new(entry: Entry, session: i64) -> Self {
-        let phase = Phase::Ended;
+        let phase = ContenderPhase::Ended;
         Self {
             entry,
             session,
@@ -171,7 +171,7 @@ impl Contender {
 
     /// Whether it holds the lock.
     pub fn holds(&self) -> bool {
-        matches!(self.phase, Phase::Holding)
+        matches!(self.phase, ContenderPhase::Holding)
     }
 
     /// Whether another client wrote to its node, possibly a request to give up the lock, and it hasn't been read yet.
@@ -181,7 +181,7 @@ impl Contender {
 
     /// Enters the queue; with `nonblock`, looks at the queue first.
     pub fn begin(&mut self) -> Step {
-        if self.entry.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
+        if self.entry.nonblock { self.go(ContenderPhase::Looking, self.list()) } else { self.enter() }
     }
 
     /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered
@@ -197,13 +197,14 @@ impl Contender {
         let path = self.entry.path.clone();
         let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
         match &mut self.phase {
-            Phase::Waiting { watch, ahead, holder, .. } => {
+            ContenderPhase::Waiting { watch, ahead, holder, .. } => {
                 let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
                 step.requests.extend::<Vec<_>>(again(&watch));
                 let unset = watch.clone();
-                self.phase = Phase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
+                self.phase =
+                    ContenderPhase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
             }
-            Phase::Approaching { watch, unset, .. } => {
+            ContenderPhase::Approaching { watch, unset, .. } => {
                 let set: Vec<_> = watch.iter().filter(|name| !unset.contains(name)).cloned().collect();
                 step.requests.extend::<Vec<_>>(again(&set));
                 unset.extend(set);
@@ -228,7 +229,7 @@ impl Contender {
             Reply::Read(path, result) => self.other_read(&path, result),
             Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
-            Reply::Deleted(_) if matches!(self.phase, Phase::Clearing) => self.list_again(),
+            Reply::Deleted(_) if matches!(self.phase, ContenderPhase::Clearing) => self.list_again(),
             Reply::Written(Err(Failure::ConnectionLost)) => self.say(),
             // If its node was deleted or changed by another client, the watch on it reports that too.
             Reply::Written(_)
@@ -249,13 +250,13 @@ impl Contender {
         let parent = self.path().to_string();
         let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
         let list = self.list();
-        self.phase = Phase::Entering { created: None };
+        self.phase = ContenderPhase::Entering { created: None };
         // Requests of a session are served in order, so the listing contains the node.
         Step { requests: vec![create, list], news: vec![] }
     }
 
     fn created(&mut self, result: Result<Created, Failure>) -> Step {
-        if let Phase::Entering { created } = &mut self.phase {
+        if let ContenderPhase::Entering { created } = &mut self.phase {
             *created = Some(result);
         }
         Step::default()
@@ -271,14 +272,14 @@ impl Contender {
     }
 
     fn make_parents(&mut self) -> Step {
-        self.go(Phase::MakingParents, Request::MakeParents(self.path().to_string()))
+        self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().to_string()))
     }
 
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
         match (&mut self.phase, result) {
-            (Phase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
-            (Phase::Holding, result) => self.seen_around(Reply::Listed(result)),
-            (Phase::Looking, Ok(children)) => {
+            (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
+            (ContenderPhase::Holding, result) => self.seen_around(Reply::Listed(result)),
+            (ContenderPhase::Looking, Ok(children)) => {
                 if let Some(step) = self.must_inspect(&children) {
                     return step;
                 }
@@ -288,29 +289,31 @@ impl Contender {
                     Decision::Hold | Decision::Gone => self.enter(),
                 }
             }
-            (Phase::Looking | Phase::Searching, Err(Failure::NoNode)) => self.enter(),
-            (Phase::Entering { created }, result) => match created.take() {
+            (ContenderPhase::Looking | ContenderPhase::Searching, Err(Failure::NoNode)) => self.enter(),
+            (ContenderPhase::Entering { created }, result) => match created.take() {
                 Some(created) => self.entered(created, result),
                 // The create was throttled and sent again, so this listing doesn't contain the node.
                 None => self.ask(self.catch_up()),
             },
-            (Phase::Searching, Ok(children)) => {
+            (ContenderPhase::Searching, Ok(children)) => {
                 match children
                     .iter()
                     .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
                 {
-                    Some(found) => {
-                        self.go(Phase::Adopting(found.clone()), Request::Watch(self.path().child(found)))
-                    }
+                    Some(found) => self.go(
+                        ContenderPhase::Adopting(found.clone()),
+                        Request::Watch(self.path().child(found)),
+                    ),
                     None => self.enter(),
                 }
             }
-            (Phase::Listing, Ok(children)) => self.decide(&children),
-            (Phase::Listing, Err(Failure::NoNode)) => self.fail(ContentionError::Deleted),
-            (Phase::Looking | Phase::Searching | Phase::Listing, Err(Failure::ConnectionLost)) => {
-                self.ask(self.catch_up())
-            }
-            (Phase::Looking | Phase::Searching | Phase::Listing, Err(failure)) => {
+            (ContenderPhase::Listing, Ok(children)) => self.decide(&children),
+            (ContenderPhase::Listing, Err(Failure::NoNode)) => self.fail(ContentionError::Deleted),
+            (
+                ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing,
+                Err(Failure::ConnectionLost),
+            ) => self.ask(self.catch_up()),
+            (ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing, Err(failure)) => {
                 self.fail(cannot_list(failure, &self.entry.path))
             }
             _ => Step::default(),
@@ -323,13 +326,13 @@ impl Contender {
             Ok(created) => created,
             Err(Failure::NoNode) => return self.make_parents(),
             Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
-            Err(Failure::ConnectionLost) => return self.go(Phase::Searching, self.catch_up()),
+            Err(Failure::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
             Err(failure) => return self.fail(trouble(failure, "queue", "CREATE", &self.entry.path)),
         };
         let mut step = self.queued(&created.name, created.czxid, created.created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
-            Err(Failure::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
+            Err(Failure::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
             Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
         });
         step
@@ -349,23 +352,26 @@ impl Contender {
         }
         let mut inspection = Inspection::of(children)?;
         let finding = inspection.begin(&self.entry.path);
-        self.phase = Phase::Inspecting(inspection);
+        self.phase = ContenderPhase::Inspecting(inspection);
         Some(self.found(finding))
     }
 
     fn inspect(&mut self, reply: Reply) -> Step {
-        let Phase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
+        let ContenderPhase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
         let finding = inspection.take(&self.entry.path, reply);
         self.found(finding)
     }
 
-    fn found(&mut self, finding: Finding) -> Step {
+    fn found(&mut self, finding: InspectionResult) -> Step {
         match finding {
-            Finding::Ask(requests) => Step { requests, news: vec![] },
-            Finding::Fail(trouble) => self.fail(trouble),
-            Finding::Clean => {
+            InspectionResult::Ask(requests) => Step { requests, news: vec![] },
+            InspectionResult::Fail(trouble) => self.fail(trouble),
+            InspectionResult::Clean => {
                 self.inspected = true;
-                self.go(if self.own.is_none() { Phase::Looking } else { Phase::Listing }, self.list())
+                self.go(
+                    if self.own.is_none() { ContenderPhase::Looking } else { ContenderPhase::Listing },
+                    self.list(),
+                )
             }
         }
     }
@@ -393,7 +399,8 @@ impl Contender {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
                 step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
-                self.phase = Phase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
+                self.phase =
+                    ContenderPhase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
                 step
             }
             Decision::Gone => self.fail(ContentionError::Deleted),
@@ -402,7 +409,7 @@ impl Contender {
     }
 
     fn hold(&mut self) -> Step {
-        self.phase = Phase::Holding;
+        self.phase = ContenderPhase::Holding;
         let mut step = self.watch_own();
         step.news.push(News::Held);
         step
@@ -464,9 +471,9 @@ impl Contender {
     /// The answer about the predecessor, or about a node that may be its own.
     fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         match &self.phase {
-            Phase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
-            Phase::Holding => self.seen_around(Reply::Read(path.to_owned(), result)),
-            Phase::Adopting(name) if self.path().child(name) == path => match result {
+            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
+            ContenderPhase::Holding => self.seen_around(Reply::Read(path.to_owned(), result)),
+            ContenderPhase::Adopting(name) if self.path().child(name) == path => match result {
                 Ok(node) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);
                     self.own_watched = true;
@@ -477,19 +484,23 @@ impl Contender {
                 Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
                 // The node of an earlier session, which is about to be deleted. This session never adopts it.
                 Ok(_) | Err(Failure::NoNode) => self.enter(),
-                Err(Failure::ConnectionLost) => self.go(Phase::Searching, self.catch_up()),
+                Err(Failure::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
                 Err(failure) => self.fail(trouble(failure, "read its own node", "READ", &self.entry.path)),
             },
-            Phase::Approaching { unset, .. } if unset.iter().any(|name| self.path().child(name) == path) => {
+            ContenderPhase::Approaching { unset, .. }
+                if unset.iter().any(|name| self.path().child(name) == path) =>
+            {
                 self.approached(path, result)
             }
-            Phase::Waiting { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
+            ContenderPhase::Waiting { watch, .. }
+                if watch.iter().any(|name| self.path().child(name) == path) =>
+            {
                 self.read_again(path, result)
             }
-            Phase::Naming(holder) if self.path().child(holder) == path => {
+            ContenderPhase::Naming(holder) if self.path().child(holder) == path => {
                 let data = result.map(|node| node.data).unwrap_or_default();
                 let news = vec![News::Busy { holder: holder.clone(), data }];
-                self.phase = Phase::Ended;
+                self.phase = ContenderPhase::Ended;
                 Step { requests: vec![], news }
             }
             _ => Step::default(),
@@ -500,13 +511,13 @@ impl Contender {
     fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
         let node = match result {
             Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
-                return self.go(Phase::Clearing, Request::Delete(path.to_owned()));
+                return self.go(ContenderPhase::Clearing, Request::Delete(path.to_owned()));
             }
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };
         let parent = self.entry.path.clone();
-        let Phase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
+        let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
             return Step::default();
         };
         unset.retain(|name| parent.child(name) != path);
@@ -518,7 +529,7 @@ impl Contender {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
             if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
-                return self.go(Phase::Listing, self.catch_up());
+                return self.go(ContenderPhase::Listing, self.catch_up());
             }
             *nearest = Some(node);
         }
@@ -531,7 +542,7 @@ impl Contender {
         // reader with its number. Both need another listing.
         let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
         let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
-        self.phase = Phase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
+        self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
         Step { requests: vec![], news: vec![news] }
     }
 
@@ -541,7 +552,9 @@ impl Contender {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };
-        let Phase::Waiting { watch, ahead, holder, .. } = &self.phase else { return Step::default() };
+        let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
+            return Step::default();
+        };
         let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == path) else {
             return Step::default();
         };
@@ -564,14 +577,14 @@ impl Contender {
     fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
         match &self.phase {
             // New data moves nobody in the queue, but for a predecessor that tells of its slot.
-            Phase::Waiting { watch, ahead, .. }
+            ContenderPhase::Waiting { watch, ahead, .. }
                 if !deleted
                     && watch.iter().any(|name| self.path().child(name) == path)
                     && !(matches!(self.entry.mode, Mode::Slots(2..)) && watch.len() == 1 && *ahead > 1) =>
             {
                 self.ask(Request::Watch(path.to_owned()))
             }
-            Phase::Waiting { watch, sole, .. }
+            ContenderPhase::Waiting { watch, sole, .. }
                 if watch.iter().any(|name| self.path().child(name) == path) =>
             {
                 // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
@@ -580,7 +593,9 @@ impl Contender {
                 if deleted && sole { self.hold() } else { self.list_again() }
             }
             // One of several nodes is gone before all watches are set: the listing is out of date.
-            Phase::Approaching { watch, .. } if watch.iter().any(|name| self.path().child(name) == path) => {
+            ContenderPhase::Approaching { watch, .. }
+                if watch.iter().any(|name| self.path().child(name) == path) =>
+            {
                 self.list_again()
             }
             _ => Step::default(),
@@ -590,16 +605,16 @@ impl Contender {
     fn busy(&mut self, holder: String) -> Step {
         self.seen_busy = true;
         let watch = Request::Watch(self.path().child(&holder));
-        self.go(Phase::Naming(holder), watch)
+        self.go(ContenderPhase::Naming(holder), watch)
     }
 
     fn fail(&mut self, trouble: ContentionError) -> Step {
-        self.phase = Phase::Ended;
+        self.phase = ContenderPhase::Ended;
         Step { requests: vec![], news: vec![News::Failed(trouble)] }
     }
 
     fn list_again(&mut self) -> Step {
-        self.go(Phase::Listing, self.list())
+        self.go(ContenderPhase::Listing, self.list())
     }
 
     fn list(&self) -> Request {
@@ -611,7 +626,7 @@ impl Contender {
         Request::CatchUpAndList(self.path().to_string())
     }
 
-    fn go(&mut self, phase: Phase, request: Request) -> Step {
+    fn go(&mut self, phase: ContenderPhase, request: Request) -> Step {
         self.phase = phase;
         self.ask(request)
     }

@@ -18,11 +18,11 @@ const LETTERS: [(char, Permission); 5] = [
 
 /// The permissions on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acl(Vec<Entry>);
+pub struct Acl(Vec<AclEntry>);
 
 /// What one id may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct AclEntry {
     scheme: String,
     id: String,
     letters: String,
@@ -54,21 +54,21 @@ pub enum AclError {
 impl Acl {
     /// Everybody may do everything.
     pub fn open() -> Self {
-        Self(vec![Entry::new("world", "anyone", "cdrwa")])
+        Self(vec![AclEntry::new("world", "anyone", "cdrwa")])
     }
 
     /// Whoever makes a node may do everything with it, and nobody else anything.
     pub fn creator() -> Self {
-        Self(vec![Entry::new("auth", "", "cdrwa")])
+        Self(vec![AclEntry::new("auth", "", "cdrwa")])
     }
 
     /// Understands `scheme:id:permissions,...`.
     pub fn parse(list: &str) -> Result<Self, AclError> {
-        let mut entries: Vec<Entry> = vec![];
+        let mut entries: Vec<AclEntry> = vec![];
         let mut text = String::new();
         for piece in list.split(',') {
             text.push_str(piece);
-            match Entry::parse(text.trim()) {
+            match AclEntry::parse(text.trim()) {
                 // The name in a certificate has commas of its own.
                 Err(_) if text.trim_start().starts_with("x509:") => text.push(','),
                 entry => {
@@ -95,7 +95,7 @@ impl Acl {
     }
 
     pub(in crate::runtime::zk) fn to_library(&self) -> Vec<library::Acl> {
-        let entry = |entry: &Entry| {
+        let entry = |entry: &AclEntry| {
             let granted = LETTERS.iter().filter(|(letter, _)| entry.letters.contains(*letter));
             let permission = granted.fold(Permission::NONE, |all, (_, one)| all | *one);
             library::Acl::new(permission, AuthId::new(&entry.scheme, &entry.id))
@@ -110,7 +110,7 @@ impl Default for Acl {
     }
 }
 
-impl Entry {
+impl AclEntry {
     fn new(scheme: &str, id: &str, letters: &str) -> Self {
         Self { scheme: scheme.to_owned(), id: id.to_owned(), letters: letters.to_owned() }
     }
@@ -144,7 +144,7 @@ fn is_digest_id(id: &str) -> bool {
 
 impl fmt::Display for Acl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, Entry { scheme, id, letters }) in self.0.iter().enumerate() {
+        for (i, AclEntry { scheme, id, letters }) in self.0.iter().enumerate() {
             write!(f, "{}{scheme}:{id}:{letters}", if i == 0 { "" } else { "," })?;
         }
         Ok(())

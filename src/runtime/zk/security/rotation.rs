@@ -116,12 +116,12 @@ impl Follower {
         let mut connected = false;
         // Those of the last files that were taken. None at first: a long time may have passed since they were read.
         let mut stamps = None;
-        let mut refused = Refused::default();
+        let mut refused = RejectedFiles::default();
         loop {
             let now = self.tls.sources.stamps();
             if stamps.as_ref() != Some(&now) {
                 match self.take(stamps.is_none()) {
-                    Ok(()) => (stamps, refused) = (Some(now), Refused::default()),
+                    Ok(()) => (stamps, refused) = (Some(now), RejectedFiles::default()),
                     Err(error) => refused.tell(&self.hosts, format!("{error:#}")),
                 }
             }
@@ -149,12 +149,12 @@ impl Follower {
 
 /// Why files weren't taken. It is told when it is still so at the second look: the files are replaced one by one.
 #[derive(Default)]
-struct Refused {
+struct RejectedFiles {
     why: Option<String>,
     told: bool,
 }
 
-impl Refused {
+impl RejectedFiles {
     fn is_none(&self) -> bool {
         self.why.is_none()
     }
