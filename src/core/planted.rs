@@ -45,6 +45,8 @@ pub enum Mistake {
     ExitSwallowed,
     /// A revoked lock is kept.
     RevokeIgnored,
+    /// After a move to another server nothing is sent that makes it catch up.
+    LaggingServer,
     /// When the answer to a create is lost, another node is created without checking for the first.
     CreateAgain,
     /// A connection that comes back renews the lease.

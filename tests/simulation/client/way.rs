@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::line::{Flight, Line};
-use super::message::{Failure, SessionChange};
+use super::message::{Failure, Mistake, SessionChange, planted};
 use super::step::Step;
 use super::tour::{Limit, Tour};
 use super::{Client, Phase, Ticket, duration};
@@ -177,7 +177,9 @@ impl Client {
         self.phase = Phase::Serving;
         // What is asked next is answered by a server that knows all that was committed before.
         let op = Op::Multi(vec![Op::Check { path: "/".to_owned(), version: -1 }]);
-        if let Some(line) = &mut self.line {
+        if let Some(line) = &mut self.line
+            && !planted(Mistake::LaggingServer)
+        {
             line.send(ensemble, now, Flight { number: 0, step: Step::Ignored }, op);
         }
         if self.is_releasing {

@@ -24,6 +24,11 @@ impl Ensemble {
         self.newest().get(path).is_none_or(|node| node.children.is_empty())
     }
 
+    /// Whether a session is there.
+    pub(crate) fn has_session(&self, session: i64) -> bool {
+        self.newest().sessions.contains_key(&session)
+    }
+
     /// The session that owns a node.
     pub(crate) fn owner(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().owner)

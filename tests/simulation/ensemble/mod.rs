@@ -13,6 +13,7 @@
 //! | [`follower`] | commits applied, pings answered, a silent leader left |
 //! | [`election`] | who leads, and how followers get the history |
 //! | [`faults`], [`look`] | crashes, freezes, cuts; what a checker may see |
+//! | [`explore`] | one event at a time |
 //!
 //! Simplified: one transaction carries its answer; the handshake of a new leader is one exchange shorter; a vote is no
 //! message, but seen at once over every link that is whole; a log is durable as soon as it is written, and acknowledged after
@@ -20,6 +21,7 @@
 
 mod config;
 mod election;
+mod explore;
 mod faults;
 mod follower;
 mod hash;
@@ -40,6 +42,7 @@ pub(crate) mod wire;
 use std::collections::VecDeque;
 
 pub(crate) use self::config::{Config, MS};
+pub(crate) use self::explore::Upcoming;
 pub(crate) use self::network::{ConnId, Way};
 pub(crate) use self::rng::{Rng, mix};
 

@@ -33,6 +33,12 @@ impl<E> Queue<E> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 
+    /// The next event.
+    pub(super) fn peek(&self) -> Option<&E> {
+        let Reverse((_, _, slot)) = self.heap.peek()?;
+        self.events[*slot as usize].as_ref()
+    }
+
     pub(super) fn pop(&mut self) -> Option<(u64, E)> {
         let Reverse((time, _, slot)) = self.heap.pop()?;
         self.free.push(slot);

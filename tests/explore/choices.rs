@@ -1,0 +1,145 @@
+//! Every schedule with a few departures from the plain one.
+//!
+//! A run asks at each point which of several ways it goes; 0 is the plain one. The search takes the plain run first, then
+//! each run with one departure, then each with two, and so on. A run is the same for the same departures, so that it is
+//! repeated from its start and nothing has to be copied.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+/// At which point, and which way.
+pub(crate) type Departure = (u32, u8);
+
+/// The ways that one run goes.
+#[derive(Debug, Default)]
+pub(crate) struct Choices {
+    given: Vec<Departure>,
+    taken: usize,
+    /// How many ways there were at each point.
+    ways: Vec<u8>,
+    /// Whether the run is told step by step.
+    pub(crate) tells: bool,
+}
+
+impl Choices {
+    pub(crate) fn choose(&mut self, ways: usize) -> usize {
+        let point = u32::try_from(self.ways.len()).unwrap();
+        self.ways.push(u8::try_from(ways).unwrap());
+        match self.given.get(self.taken) {
+            Some(&(at, way)) if at == point => {
+                self.taken += 1;
+                usize::from(way)
+            }
+            _ => 0,
+        }
+    }
+
+    /// How many departures there were so far.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    pub(crate) fn tell(&self, now: u64, what: impl FnOnce() -> String) {
+        if self.tells {
+            #[allow(clippy::cast_precision_loss, reason = "for people")]
+            let milliseconds = now as f64 / 1e6;
+            println!("{milliseconds:12.4} ms  {}", what());
+        }
+    }
+}
+
+/// What a search has come to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    pub(crate) runs: usize,
+    pub(crate) points: usize,
+    /// The smallest of what the runs have measured.
+    pub(crate) least: Option<i64>,
+    pub(crate) violation: Option<(Vec<Departure>, String)>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} schedules, {} points in the plain one", self.runs, self.points)
+    }
+}
+
+/// What one run comes to: a measure, or what was violated.
+pub(crate) type Outcome = Result<Option<i64>, String>;
+
+/// Tries every schedule with at most so many departures.
+pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> Found {
+    let mut level = vec![vec![]];
+    let mut found = Found::default();
+    for departures in 0..=most {
+        let (next, state) = (AtomicUsize::new(0), Mutex::new((vec![], found)));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while let Some(given) = level.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let mut choices = Choices { given: given.clone(), ..Choices::default() };
+                        let outcome = run(&mut choices);
+                        let mut state = state.lock().unwrap();
+                        let (deeper, found) = &mut *state;
+                        found.runs += 1;
+                        if departures == 0 {
+                            found.points = choices.ways.len();
+                        }
+                        match outcome {
+                            Ok(measure) => found.least = [found.least, measure].into_iter().flatten().min(),
+                            Err(what) => {
+                                found.violation.get_or_insert((given.clone(), what));
+                                next.store(level.len(), Ordering::Relaxed);
+                            }
+                        }
+                        if departures < most {
+                            deeper.extend(departing(given, &choices.ways));
+                        }
+                    }
+                });
+            }
+        });
+        let deeper;
+        (deeper, found) = state.into_inner().unwrap();
+        if found.violation.is_some() {
+            break;
+        }
+        level = deeper;
+    }
+    found
+}
+
+/// The same schedule with one departure more, after all others.
+fn departing(given: &[Departure], ways: &[u8]) -> Vec<Vec<Departure>> {
+    let first = given.last().map_or(0, |&(at, _)| at as usize + 1);
+    let points = ways.iter().enumerate().skip(first);
+    let departures = points.flat_map(|(at, &ways)| (1..ways).map(move |way| (at as u32, way)));
+    departures.map(|departure| [given, &[departure]].concat()).collect()
+}
+
+/// The same run again, told step by step.
+pub(crate) fn tell(given: &[Departure], run: impl Fn(&mut Choices) -> Outcome) {
+    let mut choices = Choices { given: given.to_vec(), tells: true, ..Choices::default() };
+    let _ = run(&mut choices);
+}
+
+/// Says what a search came to, and how long it took. Whether it is as it should be.
+pub(crate) fn report(name: &str, most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> bool {
+    let began = Instant::now();
+    let found = search(most, &run);
+    println!("explore: {name}: {found}, at most {most} departures; {:.1?}", began.elapsed());
+    if let Some(least) = found.least {
+        #[allow(clippy::cast_precision_loss, reason = "for people")]
+        let part = least as f64 / 1e9;
+        println!("explore: {name}: the smallest margin is {part:.4} of the session timeout");
+    }
+    if let Some((given, violation)) = found.violation {
+        tell(&given, run);
+        println!("explore: {name}: {violation}, after {given:?}");
+        return false;
+    }
+    true
+}

@@ -1,0 +1,348 @@
+//! The lease: a zklock behind a follower that may be slow, and the next in line at the leader's elbow, on the simulated
+//! servers' own pings and trackers. The worst moments are chosen on a grid of a twelfth of the session timeout.
+//!
+//! Safe means here: when the leader ends a session, the command that ran under it is gone. The command is as stubborn as
+//! can be: it is gone when KILL has taken all the time that the lease leaves it.
+//!
+//! | departure | what it is |
+//! |---|---|
+//! | slow | what the leader sends to the follower in this step arrives so many steps later |
+//! | cut | from now on nothing that the follower sends arrives at the leader |
+//! | held | what the follower sends to zklock in this step arrives so many steps later |
+//! | frozen | zklock's worker stands still for so many steps |
+//! | reset | zklock loses its connection |
+//! | silence | zklock and its server don't hear each other for nearly a third of the session timeout, once the lease has found its rhythm: the command goes on |
+//! | isolate | the leader is cut off from the other servers |
+//!
+//! Messages that nothing holds up take no time: nobody could hear anything sooner.
+
+use std::time::Duration;
+
+use zklock::core::lock::name::Mode;
+use zklock::core::protocol::{Request, SessionChange};
+
+use crate::bare::{Bare, Wish};
+use crate::choices::{Choices, Outcome};
+use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::{Config, Ensemble, MS, Output, Way};
+
+/// How many steps a session timeout has.
+const STEPS: u64 = 12;
+
+/// A setup: everything that isn't chosen step by step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup {
+    /// The session timeout, in ticks.
+    pub(crate) ticks: u64,
+    /// How long after a ping of the leader's zklock begins, in half steps.
+    pub(crate) offset: u64,
+    /// When in a tick the leader looks for sessions that have expired, in steps.
+    pub(crate) phase: u64,
+    /// How long it goes on, in steps.
+    pub(crate) horizon: u64,
+    /// By how much the clock of its host is too slow, in parts of a thousand million. If it is, the command dies at once.
+    pub(crate) slow_by: i64,
+    /// The other one was first, and its command ends so many steps later.
+    pub(crate) waits_for: Option<u64>,
+    /// It is connected to the leader.
+    pub(crate) is_at_leader: bool,
+    pub(crate) faults: &'static [Fault],
+    /// Any two faults may meet. Otherwise after one that lasts some steps only those that don't.
+    pub(crate) any_two: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Slow,
+    Cut,
+    Held,
+    Frozen,
+    Reset,
+    /// zklock and its server don't hear each other for nearly a third of the session timeout: that is ridden out.
+    Silence,
+    /// The others can't hear the leader any more, nor it them.
+    Isolate,
+}
+
+/// How many steps a message is late.
+const DELAYS: [u64; 8] = [1, 2, 3, 4, 5, 7, 9, 12];
+
+const T: u64 = 2_400 * MS;
+const STEP: u64 = T / STEPS;
+const MAKER: u64 = 1 << 32;
+
+struct World<'a> {
+    setup: &'a Setup,
+    choices: &'a mut Choices,
+    ensemble: Ensemble,
+    leader: usize,
+    follower: usize,
+    /// The one behind the slow follower, and the other one.
+    slow: Option<Bare>,
+    next: Option<Bare>,
+    /// The way to the leader is cut.
+    is_cut: bool,
+    /// Something was slow, held up or frozen.
+    was_late: bool,
+    /// The step in which a silence ends.
+    silent_until: Option<u64>,
+    /// When the session of the slow one and its command were gone.
+    session_gone: Option<u64>,
+    command_gone: Option<u64>,
+    violation: Option<String>,
+}
+
+/// Lets it happen. The measure is the smallest margin, in parts of a thousand million of the session timeout.
+pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
+    let tick = T / setup.ticks;
+    let config = Config {
+        tick,
+        zones: 3,
+        client_delay: 0,
+        client_jitter: 0,
+        peer_delay: 0,
+        peer_jitter: 0,
+        log_delay: 0,
+        // Nobody leaves a follower's leader for silence.
+        sync_limit: if setup.is_at_leader { 5 } else { 100 },
+        ..Config::new(3, 1)
+    };
+    let mut ensemble = Ensemble::new(config);
+    while !ensemble.is_whole() {
+        ensemble.step();
+    }
+    let leads_from = ensemble.now();
+    make_path(&mut ensemble);
+    let leader = ensemble.leader().unwrap();
+    // Pings go out every half tick.
+    let half = tick / 2;
+    let begins =
+        leads_from + (ensemble.now() - leads_from).div_ceil(half) * half + half + setup.offset * STEP / 2;
+    // Just before a touch at a step of the grid is forgotten, or later.
+    ensemble.set_phase(leader, (2 * tick - 1 - begins % tick + setup.phase * STEP) % tick);
+    ensemble.next(begins);
+    while ensemble.now() < begins {
+        ensemble.next(begins);
+    }
+    let mut world = World {
+        setup,
+        choices,
+        leader,
+        follower: if setup.is_at_leader { leader } else { (leader + 1) % 3 },
+        ensemble,
+        slow: None,
+        next: None,
+        is_cut: false,
+        was_late: false,
+        silent_until: None,
+        session_gone: None,
+        command_gone: None,
+        violation: None,
+    };
+    world.goes_on();
+    let margin = match (world.session_gone, world.command_gone) {
+        (Some(session), Some(command)) => {
+            Some((session.cast_signed() - command.cast_signed()) * 1_000_000 / (T / 1_000).cast_signed())
+        }
+        _ => None,
+    };
+    world.violation.map_or(Ok(margin), Err)
+}
+
+fn make_path(ensemble: &mut Ensemble) {
+    let settings = Settings {
+        zone: 2,
+        servers: vec![0],
+        timeout: 60_000 * MS,
+        deadline: None,
+        clock: HostClock::default(),
+        seed: 0,
+    };
+    let mut maker = Client::open(ensemble, settings, MAKER);
+    while !maker.is_over() {
+        if let Some(output) = ensemble.step() {
+            maker.take(ensemble, output);
+        }
+        while let Some(news) = maker.news() {
+            match news {
+                News::Session(SessionChange::Connected { .. }) => {
+                    maker.ask(ensemble, 0, Request::MakeParents("/l/a".to_owned()));
+                }
+                News::Reply(..) => maker.release(ensemble, vec![]),
+                News::Session(_) => {}
+            }
+        }
+    }
+}
+
+impl World<'_> {
+    fn goes_on(&mut self) {
+        let others = self.setup.waits_for;
+        if others.is_some() {
+            let next = self.wish(1, others);
+            self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
+            self.settle();
+        }
+        for step in 0..self.setup.horizon {
+            self.depart(step);
+            if step == 0 {
+                let slow = self.wish(0, None);
+                self.slow = Some(Bare::begin(&mut self.ensemble, slow, 0));
+            } else if step == 3 && others.is_none() {
+                let next = self.wish(1, None);
+                self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
+            }
+            let end = self.ensemble.now() + STEP;
+            if self.silent_until == Some(step) {
+                self.pass(end - MS);
+                self.silence(false);
+            }
+            self.pass(end);
+            if self.violation.is_some() || self.session_gone.is_some() {
+                return;
+            }
+        }
+        if self.silent_until.is_some() && self.command_gone.is_some() {
+            self.violation = Some("a short silence stops the command".to_owned());
+        }
+    }
+
+    fn silence(&mut self, begins: bool) {
+        for way in [Way::ToServer, Way::ToClient] {
+            self.ensemble.set_hole(0, self.follower, way, begins);
+        }
+    }
+
+    fn wish(&self, zone: usize, lasts: Option<u64>) -> Wish {
+        let is_slow = zone == 0;
+        let slow_by = if is_slow { self.setup.slow_by } else { 0 };
+        Wish {
+            locks: &["/l/a"],
+            mode: Mode::Exclusive,
+            timeout: T,
+            lasts: lasts.map_or(100 * T, |steps| steps * STEP),
+            reaping: if is_slow && slow_by == 0 { T / STEPS } else { 0 },
+            kill_after: Duration::from_secs(5),
+            nonblock: false,
+            zone,
+            servers: if is_slow { vec![self.follower] } else { vec![self.leader] },
+            clock: HostClock { start: 0, drift_ppb: -slow_by },
+        }
+    }
+
+    /// What can happen at once does.
+    fn settle(&mut self) {
+        let now = self.ensemble.now();
+        self.pass(now);
+    }
+
+    fn depart(&mut self, step: u64) {
+        // What was late in the step before is late; what comes now comes behind it.
+        self.ensemble.delay_peer(self.leader, self.follower, 0);
+        self.ensemble.delay_link(0, self.follower, Way::ToClient, 0);
+        let is_over = self.slow.as_ref().is_some_and(Bare::is_over);
+        if self.is_cut || is_over || self.silent_until.is_some() {
+            return;
+        }
+        let mut ways: Vec<(Fault, u64)> = vec![];
+        for &fault in self.setup.faults {
+            match fault {
+                // A young lease has less to give.
+                Fault::Silence if step < 10 || step + 6 > self.setup.horizon => {}
+                Fault::Cut | Fault::Reset | Fault::Silence | Fault::Isolate => ways.push((fault, 0)),
+                Fault::Frozen => ways.extend([1, 2].map(|steps| (fault, steps))),
+                Fault::Slow | Fault::Held => ways.extend(DELAYS.map(|steps| (fault, steps))),
+            }
+        }
+        if self.was_late && !self.setup.any_two {
+            ways.retain(|&(_, steps)| steps == 0);
+        }
+        let way = self.choices.choose(ways.len() + 1);
+        let Some(&(fault, steps)) = way.checked_sub(1).and_then(|way| ways.get(way)) else { return };
+        self.choices.tell(self.ensemble.now(), || format!("step {step}: {fault:?} {steps}"));
+        self.was_late |= steps > 0;
+        match fault {
+            Fault::Slow => self.ensemble.delay_peer(self.leader, self.follower, steps * STEP),
+            Fault::Held => self.ensemble.delay_link(0, self.follower, Way::ToClient, steps * STEP),
+            Fault::Cut => {
+                self.is_cut = true;
+                self.ensemble.set_data_hole(self.follower, self.leader, true);
+            }
+            Fault::Frozen => {
+                let until = self.ensemble.now() + steps * STEP;
+                if let Some(slow) = &mut self.slow {
+                    slow.freeze(&mut self.ensemble, until);
+                }
+            }
+            Fault::Silence => {
+                self.silent_until = Some(step + 3);
+                self.silence(true);
+            }
+            Fault::Isolate => {
+                self.is_cut = true;
+                self.ensemble.set_isolated(self.leader, true);
+            }
+            Fault::Reset => self.ensemble.cut(0, self.follower),
+        }
+    }
+
+    fn pass(&mut self, end: u64) {
+        while self.violation.is_none()
+            && let Some((due, _)) = self.ensemble.upcoming().filter(|(due, _)| *due <= end)
+        {
+            let output = self.ensemble.step();
+            self.look(due);
+            if let Some(output) = output {
+                self.comes_out(output);
+            }
+        }
+        self.ensemble.next(end);
+    }
+
+    fn comes_out(&mut self, output: Output) {
+        let is_of = |zklock: &Option<Bare>, number: u64| match &output {
+            Output::Woken(token) => Bare::number_of(*token) == number,
+            Output::FromServer(conn, _) | Output::Closed(conn) => {
+                zklock.as_ref().and_then(Bare::conn) == Some(*conn)
+            }
+        };
+        let zklock = match (is_of(&self.slow, 0), is_of(&self.next, 1)) {
+            (true, _) => &mut self.slow,
+            (_, true) => &mut self.next,
+            _ => return,
+        };
+        let Some(zklock) = zklock else { return };
+        let had = zklock.token;
+        zklock.take(&mut self.ensemble, output);
+        let now = self.ensemble.now();
+        if zklock.token != had {
+            let zone = zklock.wish().zone;
+            self.choices.tell(now, || format!("zklock {zone} starts its command"));
+            let runs = |zklock: &Option<Bare>| zklock.as_ref().is_some_and(Bare::runs);
+            if runs(&self.slow) && runs(&self.next) {
+                self.violation.get_or_insert_with(|| "two commands run".to_owned());
+            }
+        }
+    }
+
+    /// After each event.
+    fn look(&mut self, now: u64) {
+        let Some(slow) = &mut self.slow else { return };
+        slow.passes(now);
+        if slow.token != 0 && !slow.runs() && self.command_gone.is_none() {
+            self.command_gone = Some(now);
+            self.choices.tell(now, || "the command is gone".to_owned());
+        }
+        if slow.session != 0
+            && slow.token != 0
+            && !self.ensemble.has_session(slow.session)
+            && self.session_gone.is_none()
+        {
+            self.session_gone = Some(now);
+            self.choices.tell(now, || "the session is gone".to_owned());
+            if slow.runs() {
+                self.violation.get_or_insert_with(|| "the session ends before the command does".to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,513 @@
+//! The recipe: a few zklocks for one lock or two, every message held up, every connection lost, every zklock killed, at
+//! every point, one or two at a time.
+//!
+//! | in the world | here |
+//! |---|---|
+//! | the core | the shipped `Run` |
+//! | servers, sessions, watches | the simulated ensemble and the simulated client |
+//! | time | messages take the same time, the host none; the command a few milliseconds |
+//! | the monitor | kills the command of a worker that was killed, and deletes its node |
+//!
+//! Between two messages of clients nothing that a zklock does can depend on what else is chosen there, so that each message
+//! is a point: before it arrives at a server, and before it arrives at a client.
+
+use std::time::Duration;
+
+use zklock::core::exit::Exit;
+use zklock::core::lock::name::{Mode, Name};
+use zklock::core::protocol::{Request, SessionChange};
+use zklock::core::signal::SIGTERM;
+
+use crate::bare::{Bare, Job, Wish};
+use crate::choices::{Choices, Outcome};
+use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::{Config, Ensemble, MS, Output, Upcoming, Way};
+
+/// The session timeout, of two ticks.
+const T: u64 = 2_400 * MS;
+/// Long enough for the others to come and go.
+const HOLD: u64 = 25 * MS;
+/// What is due is done within this time, when nothing is held up.
+const AT_ONCE: u64 = 10 * MS;
+
+/// Who contends.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) servers: usize,
+    pub(crate) contenders: Vec<Contender>,
+    /// The lock path is there.
+    pub(crate) is_made: bool,
+    /// Whether any two faults may meet, or only some: the others are too many for more than two contenders.
+    pub(crate) any_two: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Contender {
+    pub(crate) mode: Mode,
+    pub(crate) locks: &'static [&'static str],
+    pub(crate) starts: u64,
+    pub(crate) lasts: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The way is slow for a moment: what else is under way comes first.
+    Hold(Way),
+    /// The connection is lost.
+    Reset,
+    /// The connection is lost, and the next one goes to another server.
+    Move,
+    /// All other followers are late with what is committed.
+    Lag,
+    /// The worker stands still until its session has expired.
+    Freeze,
+    /// The line is cut until the session has expired.
+    Expire,
+    CrashHost,
+    CrashWorker,
+    Delete,
+    Write,
+    Signal,
+}
+
+/// What is to be done later.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Start(usize),
+    Heal(usize),
+    CatchUp,
+    KillJob(usize),
+}
+
+/// Where the tokens of acts begin.
+const ACTS: u64 = 1 << 32;
+const OPERATOR: u64 = ACTS - 2;
+
+struct World<'a> {
+    scene: &'a Scene,
+    choices: &'a mut Choices,
+    ensemble: Ensemble,
+    zklocks: Vec<Option<Bare>>,
+    facts: Vec<Facts>,
+    acts: Vec<Act>,
+    operator: Client,
+    faults: Vec<Fault>,
+    /// Nothing is held up any more, and nobody looks for a server.
+    quiet_from: u64,
+    violation: Option<String>,
+}
+
+/// What happened to a contender, for the checks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Facts {
+    /// It may end otherwise than its command did.
+    excused: bool,
+    /// Somebody deleted its node: the lock passes on at once.
+    deleted: bool,
+    /// Its line was slow or cut.
+    late: bool,
+    ran: bool,
+}
+
+pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
+    let config = Config {
+        tick: T / 2,
+        zones: scene.contenders.len() + 1,
+        client_delay: MS / 10,
+        client_jitter: 0,
+        peer_delay: MS / 20,
+        peer_jitter: 0,
+        log_delay: MS / 10,
+        ..Config::new(scene.servers, 1)
+    };
+    let mut ensemble = Ensemble::new(config);
+    while !ensemble.is_whole() {
+        ensemble.step();
+    }
+    let operator = open_operator(&mut ensemble, scene);
+    let count = scene.contenders.len();
+    let mut world = World {
+        scene,
+        choices,
+        ensemble,
+        zklocks: (0..count).map(|_| None).collect(),
+        facts: vec![Facts::default(); count],
+        acts: vec![],
+        operator,
+        faults: vec![],
+        quiet_from: 0,
+        violation: None,
+    };
+    for (number, contender) in scene.contenders.iter().enumerate() {
+        world.later(contender.starts, Act::Start(number));
+    }
+    world.goes_on();
+    world.violation.map_or(Ok(None), Err)
+}
+
+/// Somebody who looks after the locks by hand.
+fn open_operator(ensemble: &mut Ensemble, scene: &Scene) -> Client {
+    let settings = Settings {
+        zone: scene.contenders.len(),
+        servers: (0..scene.servers).collect(),
+        timeout: 60_000 * MS,
+        deadline: None,
+        clock: HostClock::default(),
+        seed: 0,
+    };
+    let mut operator = Client::open(ensemble, settings, OPERATOR);
+    let mut left = if scene.is_made { 3 } else { 1 };
+    while left > 0 {
+        if let Some(output) = ensemble.step() {
+            operator.take(ensemble, output);
+        }
+        while let Some(news) = operator.news() {
+            left -= 1;
+            if let (News::Session(SessionChange::Connected { .. }), true) = (news, scene.is_made) {
+                for lock in ["/l/a", "/l/b"] {
+                    operator.ask(ensemble, 0, Request::MakeParents(lock.to_owned()));
+                }
+            }
+        }
+    }
+    operator
+}
+
+impl World<'_> {
+    fn later(&mut self, after: u64, act: Act) {
+        self.ensemble.wake_at(self.ensemble.now() + after, ACTS + self.acts.len() as u64);
+        self.acts.push(act);
+    }
+
+    fn goes_on(&mut self) {
+        let limit = self.ensemble.now() + 12 * T;
+        while self.violation.is_none() && !self.is_over() {
+            let Some((due, what)) = self.ensemble.upcoming() else { return };
+            if due > limit {
+                let left = (0..self.zklocks.len()).filter(|&number| !self.is_ended(number));
+                let left: Vec<_> =
+                    left.map(|number| (number, self.zklocks[number].as_ref().map(Bare::phase))).collect();
+                self.violated(|| format!("these never end: {left:?}"));
+                return;
+            }
+            if due > self.ensemble.now() + AT_ONCE {
+                self.check_idle();
+            }
+            match what {
+                Upcoming::ToServer(zone) => self.may_fail(zone, Way::ToServer),
+                Upcoming::ToClient(zone) => self.may_fail(zone, Way::ToClient),
+                Upcoming::Other => {}
+            }
+            if let Some(output) = self.ensemble.step() {
+                self.comes_out(output);
+            }
+        }
+        self.check_the_end();
+    }
+
+    fn is_ended(&self, number: usize) -> bool {
+        self.zklocks[number].as_ref().is_some_and(|zklock| zklock.is_over() && !zklock.runs())
+    }
+
+    fn is_over(&self) -> bool {
+        (0..self.zklocks.len()).all(|number| self.is_ended(number))
+    }
+
+    /// A point: what may happen before this message of a zklock arrives.
+    fn may_fail(&mut self, zone: usize, way: Way) {
+        let Some(Some(zklock)) = self.zklocks.get(zone) else { return };
+        if zklock.is_over() {
+            return;
+        }
+        let mut faults = vec![Fault::Hold(way), Fault::Reset];
+        if way == Way::ToServer {
+            faults.extend([Fault::Expire, Fault::CrashHost]);
+            if self.scene.servers > 1 {
+                faults.push(Fault::Lag);
+            }
+        } else {
+            faults.extend([Fault::Signal, Fault::CrashWorker, Fault::Freeze]);
+            if !self.nodes_of(zone).is_empty() {
+                faults.extend([Fault::Delete, Fault::Write]);
+            }
+            if self.scene.servers > 1 {
+                faults.push(Fault::Move);
+            }
+        }
+        if !self.scene.any_two && self.choices.taken() > 0 {
+            let is_slow = |fault: &Fault| matches!(fault, Fault::Hold(_) | Fault::Reset | Fault::Lag);
+            let was_slow = self.faults.iter().any(is_slow);
+            faults.retain(|fault| if was_slow { *fault == Fault::Delete } else { *fault == Fault::Reset });
+        }
+        let way = self.choices.choose(faults.len() + 1);
+        if let Some(&fault) = way.checked_sub(1).and_then(|way| faults.get(way)) {
+            self.choices.tell(self.ensemble.now(), || format!("zklock {zone}: {fault:?}"));
+            self.faults.push(fault);
+            self.strike(zone, fault);
+        }
+    }
+
+    fn strike(&mut self, zone: usize, fault: Fault) {
+        let now = self.ensemble.now();
+        let servers = self.scene.servers;
+        match fault {
+            Fault::Hold(way) => {
+                (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, way, true));
+                self.facts[zone].late = true;
+                self.quiet_from = self.quiet_from.max(now + HOLD + AT_ONCE);
+                self.later(HOLD, Act::Heal(zone));
+            }
+            Fault::Reset | Fault::Move => {
+                if fault == Fault::Move
+                    && let Some(server) = self.server_of(zone)
+                {
+                    self.ensemble.refuse(zone, server, true);
+                    self.later(HOLD, Act::Heal(zone));
+                }
+                (0..servers).for_each(|server| self.ensemble.cut(zone, server));
+                self.facts[zone].late = true;
+                self.quiet_from = self.quiet_from.max(now + HOLD + T / 12);
+            }
+            Fault::Lag => {
+                let server = self.server_of(zone);
+                let others = (0..servers).filter(|other| Some(*other) != server);
+                others.for_each(|other| self.ensemble.set_lag(other, HOLD));
+                self.facts.iter_mut().for_each(|facts| facts.late = true);
+                self.quiet_from = self.quiet_from.max(now + 3 * HOLD + T / 12);
+                self.later(2 * HOLD, Act::CatchUp);
+            }
+            Fault::Freeze => {
+                let facts = &mut self.facts[zone];
+                (facts.late, facts.excused) = (true, facts.excused || facts.ran);
+                self.quiet_from = self.quiet_from.max(now + 4 * T);
+                if let Some(zklock) = &mut self.zklocks[zone] {
+                    zklock.freeze(&mut self.ensemble, now + 2 * T);
+                }
+            }
+            Fault::Expire => {
+                for way in [Way::ToServer, Way::ToClient] {
+                    (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, way, true));
+                }
+                (self.facts[zone].late, self.facts[zone].excused) = (true, true);
+                self.quiet_from = self.quiet_from.max(now + 4 * T);
+                self.later(2 * T, Act::Heal(zone));
+            }
+            Fault::CrashHost | Fault::CrashWorker => {
+                self.facts[zone].excused = true;
+                self.quiet_from = self.quiet_from.max(now + 2 * T);
+                let Some(zklock) = &mut self.zklocks[zone] else { return };
+                let job = zklock.job;
+                zklock.crash(&mut self.ensemble);
+                if fault == Fault::CrashWorker {
+                    zklock.job = job;
+                    self.later(3 * MS, Act::KillJob(zone));
+                }
+            }
+            Fault::Delete => {
+                (self.facts[zone].excused, self.facts[zone].deleted) = (true, true);
+                self.delete_nodes_of(zone);
+            }
+            Fault::Write => {
+                for node in self.nodes_of(zone) {
+                    self.operator.ask(&mut self.ensemble, 0, Request::Write(node, b"x".to_vec(), -1));
+                }
+            }
+            Fault::Signal => {
+                self.facts[zone].excused = true;
+                if let Some(zklock) = &mut self.zklocks[zone] {
+                    zklock.signal(&mut self.ensemble, SIGTERM);
+                }
+            }
+        }
+    }
+
+    fn server_of(&mut self, zone: usize) -> Option<usize> {
+        let conn = self.zklocks[zone].as_ref().and_then(Bare::conn)?;
+        self.ensemble.server_of(conn)
+    }
+
+    fn delete_nodes_of(&mut self, zone: usize) {
+        for node in self.nodes_of(zone) {
+            self.operator.ask(&mut self.ensemble, 0, Request::Delete(node));
+        }
+    }
+
+    fn nodes_of(&self, zone: usize) -> Vec<String> {
+        let Some(zklock) = &self.zklocks[zone] else { return vec![] };
+        let of = |lock: &&str| -> Vec<String> {
+            self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
+        };
+        let all = self.scene.contenders[zone].locks.iter().flat_map(of);
+        all.filter(|node| self.ensemble.owner(node) == Some(zklock.session)).collect()
+    }
+
+    fn comes_out(&mut self, output: Output) {
+        let number = match &output {
+            Output::Woken(token) if *token >= ACTS => {
+                let act = self.acts[usize::try_from(*token - ACTS).unwrap()];
+                return self.act(act);
+            }
+            Output::Woken(OPERATOR) => None,
+            Output::Woken(token) => usize::try_from(Bare::number_of(*token)).ok(),
+            Output::FromServer(conn, _) | Output::Closed(conn) => {
+                let has = |zklock: &Option<Bare>| zklock.as_ref().and_then(Bare::conn) == Some(*conn);
+                self.zklocks.iter().position(has)
+            }
+        };
+        if let Some(number) = number {
+            self.touch(number, |zklock, ensemble| zklock.take(ensemble, output));
+        } else {
+            self.operator.take(&mut self.ensemble, output);
+            while self.operator.news().is_some() {}
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        match act {
+            Act::Start(number) => {
+                let Contender { mode, locks, lasts, .. } = self.scene.contenders[number];
+                let wish = Wish {
+                    locks,
+                    mode,
+                    timeout: T,
+                    lasts,
+                    reaping: T / 12,
+                    kill_after: Duration::from_secs(5),
+                    nonblock: false,
+                    zone: number,
+                    servers: (0..self.scene.servers).collect(),
+                    clock: HostClock::default(),
+                };
+                self.zklocks[number] = Some(Bare::begin(&mut self.ensemble, wish, number as u64));
+            }
+            Act::Heal(zone) => {
+                for way in [Way::ToServer, Way::ToClient] {
+                    (0..self.scene.servers)
+                        .for_each(|server| self.ensemble.set_hole(zone, server, way, false));
+                }
+                (0..self.scene.servers).for_each(|server| self.ensemble.refuse(zone, server, false));
+            }
+            Act::CatchUp => (0..self.scene.servers).for_each(|server| self.ensemble.set_lag(server, 0)),
+            Act::KillJob(number) => {
+                if let Some(zklock) = &mut self.zklocks[number] {
+                    zklock.job = Job::Reaped { killed: true };
+                }
+                self.delete_nodes_of(number);
+            }
+        }
+    }
+
+    /// Lets a zklock do something, and looks at what came of it.
+    fn touch(&mut self, number: usize, act: impl FnOnce(&mut Bare, &mut Ensemble)) {
+        let Some(zklock) = &mut self.zklocks[number] else { return };
+        let (token, was_over) = (zklock.token, zklock.is_over());
+        act(zklock, &mut self.ensemble);
+        let (new_token, runs, released, exit) = (zklock.token, zklock.runs(), zklock.released, zklock.exit);
+        let session = zklock.session;
+        if new_token != token {
+            self.choices.tell(self.ensemble.now(), || {
+                format!("zklock {number} starts its command, token {new_token}")
+            });
+            self.facts[number].ran = true;
+            self.check_start(number, new_token);
+        }
+        if runs && released && !self.facts[number].excused {
+            self.violated(|| format!("zklock {number} releases its lock while its command runs"));
+        }
+        if let Some(exit) = exit.filter(|_| !was_over) {
+            self.choices.tell(self.ensemble.now(), || format!("zklock {number} exits: {exit:?}"));
+            let Facts { excused, late, ran, .. } = self.facts[number];
+            if !excused && (exit != Exit::Code(0) || !ran) {
+                self.violated(|| format!("zklock {number} exits with {exit:?} for no reason"));
+            }
+            if !late && !self.nodes_of(number).is_empty() && session != 0 && !was_over {
+                self.violated(|| format!("zklock {number} is gone, and its node isn't"));
+            }
+        }
+        self.check_sessions();
+    }
+
+    fn violated(&mut self, what: impl FnOnce() -> String) {
+        self.violation.get_or_insert_with(what);
+    }
+
+    /// A command starts: nobody runs whom its lock excludes.
+    fn check_start(&mut self, number: usize, token: i64) {
+        if self.facts[number].deleted {
+            return;
+        }
+        let mine = self.scene.contenders[number];
+        let shares = |other: &Contender| other.locks.iter().any(|lock| mine.locks.contains(lock));
+        let others: Vec<usize> = (0..self.zklocks.len())
+            .filter(|&other| other != number && shares(&self.scene.contenders[other]))
+            .filter(|&other| !self.facts[other].deleted)
+            .filter(|&other| self.zklocks[other].as_ref().is_some_and(Bare::runs))
+            .collect();
+        let too_many = match mine.mode {
+            Mode::Slots(slots) => others.len() >= slots as usize,
+            Mode::Shared => others.iter().any(|&other| self.scene.contenders[other].mode != Mode::Shared),
+            Mode::Exclusive => !others.is_empty(),
+        };
+        if too_many {
+            self.violated(|| format!("zklock {number} runs its command while {others:?} run theirs"));
+        }
+        let older = |other: &usize| {
+            self.zklocks[*other].as_ref().is_some_and(|zklock| *other != number && zklock.token > token)
+        };
+        if mine.mode == Mode::Exclusive
+            && mine.locks.len() == 1
+            && let Some(other) = (0..self.zklocks.len()).find(older)
+        {
+            self.violated(|| format!("zklock {number} has a smaller token than zklock {other} had"));
+        }
+    }
+
+    /// Under a command its session lives, or its node has been deleted by hand.
+    fn check_sessions(&mut self) {
+        for number in 0..self.zklocks.len() {
+            let Some(zklock) = &self.zklocks[number] else { continue };
+            if zklock.runs()
+                && !zklock.is_over()
+                && !self.facts[number].deleted
+                && !self.ensemble.has_session(zklock.session)
+            {
+                self.violated(|| format!("the session of zklock {number} is over, and its command runs"));
+            }
+        }
+    }
+
+    /// Nothing happens for a while: whoever can run does.
+    fn check_idle(&mut self) {
+        if self.ensemble.now() < self.quiet_from {
+            return;
+        }
+        for number in 0..self.zklocks.len() {
+            let Some(zklock) = &self.zklocks[number] else { continue };
+            let locks = self.scene.contenders[number].locks;
+            if zklock.is_over() || zklock.released || self.facts[number].ran || locks.len() != 1 {
+                continue;
+            }
+            let children = self.ensemble.children(locks[0]);
+            let mut queue: Vec<Name<'_>> = children.iter().filter_map(|name| Name::parse(name)).collect();
+            queue.sort_by_key(|name| name.sequence);
+            let owner = |name: &Name<'_>| self.ensemble.owner(&format!("{}/{}", locks[0], name.text));
+            let Some(place) = queue.iter().position(|name| owner(name) == Some(zklock.session)) else {
+                continue;
+            };
+            let mode = self.scene.contenders[number].mode;
+            let excludes = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
+            let ahead = queue[..place].iter().filter(excludes).count();
+            if ahead < mode.slots() as usize {
+                self.violated(|| format!("zklock {number} waits, and could run"));
+            }
+        }
+    }
+
+    fn check_the_end(&mut self) {
+        for number in 0..self.zklocks.len() {
+            if !self.facts[number].late && !self.facts[number].excused && !self.nodes_of(number).is_empty() {
+                self.violated(|| format!("a node of zklock {number} is left"));
+            }
+        }
+    }
+}
