@@ -24,6 +24,11 @@ impl Ensemble {
         self.newest().get(path).is_none_or(|node| node.children.is_empty())
     }
 
+    /// The last transaction that created or deleted a child of a node, or the node itself. `None`: there is no such node.
+    pub(crate) fn last_child_change(&self, path: &str) -> Option<i64> {
+        self.newest().get(path).map(|node| node.stat().pzxid)
+    }
+
     /// The session that owns a node.
     pub(crate) fn owner(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().owner)
