@@ -69,8 +69,11 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
     // A clock that loses a twelfth of the session timeout in that time.
     let slow_by = 1_000_000_000 / 13;
     let silence = Setup { faults: &[Fault::Silence], horizon: 24, ..SLOW };
-    let waited = [1, 3, 5, 8, 12, 15].map(|steps| Setup { waits_for: Some(steps), horizon: 30, ..SLOW });
-    let held = waited.map(|setup| Setup { faults: &[Fault::Held, Fault::Cut], ..setup });
+    let waits: &[u64] = if is_whole { &[1, 3, 5, 8, 12, 15] } else { &[1, 5, 12] };
+    let waiting = |faults: &'static [Fault]| -> Vec<Setup> {
+        let setup = |steps: &u64| Setup { waits_for: Some(*steps), horizon: 30, faults, ..SLOW };
+        waits.iter().map(setup).collect()
+    };
     let at_leader = Setup { is_at_leader: true, faults: &[Fault::Isolate], horizon: 80, ..SLOW };
     vec![
         ("a slow follower", 2, with(SLOW)),
@@ -78,8 +81,8 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
         ("answers that are held up", 2, with(Setup { faults: &[Fault::Held, Fault::Cut], ..SLOW })),
         ("a lost connection", 2, with(Setup { faults: &[Fault::Reset, Fault::Cut], ..SLOW })),
         ("a late worker", 2, with(Setup { faults: &[Fault::Frozen, Fault::Cut], ..SLOW })),
-        ("one that has waited", 2, waited.to_vec()),
-        ("one that has waited, and answers that are held up", 2, held.to_vec()),
+        ("one that has waited", 2, waiting(SLOW.faults)),
+        ("one that has waited, and answers that are held up", 2, waiting(&[Fault::Held, Fault::Cut])),
         ("a silence", 1, with(silence)),
         ("an isolated leader", 1, with(at_leader)),
         ("a slow clock", 2, with(Setup { slow_by, ..SLOW })),

@@ -109,7 +109,7 @@ impl World {
     }
 
     /// Whether it waits for what is its own already, as far as the servers know.
-    fn may_run(&self, index: usize) -> bool {
+    fn may_run(&mut self, index: usize) -> bool {
         let zklock = &self.zklocks[index];
         let waits =
             zklock.has_begun() && zklock.command.is_none() && zklock.works() && !zklock.was_starting();
@@ -122,12 +122,28 @@ impl World {
         if !waits || !is_left_alone || self.zklocks[index].is_leaving() {
             return false;
         }
+        self.is_first(index)
+    }
+
+    /// Whether every lock is its own, as far as the servers know. Found out again only when the children of a lock, or its
+    /// session, have changed: this is asked much more often than that.
+    fn is_first(&mut self, index: usize) -> bool {
+        let locks = &self.zklocks[index].contender.locks;
+        let session = self.session_of(index).unwrap_or_default();
+        let seen: Vec<_> = locks.iter().map(|lock| self.ensemble.last_child_change(lock)).collect();
+        if let Some((last_session, last_seen, is_first)) = &self.zklocks[index].last_look
+            && (*last_session, last_seen) == (session, &seen)
+        {
+            return *is_first;
+        }
         let nodes = self.nodes_of(index);
-        nodes.len() == zklock.contender.locks.len()
+        let is_first = nodes.len() == self.zklocks[index].contender.locks.len()
             && nodes.iter().all(|node| {
                 let (lock, name) = node.rsplit_once('/').unwrap();
                 decide(&self.ensemble.children(lock), name) == Decision::Hold
-            })
+            });
+        self.zklocks[index].last_look = Some((session, seen, is_first));
+        is_first
     }
 
     /// What a list says of somebody's own node.

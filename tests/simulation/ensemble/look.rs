@@ -29,6 +29,11 @@ impl Ensemble {
         self.newest().sessions.contains_key(&session)
     }
 
+    /// The last transaction that created or deleted a child of a node, or the node itself. `None`: there is no such node.
+    pub(crate) fn last_child_change(&self, path: &str) -> Option<i64> {
+        self.newest().get(path).map(|node| node.stat().pzxid)
+    }
+
     /// The session that owns a node.
     pub(crate) fn owner(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().owner)

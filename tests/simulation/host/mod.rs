@@ -62,6 +62,8 @@ pub(crate) struct Zklock {
     pub(crate) troubled: u64,
     /// It could run since then.
     pub(crate) entitled: Option<u64>,
+    /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
+    pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
     exit: Option<Exit>,
     begun: bool,
 }
@@ -150,6 +152,7 @@ impl Zklock {
             own: vec![],
             troubled: 0,
             entitled: None,
+            last_look: None,
             exit: None,
             begun: false,
         }
