@@ -81,6 +81,8 @@ pub enum Mistake {
     StoppedTakesLock,
     /// The node of a command whose worker was killed is left for its session to delete.
     NodeForgotten,
+    /// The lease doesn't count the time for which the host sleeps.
+    SleepUncounted,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

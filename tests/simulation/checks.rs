@@ -47,7 +47,7 @@ impl World {
                     self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
                 })
                 // Both processes at once: the limit that docs/safety.md states.
-                .filter(|&other| !self.zklocks[other].nobody_can_act())
+                .filter(|&other| !self.zklocks[other].nobody_can_act() && !self.has_slept(other))
                 .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(Command::needs_the_lock))
                 .collect();
             let too_many = match mode {
@@ -59,6 +59,15 @@ impl World {
                     format!("zklock {index} lets its command run while {running:?} run theirs under {lock}")
                 });
             }
+        }
+    }
+
+    /// A host has slept, and its zklock has had a moment to stop a command whose lease ended meanwhile.
+    pub(crate) fn check_resumed(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        let runs = zklock.command.as_ref().is_some_and(Command::needs_the_lock);
+        if runs && zklock.contender.terminates && !zklock.nobody_can_act() && !self.has_slept(index) {
+            self.check_nobody_else(index);
         }
     }
 
@@ -152,7 +161,7 @@ impl World {
             .scenario
             .faults
             .iter()
-            .any(|fault| fault.who == index && fault.blow == Blow::Cut || is_trouble(fault.blow));
+            .any(|fault| fault.who == index && fault.blow.cuts_off() || is_trouble(fault.blow));
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
         // A worker may go on alone, deleting it.

@@ -62,6 +62,8 @@ pub(crate) enum Blow {
     KillMonitor,
     FreezeWorker,
     FreezeMonitor,
+    /// Its host is suspended.
+    Suspend,
     /// Somebody sends it a signal.
     Signal(i32),
     /// Somebody deletes its node.
@@ -80,6 +82,26 @@ pub(crate) enum ServerTrouble {
     Isolated,
     /// It is late with what is committed.
     Lags,
+}
+
+impl Blow {
+    /// Whether it takes something that runs on the same host, which sleeps while the host does.
+    pub(crate) fn is_local(self) -> bool {
+        matches!(
+            self,
+            Self::KillWorker
+                | Self::KillMonitor
+                | Self::FreezeWorker
+                | Self::FreezeMonitor
+                | Self::Suspend
+                | Self::Signal(_)
+        )
+    }
+
+    /// Whether zklock can't talk to the servers for a while.
+    pub(crate) fn cuts_off(self) -> bool {
+        matches!(self, Self::Cut | Self::Suspend)
+    }
 }
 
 impl Scenario {
@@ -144,7 +166,7 @@ impl Contender {
             terminates: rng.u8(0..15) != 0,
             command: Nature::draw(rng),
             line,
-            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000 },
+            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
         }
     }
 }
@@ -179,8 +201,9 @@ impl Fault {
                 ServerTrouble::Lags,
             ],
         );
-        let blow = match rng.u8(0..28) {
-            20.. => Blow::Server(trouble),
+        let blow = match rng.u8(0..31) {
+            28.. => Blow::Suspend,
+            20..28 => Blow::Server(trouble),
             0..5 => Blow::Cut,
             5..7 => Blow::Reset,
             7 => Blow::KillWorker,

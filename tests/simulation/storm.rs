@@ -59,7 +59,7 @@ impl Storm {
             servers: (0..self.ensemble.size()).collect(),
             timeout: T,
             deadline: None,
-            clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64 },
+            clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64, slept: 0 },
             seed: self.rng.next(),
         };
         Client::open(&mut self.ensemble, settings, who as u64)

@@ -9,7 +9,7 @@
 //! | [`tour`] | which server to try, and how long for |
 //! | [`way`] | connecting, and getting back |
 //!
-//! Different: nothing here takes time, and a throttled request is given up at once when the connection is lost.
+//! Different: nothing here takes time, how long a server rests is counted by the monotonic clock, and a throttled request is given up at once when the connection is lost.
 
 mod clock;
 mod line;
@@ -67,7 +67,7 @@ struct Watch {
     kind: Kind,
 }
 
-/// What it takes to connect. Times are in nanoseconds of the host's clock.
+/// What it takes to connect. Times are in nanoseconds of the host's monotonic clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) zone: usize,
@@ -174,7 +174,14 @@ impl Client {
     }
 
     fn now(&self, ensemble: &Ensemble) -> u64 {
-        self.settings.clock.at(ensemble.now())
+        self.settings.clock.monotonic(ensemble.now())
+    }
+
+    /// Its host has slept: for so long its timers have stood still.
+    pub(crate) fn slept(&mut self, ensemble: &mut Ensemble, span: u64) {
+        self.settings.clock.slept += span;
+        self.alarm = None;
+        self.set_alarm(ensemble);
     }
 
     fn tell(&mut self, change: SessionChange) {

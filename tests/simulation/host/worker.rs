@@ -34,8 +34,9 @@ impl World {
     /// The worker's loop, up to where it would wait.
     pub(super) fn work(&mut self, index: usize) {
         loop {
+            let is_asleep = self.zklocks[index].is_asleep();
             let worker = &mut self.zklocks[index].worker;
-            if !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
+            if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
                 return;
             }
             if worker.busy_until > self.now {

@@ -151,7 +151,7 @@ impl Stage for Simulated {
             servers: servers.to_vec(),
             timeout: nanos(timeout),
             deadline: None,
-            clock: HostClock { start: 1_000_000_000_000, drift_ppb: 100_000 },
+            clock: HostClock { start: 1_000_000_000_000, drift_ppb: 100_000, slept: 0 },
             seed: self.seed + who as u64,
         };
         let client = Client::open(&mut self.ensemble, settings, who as u64);
