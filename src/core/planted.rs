@@ -83,6 +83,10 @@ pub enum Mistake {
     NodeForgotten,
     /// The lease doesn't count the time for which the host sleeps.
     SleepUncounted,
+    /// A predecessor whose node can't be read counts as gone.
+    HiddenIsGone,
+    /// A create that an ACL denies counts as a busy lock.
+    DeniedIsBusy,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

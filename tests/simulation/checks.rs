@@ -76,6 +76,9 @@ impl World {
         self.check_nobody_else(index);
         self.check_once(index);
         let zklock = &self.zklocks[index];
+        if zklock.contender.is_refused() {
+            self.checks.violated(|| format!("zklock {index} starts its command, and lacks a permission"));
+        }
         if zklock.missing {
             self.checks.violated(|| {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
@@ -143,6 +146,7 @@ impl World {
                 format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
             });
         }
+        self.check_refused(index, exit);
         self.check_signal(index, exit);
         self.check_released(index);
         let zklock = &self.zklocks[index];
@@ -153,7 +157,8 @@ impl World {
 
     /// Whoever is gone has left no node behind, where servers could be asked.
     fn check_released(&mut self, index: usize) {
-        let contender = &self.zklocks[index].contender;
+        let zklock = &self.zklocks[index];
+        let contender = &zklock.contender;
         let is_slow = contender.line > contender.session_timeout / 30;
         // A leader calls a session expired before its end is committed, and may be deposed then: the node goes later.
         let is_trouble = |blow: Blow| matches!(blow, Blow::Server(_));
@@ -164,6 +169,9 @@ impl World {
             .any(|fault| fault.who == index && fault.blow.cuts_off() || is_trouble(fault.blow));
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
+        // Whoever is killed can't close its session, and nobody else can delete the node.
+        let goes_with_session = zklock.was_hit && !zklock.contender.may_delete();
+        let was_cut = was_cut || goes_with_session;
         // A worker may go on alone, deleting it.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));

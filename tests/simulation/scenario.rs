@@ -10,6 +10,7 @@ use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, S
 use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{Nature, Other};
+use super::door::Door;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -40,6 +41,8 @@ pub(crate) struct Contender {
     pub(crate) command: Nature,
     /// How long a message takes one way, at most.
     pub(crate) line: u64,
+    /// ACLs, if any stand in its way.
+    pub(crate) door: Option<Door>,
     /// Its clock's start, and how much too fast it runs.
     pub(crate) clock: HostClock,
 }
@@ -113,7 +116,11 @@ impl Scenario {
         let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
         let kind = rng.u8(0..10);
         let count = rng.usize(2..=6);
-        let contenders: Vec<Contender> = (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        let mut contenders: Vec<Contender> =
+            (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        if rng.u8(0..6) == 0 && contenders.iter().all(|contender| contender.once_per.is_none()) {
+            Door::draw(&mut rng, &mut contenders);
+        }
         let span = 5 * S * contenders.len() as u64;
         let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
@@ -166,6 +173,7 @@ impl Contender {
             terminates: rng.u8(0..15) != 0,
             command: Nature::draw(rng),
             line,
+            door: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
         }
     }

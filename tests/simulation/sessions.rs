@@ -3,6 +3,7 @@
 use zklock::core::protocol::{Asker, Request, SessionChange, SessionKey};
 
 use super::client::{Client, HostClock, News, Settings};
+use super::ensemble::wire::Acl;
 use super::ensemble::{Output, Way};
 use super::world::{Whose, World};
 
@@ -69,6 +70,7 @@ impl World {
             timeout,
             deadline: deadline.map(|deadline| deadline.saturating_sub(clock.slept)),
             clock,
+            acl: self.acl(whose),
             seed: self.rng.u64(..),
         };
         let client = Client::open(&mut self.ensemble, settings, id as u64);
@@ -82,6 +84,13 @@ impl World {
         match whose {
             Whose::Operator => self.zklocks.len(),
             whose => whose.zklock(),
+        }
+    }
+
+    fn acl(&self, whose: Whose) -> Acl {
+        match whose {
+            Whose::Operator => Acl::OPEN,
+            whose => self.zklocks[whose.zklock()].contender.acl(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::client::message::{Failure, Reply, Request, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, MS, Output, Rng, Way, mix};
 
 const CLIENTS: usize = 6;
@@ -60,6 +61,7 @@ impl Storm {
             timeout: T,
             deadline: None,
             clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64, slept: 0 },
+            acl: Acl::OPEN,
             seed: self.rng.next(),
         };
         Client::open(&mut self.ensemble, settings, who as u64)

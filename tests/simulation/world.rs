@@ -10,6 +10,7 @@ use zklock::core::run::Input;
 use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
+use super::door;
 use super::ensemble::{Config, Ensemble, Way};
 use super::host::Zklock;
 use super::scenario::{Blow, Fault, Scenario};
@@ -130,6 +131,7 @@ impl World {
             calm_since: 0,
             scenario,
         };
+        door::shut(&mut world.ensemble, &world.scenario.contenders);
         for index in 0..world.zklocks.len() {
             let delay = world.zklocks[index].contender.line;
             for server in 0..world.scenario.servers {

@@ -77,6 +77,7 @@ impl Contender {
             terminates: true,
             command: Nature { lasts, exit: Exit::Code(0), obeys, others: vec![] },
             line: MS / 2 + rng.u64(0..timeout / 240),
+            door: None,
             clock: HostClock {
                 start: rng.u64(0..1_000 * S),
                 drift_ppb: *pick(rng, &[0, -most_ppb, -most_ppb, most_ppb]),

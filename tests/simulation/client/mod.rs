@@ -26,7 +26,7 @@ use self::line::{Flight, Line};
 use self::message::{Failure, Reply, Request, SessionChange};
 use self::step::{Kind, Next, Step};
 use self::way::Way;
-use crate::ensemble::wire::{Answer, Happened, Op, Refusal, ToClient};
+use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// What a client has to tell.
@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) timeout: u64,
     pub(crate) deadline: Option<u64>,
     pub(crate) clock: HostClock,
+    /// Of every node that it creates.
+    pub(crate) acl: Acl,
     pub(crate) seed: u64,
 }
 
@@ -233,12 +235,12 @@ impl Client {
         let Some(line) = &mut self.line else {
             return;
         };
-        let op = step.op();
+        let op = step.op(self.settings.acl);
         let list = if let Step::CatchUp { path } = &step { Some(path.clone()) } else { None };
         line.send(ensemble, now, Flight { number, step }, op);
         if let Some(path) = list {
             let step = Step::List { path };
-            let op = step.op();
+            let op = step.op(self.settings.acl);
             line.send(ensemble, now, Flight { number, step }, op);
         }
     }
@@ -269,7 +271,7 @@ impl Client {
     fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, Refusal>) {
         let Flight { number, step } = flight;
         let again = self.now(ensemble) + THROTTLED_PAUSE;
-        match step.answered(result) {
+        match step.answered(result, self.settings.acl) {
             Next::Reply(reply) => self.news.push_back(News::Reply(number, reply)),
             Next::Watching { reply, on, path, kind } => {
                 self.watches.push(Watch { number, on, path, kind });

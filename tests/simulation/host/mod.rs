@@ -66,6 +66,8 @@ pub(crate) struct Zklock {
     pub(crate) entitled: Option<u64>,
     /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
+    /// It has said that an ACL denies it something.
+    pub(crate) says_refused: bool,
     sleep: Sleep,
     exit: Option<Exit>,
     begun: bool,
@@ -156,6 +158,7 @@ impl Zklock {
             troubled: 0,
             entitled: None,
             last_look: None,
+            says_refused: false,
             sleep: Sleep::default(),
             exit: None,
             begun: false,
