@@ -83,6 +83,12 @@ pub enum Mistake {
     StoppedTakesLock,
     /// The node of a command whose worker was killed is left for its session to delete.
     NodeForgotten,
+    /// The lease doesn't count the time for which the host sleeps.
+    SleepUncounted,
+    /// A predecessor whose node can't be read counts as gone.
+    HiddenIsGone,
+    /// A create that an ACL denies counts as a busy lock.
+    DeniedIsBusy,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

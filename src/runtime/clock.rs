@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
+use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 
 /// A moment on the system's clocks, for another process. The moment has come when either clock has reached its value.
@@ -34,7 +35,8 @@ impl Reading {
 
     /// Advances to later readings. The steps add up to at least what each clock has advanced in total.
     fn advance(&mut self, boot: Duration, raw: Duration) {
-        self.passed += boot.saturating_sub(self.boot).max(raw.saturating_sub(self.raw));
+        let (by_boot, by_raw) = (boot.saturating_sub(self.boot), raw.saturating_sub(self.raw));
+        self.passed += if planted(Mistake::SleepUncounted) { by_raw } else { by_boot.max(by_raw) };
         (self.boot, self.raw) = (boot, raw);
     }
 

@@ -24,6 +24,7 @@ use zklock::core::protocol::{Request, SessionChange};
 use crate::bare::{Bare, Wish};
 use crate::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, MS, Output, Way};
 
 /// How many steps a session timeout has.
@@ -157,6 +158,7 @@ fn make_path(ensemble: &mut Ensemble) {
         deadline: None,
         clock: HostClock::default(),
         seed: 0,
+        acl: Acl::OPEN,
     };
     let mut maker = Client::open(ensemble, settings, MAKER);
     while !maker.is_over() {
@@ -226,7 +228,7 @@ impl World<'_> {
             nonblock: false,
             zone,
             servers: if is_slow { vec![self.follower] } else { vec![self.leader] },
-            clock: HostClock { start: 0, drift_ppb: -slow_by },
+            clock: HostClock { drift_ppb: -slow_by, ..HostClock::default() },
         }
     }
 

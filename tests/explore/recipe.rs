@@ -21,6 +21,7 @@ use zklock::core::signal::SIGTERM;
 use crate::bare::{Bare, Job, Wish};
 use crate::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, MS, Output, Upcoming, Way};
 
 /// The session timeout, of two ticks.
@@ -154,6 +155,7 @@ fn open_operator(ensemble: &mut Ensemble, scene: &Scene) -> Client {
         deadline: None,
         clock: HostClock::default(),
         seed: 0,
+        acl: Acl::OPEN,
     };
     let mut operator = Client::open(ensemble, settings, OPERATOR);
     let mut left = if scene.is_made { 3 } else { 1 };

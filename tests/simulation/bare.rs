@@ -19,6 +19,7 @@ use zklock::core::supervisor::Action;
 use zklock::core::time::BootTime;
 
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
 
 /// What a bare zklock is to do.
@@ -367,6 +368,7 @@ impl Bare {
                     timeout: self.wish.timeout,
                     deadline: deadline.map(nanos),
                     clock: self.wish.clock,
+                    acl: Acl::OPEN,
                     seed: self.number,
                 };
                 self.key = key;

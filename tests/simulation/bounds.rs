@@ -55,7 +55,7 @@ impl Contender {
     }
 
     /// Slower than that, it may be refused.
-    fn is_quick(&self) -> bool {
+    pub(crate) fn is_quick(&self) -> bool {
         self.trip() <= self.session_timeout / 20
     }
 }

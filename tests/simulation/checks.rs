@@ -47,7 +47,7 @@ impl World {
                     self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
                 })
                 // Both processes at once: the limit that docs/safety.md states.
-                .filter(|&other| !self.zklocks[other].nobody_can_act())
+                .filter(|&other| !self.zklocks[other].nobody_can_act() && !self.has_slept(other))
                 .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(Command::needs_the_lock))
                 .collect();
             let too_many = match mode {
@@ -62,11 +62,23 @@ impl World {
         }
     }
 
+    /// A host has slept, and its zklock has had a moment to stop a command whose lease ended meanwhile.
+    pub(crate) fn check_resumed(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        let runs = zklock.command.as_ref().is_some_and(Command::needs_the_lock);
+        if runs && zklock.contender.terminates && !zklock.nobody_can_act() && !self.has_slept(index) {
+            self.check_nobody_else(index);
+        }
+    }
+
     /// A command is about to begin.
     pub(crate) fn check_start(&mut self, index: usize, token: i64) {
         self.check_nobody_else(index);
         self.check_once(index);
         let zklock = &self.zklocks[index];
+        if zklock.contender.is_refused() {
+            self.checks.violated(|| format!("zklock {index} starts its command, and lacks a permission"));
+        }
         if zklock.missing {
             self.checks.violated(|| {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
@@ -134,6 +146,7 @@ impl World {
                 format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
             });
         }
+        self.check_refused(index, exit);
         self.check_signal(index, exit);
         self.check_released(index);
         let zklock = &self.zklocks[index];
@@ -144,7 +157,8 @@ impl World {
 
     /// Whoever is gone has left no node behind, where servers could be asked.
     fn check_released(&mut self, index: usize) {
-        let contender = &self.zklocks[index].contender;
+        let zklock = &self.zklocks[index];
+        let contender = &zklock.contender;
         let is_slow = contender.line > contender.session_timeout / 30;
         // A leader calls a session expired before its end is committed, and may be deposed then: the node goes later.
         let is_trouble = |blow: Blow| matches!(blow, Blow::Server(_));
@@ -152,9 +166,12 @@ impl World {
             .scenario
             .faults
             .iter()
-            .any(|fault| fault.who == index && fault.blow == Blow::Cut || is_trouble(fault.blow));
+            .any(|fault| fault.who == index && fault.blow.cuts_off() || is_trouble(fault.blow));
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
+        // Whoever is killed can't close its session, and nobody else can delete the node.
+        let goes_with_session = zklock.was_hit && !zklock.contender.may_delete();
+        let was_cut = was_cut || goes_with_session;
         // A worker may go on alone, deleting it.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));

@@ -12,6 +12,7 @@ use zklock::core::protocol::{Request, SessionChange};
 
 use super::bare::{Bare, Counts, Wish};
 use super::client::{Client, HostClock, News, Settings};
+use super::ensemble::wire::Acl;
 use super::ensemble::{Config, ConnId, Ensemble, MS, Output, mix};
 
 const SECOND: u64 = 1_000 * MS;
@@ -202,6 +203,7 @@ impl Crowd {
             timeout: 60 * SECOND,
             deadline: None,
             clock: HostClock::default(),
+            acl: Acl::OPEN,
             seed: 0,
         };
         let token = u64::MAX - 1;

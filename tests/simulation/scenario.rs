@@ -10,6 +10,7 @@ use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, S
 use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{Nature, Other};
+use super::door::Door;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -40,6 +41,8 @@ pub(crate) struct Contender {
     pub(crate) command: Nature,
     /// How long a message takes one way, at most.
     pub(crate) line: u64,
+    /// ACLs, if any stand in its way.
+    pub(crate) door: Option<Door>,
     /// Its clock's start, and how much too fast it runs.
     pub(crate) clock: HostClock,
 }
@@ -62,6 +65,8 @@ pub(crate) enum Blow {
     KillMonitor,
     FreezeWorker,
     FreezeMonitor,
+    /// Its host is suspended.
+    Suspend,
     /// Somebody sends it a signal.
     Signal(i32),
     /// Somebody deletes its node.
@@ -82,6 +87,26 @@ pub(crate) enum ServerTrouble {
     Lags,
 }
 
+impl Blow {
+    /// Whether it takes something that runs on the same host, which sleeps while the host does.
+    pub(crate) fn is_local(self) -> bool {
+        matches!(
+            self,
+            Self::KillWorker
+                | Self::KillMonitor
+                | Self::FreezeWorker
+                | Self::FreezeMonitor
+                | Self::Suspend
+                | Self::Signal(_)
+        )
+    }
+
+    /// Whether zklock can't talk to the servers for a while.
+    pub(crate) fn cuts_off(self) -> bool {
+        matches!(self, Self::Cut | Self::Suspend)
+    }
+}
+
 impl Scenario {
     pub(crate) fn draw(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
@@ -91,7 +116,11 @@ impl Scenario {
         let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
         let kind = rng.u8(0..10);
         let count = rng.usize(2..=6);
-        let contenders: Vec<Contender> = (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        let mut contenders: Vec<Contender> =
+            (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        if rng.u8(0..6) == 0 && contenders.iter().all(|contender| contender.once_per.is_none()) {
+            Door::draw(&mut rng, &mut contenders);
+        }
         let span = 5 * S * contenders.len() as u64;
         let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
@@ -144,7 +173,8 @@ impl Contender {
             terminates: rng.u8(0..15) != 0,
             command: Nature::draw(rng),
             line,
-            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000 },
+            door: None,
+            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
         }
     }
 }
@@ -179,8 +209,9 @@ impl Fault {
                 ServerTrouble::Lags,
             ],
         );
-        let blow = match rng.u8(0..28) {
-            20.. => Blow::Server(trouble),
+        let blow = match rng.u8(0..31) {
+            28.. => Blow::Suspend,
+            20..28 => Blow::Server(trouble),
             0..5 => Blow::Cut,
             5..7 => Blow::Reset,
             7 => Blow::KillWorker,

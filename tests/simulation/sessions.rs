@@ -3,6 +3,7 @@
 use zklock::core::protocol::{Asker, Request, SessionChange, SessionKey};
 
 use super::client::{Client, HostClock, News, Settings};
+use super::ensemble::wire::Acl;
 use super::ensemble::{Output, Way};
 use super::world::{Whose, World};
 
@@ -62,12 +63,14 @@ impl World {
     ) -> ClientId {
         let id = self.lines.len();
         let zone = self.zone(whose);
+        let clock = self.host_clock(whose);
         let settings = Settings {
             zone,
             servers: (0..self.scenario.servers).collect(),
             timeout,
-            deadline,
-            clock: self.host_clock(whose),
+            deadline: deadline.map(|deadline| deadline.saturating_sub(clock.slept)),
+            clock,
+            acl: self.acl(whose),
             seed: self.rng.u64(..),
         };
         let client = Client::open(&mut self.ensemble, settings, id as u64);
@@ -81,6 +84,13 @@ impl World {
         match whose {
             Whose::Operator => self.zklocks.len(),
             whose => whose.zklock(),
+        }
+    }
+
+    fn acl(&self, whose: Whose) -> Acl {
+        match whose {
+            Whose::Operator => Acl::OPEN,
+            whose => self.zklocks[whose.zklock()].contender.acl(),
         }
     }
 
@@ -168,7 +178,7 @@ impl World {
     pub(crate) fn thaw_sessions(&mut self, index: usize) {
         for id in 0..self.lines.len() {
             let whose = self.lines[id].whose;
-            if whose == Whose::Operator || whose.zklock() != index || self.is_frozen(whose) {
+            if !whose.is_of(index) || self.is_frozen(whose) {
                 continue;
             }
             for output in std::mem::take(&mut self.lines[id].deferred) {
@@ -177,6 +187,13 @@ impl World {
             }
         }
         self.hear_news();
+    }
+
+    /// The host of a zklock has slept for so long.
+    pub(crate) fn sessions_slept(&mut self, index: usize, span: u64) {
+        for line in self.lines.iter_mut().filter(|line| line.whose.is_of(index)) {
+            line.client.slept(&mut self.ensemble, span);
+        }
     }
 
     /// The session of a zklock's worker.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::client::message::{Reply, Request, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, Output};
 
 /// Runs so many sessions, one after the other, and returns a number that all of their answers went into.
@@ -21,6 +22,7 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
             timeout: 6_000_000_000,
             deadline: None,
             clock: HostClock::default(),
+            acl: Acl::OPEN,
             seed: cycle as u64,
         };
         let mut client = Client::open(&mut ensemble, settings, cycle as u64);
@@ -76,7 +78,8 @@ fn a_create_that_is_turned_away_is_sent_again() {
         ensemble.next(ensemble.now() + 1_000_000);
     }
     let (servers, clock) = (vec![0], HostClock::default());
-    let settings = Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, seed: 1 };
+    let settings =
+        Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, acl: Acl::OPEN, seed: 1 };
     let mut client = Client::open(&mut ensemble, settings, 1);
     let (mut asked, mut created) = (0, None);
     while created.is_none() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::client::message::{Failure, Reply, Request, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, MS, Output, Rng, Way, mix};
 
 const CLIENTS: usize = 6;
@@ -59,7 +60,8 @@ impl Storm {
             servers: (0..self.ensemble.size()).collect(),
             timeout: T,
             deadline: None,
-            clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64 },
+            clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64, slept: 0 },
+            acl: Acl::OPEN,
             seed: self.rng.next(),
         };
         Client::open(&mut self.ensemble, settings, who as u64)

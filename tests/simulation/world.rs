@@ -10,6 +10,7 @@ use zklock::core::run::Input;
 use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
+use super::door;
 use super::ensemble::{Config, Ensemble, Way};
 use super::host::Zklock;
 use super::scenario::{Blow, Fault, Scenario};
@@ -36,6 +37,10 @@ impl Whose {
             Self::Operator => usize::MAX,
         }
     }
+
+    pub(crate) fn is_of(self, index: usize) -> bool {
+        self != Self::Operator && self.zklock() == index
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +53,9 @@ pub(crate) enum Event {
     Fault(usize),
     Heal(usize),
     Thaw(usize, bool),
+    /// The host of a zklock wakes up, and has had a moment to see to its processes.
+    Resume(usize),
+    Resumed(usize),
     /// A server is well again.
     HealServer(usize),
     /// What was aimed at somebody goes on.
@@ -123,6 +131,7 @@ impl World {
             calm_since: 0,
             scenario,
         };
+        door::shut(&mut world.ensemble, &world.scenario.contenders);
         for index in 0..world.zklocks.len() {
             let delay = world.zklocks[index].contender.line;
             for server in 0..world.scenario.servers {
@@ -171,6 +180,9 @@ impl World {
     }
 
     fn happens(&mut self, event: Event) {
+        if self.is_put_off(event) {
+            return;
+        }
         match event {
             Event::Start(index) => match self.aim_begins(index) {
                 Some(later) => self.at(later, Event::Start(index)),
@@ -186,6 +198,8 @@ impl World {
                 self.set_cut(index, &[Way::ToServer, Way::ToClient], false);
             }
             Event::Thaw(index, worker) => self.thaw(index, worker),
+            Event::Resume(index) => self.resume(index),
+            Event::Resumed(index) => self.check_resumed(index),
             Event::HealServer(server) => {
                 self.story.tell(self.now, || format!("server {server} is well again"));
                 self.ensemble.restart_if_down(server);
@@ -211,6 +225,7 @@ impl World {
     pub(crate) fn is_frozen(&self, whose: Whose) -> bool {
         match whose {
             Whose::Operator => false,
+            whose if self.zklocks[whose.zklock()].is_asleep() => true,
             Whose::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
             Whose::Worker(index) | Whose::WorkersCleaner(index) => self.zklocks[index].worker.frozen,
         }
@@ -243,7 +258,8 @@ impl World {
             self.calm_since = self.now + lasts;
             return self.after(lasts, Event::HealServer(server));
         }
-        if self.zklocks[who].is_over() || !self.zklocks[who].has_begun() {
+        let zklock = &self.zklocks[who];
+        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && blow.is_local() {
             return;
         }
         self.story.tell(self.now, || format!("zklock {who}: {blow:?}"));

@@ -379,6 +379,9 @@ impl Queueing {
                 self.node_gone = true;
                 scene.state.claim.confirm_soon(scene.now);
             }
+            News::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
+                return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
+            }
             News::Failed(trouble) => return Some(Next::fail(Message::Contender(trouble))),
         }
         None

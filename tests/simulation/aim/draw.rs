@@ -77,9 +77,11 @@ impl Contender {
             terminates: true,
             command: Nature { lasts, exit: Exit::Code(0), obeys, others: vec![] },
             line: MS / 2 + rng.u64(0..timeout / 240),
+            door: None,
             clock: HostClock {
                 start: rng.u64(0..1_000 * S),
                 drift_ppb: *pick(rng, &[0, -most_ppb, -most_ppb, most_ppb]),
+                slept: 0,
             },
         }
     }
@@ -114,7 +116,7 @@ impl Aim {
         };
         // More than a twenty-fourth costs the victim its connection.
         let lag = if rng.bool() { near(rng) } else { rng.u64(0..timeout / 24) };
-        let what = what.unwrap_or_else(|| match rng.u8(0..32) {
+        let what = what.unwrap_or_else(|| match rng.u8(0..34) {
             0..10 => What::Starved(Hunger::draw(rng, lag, timeout)),
             10..12 => What::Moved(Hunger::draw(rng, lag, timeout)),
             12..17 => What::SlowConnect { delay: timeout * rng.u64(85..118) / 1_000 },
@@ -132,6 +134,7 @@ impl Aim {
                 What::Lost { request: *pick(rng, &kinds), offset: rng.u64(0..timeout / 100 + 5 * MS) }
             }
             28..30 => What::Orphaned,
+            30..32 => What::Asleep,
             _ => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
         });
         let victim = match what {
@@ -144,6 +147,7 @@ impl Aim {
             What::Blink => timeout * rng.u64(175..210) / 1_000,
             What::Frozen | What::CutOff { .. } => near(rng) * rng.u64(1..4),
             What::Orphaned => 1,
+            What::Asleep => timeout * rng.u64(500..2_500) / 1_000,
             _ => 2 * timeout + 12 * tick,
         };
         let after = match what {

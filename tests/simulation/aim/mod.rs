@@ -41,6 +41,8 @@ pub(crate) enum What {
     CutOff { from_leader: bool, to_leader: bool },
     /// Its follower stands still.
     Frozen,
+    /// Its host is suspended.
+    Asleep,
     /// The victim is connected to the leader, which is alone from then on, while the others elect another at once.
     Deposed,
     /// The victim is cut off, and the leader is isolated when it is about to close the session.
@@ -315,6 +317,7 @@ impl World {
                     self.ensemble.freeze(server);
                 }
             }
+            What::Asleep => self.blow(victim, Blow::Suspend, aim.lasts),
             What::Deposed => {
                 let Some(leader) = self.ensemble.leader() else { return };
                 self.ensemble.set_isolated(leader, true);

@@ -12,7 +12,7 @@ pub(super) struct Flight {
     pub(super) step: Step,
 }
 
-/// Times are those of the host's clock.
+/// Times are those of the host's monotonic clock.
 pub(super) struct Line {
     pub(super) conn: ConnId,
     /// The client looks at its timers only so often.

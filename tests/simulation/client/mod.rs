@@ -9,7 +9,7 @@
 //! | [`tour`] | which server to try, and how long for |
 //! | [`way`] | connecting, and getting back |
 //!
-//! Different: nothing here takes time, and a throttled request is given up at once when the connection is lost.
+//! Different: nothing here takes time, how long a server rests is counted by the monotonic clock, and a throttled request is given up at once when the connection is lost.
 
 mod clock;
 mod line;
@@ -26,7 +26,7 @@ use self::line::{Flight, Line};
 use self::message::{Failure, Reply, Request, SessionChange};
 use self::step::{Kind, Next, Step};
 use self::way::Way;
-use crate::ensemble::wire::{Answer, Happened, Op, Refusal, ToClient};
+use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// What a client has to tell.
@@ -67,7 +67,7 @@ struct Watch {
     kind: Kind,
 }
 
-/// What it takes to connect. Times are in nanoseconds of the host's clock.
+/// What it takes to connect. Times are in nanoseconds of the host's monotonic clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) zone: usize,
@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) timeout: u64,
     pub(crate) deadline: Option<u64>,
     pub(crate) clock: HostClock,
+    /// Of every node that it creates.
+    pub(crate) acl: Acl,
     pub(crate) seed: u64,
 }
 
@@ -174,7 +176,14 @@ impl Client {
     }
 
     fn now(&self, ensemble: &Ensemble) -> u64 {
-        self.settings.clock.at(ensemble.now())
+        self.settings.clock.monotonic(ensemble.now())
+    }
+
+    /// Its host has slept: for so long its timers have stood still.
+    pub(crate) fn slept(&mut self, ensemble: &mut Ensemble, span: u64) {
+        self.settings.clock.slept += span;
+        self.alarm = None;
+        self.set_alarm(ensemble);
     }
 
     fn tell(&mut self, change: SessionChange) {
@@ -226,12 +235,12 @@ impl Client {
         let Some(line) = &mut self.line else {
             return;
         };
-        let op = step.op();
+        let op = step.op(self.settings.acl);
         let list = if let Step::CatchUp { path } = &step { Some(path.clone()) } else { None };
         line.send(ensemble, now, Flight { number, step }, op);
         if let Some(path) = list {
             let step = Step::List { path };
-            let op = step.op();
+            let op = step.op(self.settings.acl);
             line.send(ensemble, now, Flight { number, step }, op);
         }
     }
@@ -262,7 +271,7 @@ impl Client {
     fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, Refusal>) {
         let Flight { number, step } = flight;
         let again = self.now(ensemble) + THROTTLED_PAUSE;
-        match step.answered(result) {
+        match step.answered(result, self.settings.acl) {
             Next::Reply(reply) => self.news.push_back(News::Reply(number, reply)),
             Next::Watching { reply, on, path, kind } => {
                 self.watches.push(Watch { number, on, path, kind });

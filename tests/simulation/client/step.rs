@@ -11,6 +11,11 @@ pub(super) enum Step {
         prefix: String,
         data: Vec<u8>,
     },
+    /// Whether its ACL lets zklock read the node that it has created.
+    See {
+        path: String,
+        created: Created,
+    },
     /// The path as far as this is to be made.
     Parents {
         path: String,
@@ -144,8 +149,8 @@ impl Step {
         }
     }
 
-    pub(super) fn op(&self) -> Op {
-        let acl = Acl::OPEN;
+    /// The operation; nodes that it creates get this ACL.
+    pub(super) fn op(&self, acl: Acl) -> Op {
         match self {
             Self::Create { parent, prefix, data } => Op::Create {
                 path: format!("{parent}/{prefix}"),
@@ -162,7 +167,7 @@ impl Step {
             Self::Watch { path } => Op::GetData { path: path.clone(), watch: true },
             Self::WatchFromAbove { path } => Op::GetChildren { path: above(path).to_owned(), watch: true },
             Self::WatchBelow { path } => Op::WatchBelow { path: path.clone() },
-            Self::Get { path } => Op::GetData { path: path.clone(), watch: false },
+            Self::Get { path } | Self::See { path, .. } => Op::GetData { path: path.clone(), watch: false },
             Self::GetStat { path } => Op::Exists { path: path.clone(), watch: false },
             Self::Write { path, data, version } => {
                 Op::SetData { path: path.clone(), data: data.clone(), version: *version }
@@ -188,7 +193,7 @@ impl Step {
     /// The reply that says why it failed.
     pub(super) fn failed(self, why: Failure) -> Option<Reply> {
         match self {
-            Self::Create { .. } => Some(Reply::Created(Err(why))),
+            Self::Create { .. } | Self::See { .. } => Some(Reply::Created(Err(why))),
             Self::Parents { .. } | Self::Lowest { .. } => Some(Reply::ParentsMade(Err(why))),
             Self::List { .. } | Self::CatchUp { .. } => Some(Reply::Listed(Err(why))),
             Self::Watch { path }
@@ -217,15 +222,17 @@ impl Step {
         )
     }
 
-    pub(super) fn answered(self, result: Result<Answer, Refusal>) -> Next {
+    pub(super) fn answered(self, result: Result<Answer, Refusal>, acl: Acl) -> Next {
         let refusal = match result {
-            Ok(answer) => return self.succeeded(answer),
+            Ok(answer) => return self.succeeded(answer, acl),
             Err(refusal) => refusal,
         };
         let code = refusal.code;
         match self {
             Self::Close => Next::Closed,
             Self::Ignored => Next::Nothing,
+            Self::See { .. } if code == Code::NoAuth => Next::Reply(Reply::Created(Err(Failure::Hidden))),
+            Self::See { created, .. } => Next::Reply(Reply::Created(Ok(created))),
             Self::CatchUp { .. } if code == Code::NoNode => Next::Listed,
             Self::CatchUp { path } if code == Code::Throttled => {
                 Next::Useless(Some(Self::CatchUp { path }), None)
@@ -249,13 +256,18 @@ impl Step {
         }
     }
 
-    fn succeeded(self, answer: Answer) -> Next {
+    fn succeeded(self, answer: Answer, acl: Acl) -> Next {
         let reply = match (self, answer) {
-            (Self::Create { parent, .. }, Answer::Created(path, stat)) => Reply::Created(Ok(Created {
-                name: path[parent.len() + 1..].to_owned(),
-                czxid: stat.czxid,
-                created: ServerTime(stat.ctime),
-            })),
+            (Self::Create { parent, .. }, Answer::Created(path, stat)) => {
+                let name = path[parent.len() + 1..].to_owned();
+                let created = Created { name, czxid: stat.czxid, created: ServerTime(stat.ctime) };
+                // Only an ACL that is a list can shut its author out.
+                if acl != Acl::OPEN {
+                    return Next::Send(Self::See { path: (*path).to_owned(), created });
+                }
+                Reply::Created(Ok(created))
+            }
+            (Self::See { created, .. }, _) => Reply::Created(Ok(created)),
             (Self::Parents { path, end }, _) => return made(path, end),
             (Self::Lowest { path, end }, _) => {
                 Reply::ParentsMade(Err(Failure::NoCreate(path[..end].to_owned())))

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::line::{Flight, Line};
-use super::message::{Failure, Mistake, SessionChange, planted};
+use super::message::{BootTime, Failure, Mistake, SessionChange, planted};
 use super::step::Step;
 use super::tour::{Limit, Tour};
 use super::{Client, Phase, Ticket, duration};
@@ -19,6 +19,8 @@ struct Attempt {
     server: usize,
     limit: Limit,
     began: u64,
+    /// The same by the clock of the lease.
+    dialled: BootTime,
     granted: u64,
 }
 
@@ -117,7 +119,8 @@ impl Client {
         let patience = if let Limit::Quick(_) = limit { self.timeout / 8 } else { limit.span() };
         let conn = ensemble.dial(self.settings.zone, server);
         self.line = Some(Line::new(conn, self.timeout, patience, now));
-        self.way.attempt = Some(Attempt { server, limit, began: now, granted: 0 });
+        let dialled = self.settings.clock.boot_time(ensemble.now());
+        self.way.attempt = Some(Attempt { server, limit, began: now, dialled, granted: 0 });
         let Ticket { session, password } = self.ticket;
         let timeout_ms = i32::try_from(self.timeout / MS).unwrap_or(i32::MAX);
         ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
@@ -153,7 +156,7 @@ impl Client {
     /// The connection is good.
     pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
-        let Some(Attempt { limit, began, granted, .. }) = self.way.attempt.take() else {
+        let Some(Attempt { limit, began, dialled, granted, .. }) = self.way.attempt.take() else {
             return;
         };
         let took = now - began;
@@ -171,7 +174,7 @@ impl Client {
             return self.tell(SessionChange::Connected {
                 id: self.ticket.session,
                 timeout: duration(self.timeout),
-                began: super::message::BootTime::from_nanos(began),
+                began: dialled,
             });
         }
         self.phase = Phase::Serving;

@@ -1,7 +1,10 @@
 //! What can be done to servers and links, and how to see who leads.
 
+use super::leader::WALL_MS;
 use super::log::Log;
 use super::network::Way;
+use super::tree::{Change, Stamp};
+use super::wire::{Acl, Who};
 use super::{Ensemble, Role, mix};
 
 impl Ensemble {
@@ -151,6 +154,20 @@ impl Ensemble {
     /// New connections from a zone to a server are refused, or accepted again.
     pub(crate) fn refuse(&mut self, zone: usize, server: usize, is_refusing: bool) {
         self.links[zone][server].is_refusing = is_refusing;
+    }
+
+    /// The clients of a zone have these credentials.
+    pub(crate) fn set_who(&mut self, zone: usize, who: Who) {
+        self.who[zone] = who;
+    }
+
+    /// Before anything happens: a node that is there already, on every server.
+    pub(crate) fn lay(&mut self, path: &str, acl: Acl) {
+        let (path, data) = (path.into(), [].into());
+        let change = Change::Create { path, data, acl, owner: 0, is_container: false };
+        for server in &mut self.servers {
+            server.tree.apply(&change, Stamp { zxid: 0, time_ms: WALL_MS }, |_, _| ());
+        }
     }
 
     /// Ends the connections from a zone to a server, with whatever is under way.

@@ -108,7 +108,7 @@ impl Ensemble {
                     (vec![change], Ok(Answer::Done))
                 });
             }
-            Peer::Forward { conn, session, xid, op } => {
+            Peer::Forward { conn, session, who, xid, op } => {
                 let standing = if matches!(op, Op::Close) {
                     leading.tracker.set_closing(session);
                     Standing::Fine
@@ -117,7 +117,7 @@ impl Ensemble {
                 };
                 let origin = Origin { server: from, conn, xid };
                 self.propose(server, Some(origin), |tree, at| match standing {
-                    Standing::Fine => prepare(tree, op, session, at),
+                    Standing::Fine => prepare(tree, op, (session, who), at),
                     Standing::Expired => (vec![], Err(Code::SessionExpired.into())),
                     Standing::Moved => (vec![], Err(Code::SessionMoved.into())),
                 });

@@ -55,7 +55,7 @@ use self::peers::{Peer, PeerLane};
 use self::queue::Queue;
 use self::tree::Tree;
 use self::watches::Watches;
-use self::wire::{Happened, ToClient, ToServer};
+use self::wire::{Happened, ToClient, ToServer, Who};
 
 /// What comes out of the ensemble.
 #[derive(Debug)]
@@ -139,6 +139,8 @@ pub(crate) struct Ensemble {
     links: Vec<Vec<Link>>,
     /// `peers[from][to]`.
     peers: Vec<Vec<PeerLane>>,
+    /// Whose credentials the clients of each zone have.
+    who: Vec<Who>,
     peer_links: u64,
     is_voting: bool,
     outputs: VecDeque<Output>,
@@ -170,6 +172,7 @@ impl Ensemble {
         let servers: Vec<_> = (0..config.servers).map(server).collect();
         let links = (0..config.zones).map(|_| servers.iter().map(|_| Link::default()).collect());
         let peers = servers.iter().map(|_| servers.iter().map(|_| PeerLane::default()).collect());
+        let who = vec![Who::Member; config.zones];
         let (links, peers) = (links.collect(), peers.collect());
         let mut ensemble = Self {
             config,
@@ -180,6 +183,7 @@ impl Ensemble {
             conns: Conns::default(),
             links,
             peers,
+            who,
             peer_links: 0,
             is_voting: false,
             outputs: VecDeque::new(),

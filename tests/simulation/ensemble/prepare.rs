@@ -5,24 +5,24 @@
 use std::rc::Rc;
 
 use super::tree::{Change, Stamp, Tree, Znode, parent_of};
-use super::wire::{Acl, Answer, Code, Mode, Op, Refusal};
+use super::wire::{Acl, Answer, Code, Mode, Op, Refusal, Who};
 
-/// Checks a write of `session`, makes its changes in `tree`, and says what they are and what to answer.
+/// Checks a write of a session with these credentials, makes its changes in `tree`, and says what they are and what to answer.
 pub(super) fn prepare(
     tree: &mut Tree,
     op: Op,
-    session: i64,
+    by: (i64, Who),
     at: Stamp,
 ) -> (Vec<Change>, Result<Answer, Refusal>) {
     let Op::Multi(ops) = op else {
-        return match prepare_one(tree, op, session, at) {
+        return match prepare_one(tree, op, by, at) {
             Ok((change, answer)) => (change.into_iter().collect(), Ok(answer)),
             Err(code) => (vec![], Err(code.into())),
         };
     };
     let (mut changes, mut answers, mut undos) = (vec![], vec![], vec![]);
     for (index, op) in ops.into_iter().enumerate() {
-        match plan(tree, op, session) {
+        match plan(tree, op, by) {
             Ok(change) => {
                 undos.extend(change.as_ref().and_then(|change| tree.undo_of(change)));
                 answers.push(change.as_ref().map_or(Answer::Done, |change| make(tree, change, at)));
@@ -37,8 +37,8 @@ pub(super) fn prepare(
     (changes, Ok(Answer::Multi(answers)))
 }
 
-fn prepare_one(tree: &mut Tree, op: Op, session: i64, at: Stamp) -> Result<(Option<Change>, Answer), Code> {
-    let change = plan(tree, op, session)?;
+fn prepare_one(tree: &mut Tree, op: Op, by: (i64, Who), at: Stamp) -> Result<(Option<Change>, Answer), Code> {
+    let change = plan(tree, op, by)?;
     let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
     Ok((change, answer))
 }
@@ -55,12 +55,12 @@ fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
     }
 }
 
-fn plan(tree: &Tree, op: Op, session: i64) -> Result<Option<Change>, Code> {
+fn plan(tree: &Tree, op: Op, (session, who): (i64, Who)) -> Result<Option<Change>, Code> {
     let node = |path: &str| tree.get(path).ok_or(Code::NoNode);
     match op {
         Op::Create { path, data, acl, mode } => {
             let parent = node(parent_of(&path))?;
-            permit(parent, Acl::CREATE)?;
+            permit(parent, who, Acl::CREATE)?;
             let path: Rc<str> = if mode.is_sequential() {
                 format!("{path}{:010}", parent.next_number()).into()
             } else {
@@ -88,7 +88,7 @@ fn plan(tree: &Tree, op: Op, session: i64) -> Result<Option<Change>, Code> {
             if path == "/" || !is_path(&path) {
                 return Err(Code::BadArguments);
             }
-            permit(node(parent_of(&path))?, Acl::DELETE)?;
+            permit(node(parent_of(&path))?, who, Acl::DELETE)?;
             let there = node(&path)?;
             check_version(there, version)?;
             if !there.children.is_empty() {
@@ -98,13 +98,13 @@ fn plan(tree: &Tree, op: Op, session: i64) -> Result<Option<Change>, Code> {
         }
         Op::SetData { path, data, version } => {
             let there = node(&path)?;
-            permit(there, Acl::WRITE)?;
+            permit(there, who, Acl::WRITE)?;
             check_version(there, version)?;
             Ok(Some(Change::Set { path: path.into(), data: data.into() }))
         }
         Op::Check { path, version } => {
             let there = node(&path)?;
-            permit(there, Acl::READ)?;
+            permit(there, who, Acl::READ)?;
             check_version(there, version)?;
             Ok(None)
         }
@@ -125,8 +125,8 @@ pub(super) fn plan_reaping(tree: &Tree, path: &str) -> Result<Change, Code> {
     Ok(Change::Delete { path: path.into() })
 }
 
-fn permit(node: &Znode, permission: u8) -> Result<(), Code> {
-    if node.acl.allows(permission) { Ok(()) } else { Err(Code::NoAuth) }
+pub(super) fn permit(node: &Znode, who: Who, permission: u8) -> Result<(), Code> {
+    if node.acl.allows(who, permission) { Ok(()) } else { Err(Code::NoAuth) }
 }
 
 fn check_version(node: &Znode, version: i32) -> Result<(), Code> {

@@ -7,9 +7,10 @@ use super::leader::Stage;
 use super::log::{Origin, Txn};
 use super::network::{ConnId, Waiting};
 use super::peers::Peer;
+use super::prepare::permit;
 use super::tree::{Change, Znode};
 use super::watches::Kind;
-use super::wire::{Acl, Answer, Code, Happened, Op, Refusal, ToClient, ToServer};
+use super::wire::{Acl, Answer, Code, Happened, Op, Refusal, ToClient, ToServer, Who};
 use super::{Ensemble, Event, Role, Way, mix};
 
 /// Only the servers can make it.
@@ -170,6 +171,7 @@ impl Ensemble {
         let Some(conn) = self.conns.at_server(id) else {
             return;
         };
+        let who = self.who[conn.zone];
         let is_leading = matches!(self.servers[server].role, Role::Leading(_));
         let throttles = &mut self.servers[server].throttles;
         let op = if *throttles > 0 && !matches!(op, Op::Ping | Op::Close) {
@@ -178,7 +180,7 @@ impl Ensemble {
             Op::Multi(vec![])
         } else if op.is_for_leader() {
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: false });
-            return self.tell_leader(server, Peer::Forward { conn: id, session, xid, op });
+            return self.tell_leader(server, Peer::Forward { conn: id, session, who, xid, op });
         } else if matches!(op, Op::Sync) && !is_leading {
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: true });
             return self.tell_leader(server, Peer::Sync { conn: id, xid });
@@ -239,8 +241,9 @@ impl Ensemble {
         op: Op,
         events: &mut Vec<(Rc<str>, Happened)>,
     ) -> Result<Answer, Code> {
+        let who = self.conns.at_server(id).map_or(Who::Outsider, |conn| self.who[conn.zone]);
         let super::Server { tree, watches, .. } = &mut self.servers[server];
-        let readable = |node: &Znode| node_is(node, Acl::READ);
+        let readable = |node: &Znode| permit(node, who, Acl::READ);
         match op {
             Op::Ping | Op::Sync => Ok(Answer::Done),
             Op::Exists { path, watch } => {
@@ -343,8 +346,4 @@ impl Ensemble {
             self.close(conn);
         }
     }
-}
-
-fn node_is(node: &Znode, permission: u8) -> Result<(), Code> {
-    if node.acl.allows(permission) { Ok(()) } else { Err(Code::NoAuth) }
 }

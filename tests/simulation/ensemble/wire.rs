@@ -2,9 +2,22 @@
 
 use std::rc::Rc;
 
-/// Who may do what with a node: everybody, as far as these bits go.
+/// Whose credentials a client has. Two kinds of them show all that ACLs can do to a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Who {
+    #[default]
+    Member,
+    Outsider,
+    /// Whom no ACL holds up.
+    Super,
+}
+
+/// Who may do what with a node, as far as these bits go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Acl(pub(crate) u8);
+pub(crate) struct Acl {
+    pub(crate) members: u8,
+    pub(crate) outsiders: u8,
+}
 
 impl Acl {
     pub(crate) const READ: u8 = 1;
@@ -13,10 +26,20 @@ impl Acl {
     pub(crate) const DELETE: u8 = 8;
     pub(crate) const ADMIN: u8 = 16;
     /// Everybody may do everything.
-    pub(crate) const OPEN: Self = Self(31);
+    pub(crate) const OPEN: Self = Self::alike(Self::ALL);
+    pub(crate) const ALL: u8 = 31;
 
-    pub(crate) fn allows(self, permission: u8) -> bool {
-        self.0 & permission != 0
+    /// The same for both.
+    pub(crate) const fn alike(permissions: u8) -> Self {
+        Self { members: permissions, outsiders: permissions }
+    }
+
+    pub(crate) fn allows(self, who: Who, permission: u8) -> bool {
+        match who {
+            Who::Member => self.members & permission != 0,
+            Who::Outsider => self.outsiders & permission != 0,
+            Who::Super => true,
+        }
     }
 }
 

@@ -58,6 +58,7 @@ impl World {
                     self.after(lasts, Event::Thaw(index, false));
                 }
             }
+            Blow::Suspend => self.suspend(index, lasts),
             Blow::Signal(signal) => self.signal(index, signal),
             Blow::Server(_) => {}
             Blow::DeleteNode => {

@@ -5,12 +5,13 @@
 //! | `worker`, `monitor` | the loops of the two processes, and what their machines want done |
 //! | `job` | the command: started, signalled, stopped, killed, reaped |
 //! | `cleaning` | sessions that delete what another left |
-//! | `blows` | what strikes it |
+//! | `blows`, `sleep` | what strikes it; its host is suspended, and wakes up |
 
 mod blows;
 mod cleaning;
 mod job;
 mod monitor;
+mod sleep;
 mod worker;
 
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ use zklock::core::protocol::Reply;
 use zklock::core::run::{Effect, Input, PhaseName, Plan, Remains, Run};
 use zklock::core::time::BootTime;
 
+use self::sleep::Sleep;
 use super::command::Command;
 use super::scenario::Contender;
 use super::sessions::ClientId;
@@ -64,6 +66,9 @@ pub(crate) struct Zklock {
     pub(crate) entitled: Option<u64>,
     /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
+    /// It has said that an ACL denies it something.
+    pub(crate) says_refused: bool,
+    sleep: Sleep,
     exit: Option<Exit>,
     begun: bool,
 }
@@ -153,6 +158,8 @@ impl Zklock {
             troubled: 0,
             entitled: None,
             last_look: None,
+            says_refused: false,
+            sleep: Sleep::default(),
             exit: None,
             begun: false,
         }

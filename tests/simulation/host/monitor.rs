@@ -26,7 +26,8 @@ impl World {
     pub(super) fn watch(&mut self, index: usize) {
         loop {
             let zklock = &mut self.zklocks[index];
-            if !zklock.monitor.alive || zklock.monitor.frozen || zklock.monitor.stopped {
+            if zklock.is_asleep() || !zklock.monitor.alive || zklock.monitor.frozen || zklock.monitor.stopped
+            {
                 return;
             }
             let now = zklock.clock(self.now);

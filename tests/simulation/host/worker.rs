@@ -1,6 +1,6 @@
 //! The worker: its loop, and what its machine wants done.
 
-use zklock::core::lock::contender::Ids;
+use zklock::core::lock::contender::{ContentionError, Ids};
 use zklock::core::lock::record::Record;
 use zklock::core::loss::Loss;
 use zklock::core::message::Message;
@@ -34,8 +34,9 @@ impl World {
     /// The worker's loop, up to where it would wait.
     pub(super) fn work(&mut self, index: usize) {
         loop {
+            let is_asleep = self.zklocks[index].is_asleep();
             let worker = &mut self.zklocks[index].worker;
-            if !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
+            if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
                 return;
             }
             if worker.busy_until > self.now {
@@ -146,6 +147,10 @@ impl World {
                 if let Message::LockLost { loss: Loss::LeaseOver { .. }, .. } = message {
                     self.check_loss(index);
                 }
+                self.zklocks[index].says_refused |= matches!(
+                    message,
+                    Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
+                );
                 if planted(Mistake::HeldUpByStderr) && self.rng.u8(0..20) == 0 {
                     // Nobody reads for a while.
                     let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);

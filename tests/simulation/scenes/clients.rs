@@ -217,8 +217,8 @@ fn missing(play: &mut Play<'_>) {
 
 fn refused(play: &mut Play<'_>) {
     play.connect(2, 20_000);
-    play.ask(2, &create_for("/none", Mode::Persistent, Acl(Acl::ADMIN)));
-    play.ask(2, &create_for("/hidden", Mode::Persistent, Acl(Acl::WRITE | Acl::DELETE | Acl::ADMIN)));
+    play.ask(2, &create_for("/none", Mode::Persistent, Acl::alike(Acl::ADMIN)));
+    play.ask(2, &create_for("/hidden", Mode::Persistent, Acl::alike(Acl::WRITE | Acl::DELETE | Acl::ADMIN)));
     open(play, 1);
     let (none, hidden) = (play.path("/none"), play.path("/hidden"));
     for (number, request) in [

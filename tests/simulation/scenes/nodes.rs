@@ -246,11 +246,11 @@ fn ephemeral_at_close(play: &mut Play<'_>) {
     play.close(2);
 }
 
-const ALL: u8 = Acl::OPEN.0;
+const ALL: u8 = Acl::ALL;
 
 fn no_create(play: &mut Play<'_>) {
     play.connect(1, 10_000);
-    play.ask(1, &create_for("/a", Mode::Persistent, Acl(ALL & !Acl::CREATE)));
+    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(ALL & !Acl::CREATE)));
     play.create(1, "/a/b", Mode::Persistent);
     play.create(1, "/a/n-", Mode::EphemeralSequential);
     play.ask(1, &Op::Multi(vec![check("/a", -1), create("/a/b", Mode::Persistent)]));
@@ -259,7 +259,7 @@ fn no_create(play: &mut Play<'_>) {
 
 fn no_delete(play: &mut Play<'_>) {
     play.connect(1, 10_000);
-    play.ask(1, &create_for("/a", Mode::Persistent, Acl(ALL & !Acl::DELETE)));
+    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(ALL & !Acl::DELETE)));
     play.create(1, "/a/b", Mode::Ephemeral);
     play.ask(1, &delete("/a/b", -1));
     play.ask(1, &delete("/a/none", -1));
@@ -272,7 +272,7 @@ fn no_delete(play: &mut Play<'_>) {
 
 fn no_write(play: &mut Play<'_>) {
     play.connect(1, 10_000);
-    play.ask(1, &create_for("/a", Mode::Persistent, Acl(ALL & !Acl::WRITE)));
+    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(ALL & !Acl::WRITE)));
     play.ask(1, &set("/a", "x", -1));
     play.ask(1, &set("/a", "x", 9));
     play.ask(1, &get("/a", false));
@@ -281,7 +281,7 @@ fn no_write(play: &mut Play<'_>) {
 
 fn no_read(play: &mut Play<'_>) {
     play.connect(1, 10_000);
-    play.ask(1, &create_for("/a", Mode::Persistent, Acl(ALL & !Acl::READ)));
+    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(ALL & !Acl::READ)));
     for op in [get("/a", true), list("/a", true), exists("/a", false), set("/a", "x", -1)] {
         play.ask(1, &op);
     }

@@ -513,6 +513,7 @@ impl Contender {
             Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
                 return self.go(ContenderPhase::Clearing, Request::Delete(path.to_owned()));
             }
+            Ok(node) if node.is_hidden() && planted(Mistake::HiddenIsGone) => return self.hold(),
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };

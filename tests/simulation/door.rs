@@ -1,0 +1,108 @@
+//! ACLs: who is let in to the locks, and what must become of a zklock that isn't.
+
+use fastrand::Rng;
+use zklock::core::exit::{CONFLICT, Exit, FAILURE};
+
+use super::ensemble::Ensemble;
+use super::ensemble::wire::{Acl, Who};
+use super::scenario::{Contender, pick};
+use super::world::World;
+
+/// How a zklock stands to the ACLs of its locks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Door {
+    who: Who,
+    /// What it has its own nodes say.
+    own: Acl,
+    /// What outsiders may do at a lock. Members may do everything.
+    outsiders: u8,
+}
+
+impl Door {
+    /// Puts one in front of every zklock, with the same permissions for all outsiders.
+    pub(crate) fn draw(rng: &mut Rng, contenders: &mut [Contender]) {
+        let without = [Acl::CREATE, Acl::READ, Acl::DELETE, Acl::DELETE, Acl::WRITE];
+        let outsiders = Acl::ALL & !pick(rng, &without);
+        for contender in contenders {
+            let who = if rng.u8(0..3) == 0 { Who::Outsider } else { Who::Member };
+            let (members, others) =
+                (Acl { members: Acl::ALL, outsiders: 0 }, Acl { members: 0, outsiders: Acl::ALL });
+            let (own, wrong) = if who == Who::Member { (members, others) } else { (others, members) };
+            let own = match rng.u8(0..10) {
+                0 => wrong,
+                1..4 => Acl::OPEN,
+                _ => own,
+            };
+            contender.door = Some(Self { who, own, outsiders });
+        }
+    }
+
+    fn may(self, permission: u8) -> bool {
+        Acl { members: Acl::ALL, outsiders: self.outsiders }.allows(self.who, permission)
+    }
+}
+
+impl Contender {
+    pub(crate) fn who(&self) -> Who {
+        self.door.map_or(Who::Member, |door| door.who)
+    }
+
+    /// Of the nodes that it creates.
+    pub(crate) fn acl(&self) -> Acl {
+        self.door.map_or(Acl::OPEN, |door| door.own)
+    }
+
+    /// Whether it can't queue, can't see the queue, or has shut itself out of its own node.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.door.is_some_and(|door| {
+            !door.may(Acl::CREATE) || !door.may(Acl::READ) || !door.own.allows(door.who, Acl::READ)
+        })
+    }
+
+    /// Whether it may delete nodes. Else its own go with its session.
+    pub(crate) fn may_delete(&self) -> bool {
+        self.door.is_none_or(|door| door.may(Acl::DELETE))
+    }
+}
+
+/// Before anything happens: the locks are there, with their ACLs.
+pub(crate) fn shut(ensemble: &mut Ensemble, contenders: &[Contender]) {
+    // Whoever deletes nodes and asks holders to give up may do everything.
+    ensemble.set_who(contenders.len(), Who::Super);
+    for (zone, contender) in contenders.iter().enumerate() {
+        ensemble.set_who(zone, contender.who());
+    }
+    if let Some(Door { outsiders, .. }) = contenders.iter().find_map(|contender| contender.door) {
+        ensemble.lay("/locks", Acl::OPEN);
+        for lock in ["/locks/a", "/locks/b"] {
+            ensemble.lay(lock, Acl { members: Acl::ALL, outsiders });
+        }
+    }
+}
+
+impl World {
+    /// A zklock that isn't let in has failed, and has said so.
+    pub(crate) fn check_refused(&mut self, index: usize, exit: Exit) {
+        let zklock = &self.zklocks[index];
+        let contender = &zklock.contender;
+        if zklock.was_hit {
+            return;
+        }
+        if !contender.is_refused() {
+            if zklock.says_refused {
+                self.checks
+                    .violated(|| format!("zklock {index} says that it lacks a permission, and doesn't"));
+            }
+            return;
+        }
+        let told = zklock.signals.iter().any(|&signal| exit == Exit::Signal(signal));
+        let may_be_busy = contender.nonblock || contender.wait.is_some();
+        let is_left_alone = self.scenario.faults.is_empty() && !may_be_busy && contender.is_quick();
+        if is_left_alone && !zklock.says_refused {
+            self.checks.violated(|| format!("zklock {index} lacks a permission, and doesn't say so"));
+        }
+        if !(told || exit == Exit::Code(FAILURE) || may_be_busy && exit == Exit::Code(CONFLICT)) {
+            self.checks.violated(|| format!("zklock {index} lacks a permission, and exits with {exit:?}"));
+        }
+    }
+}

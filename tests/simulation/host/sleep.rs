@@ -1,0 +1,99 @@
+//! A host that is suspended: its processes and its monotonic clock stand still, while its boot clock and the servers go on.
+
+use super::{KILL_TAKES, Zklock};
+use crate::ensemble::Way;
+use crate::world::{Event, World};
+
+/// What it takes, once the host has woken up, until a command is gone whose lease ended meanwhile: zklock is woken by its
+/// timer and sends KILL at once. No program can do anything about that moment; the fencing token is for it.
+const A_MOMENT: u64 = KILL_TAKES + 10_000_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Sleep {
+    since: Option<u64>,
+    /// What was to happen on the host meanwhile.
+    put_off: Vec<Event>,
+    /// What ran when it fell asleep may run until then.
+    moment_ends: u64,
+}
+
+impl Zklock {
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.sleep.since.is_some()
+    }
+}
+
+impl World {
+    /// Whether a host sleeps, or has just woken up.
+    pub(crate) fn has_slept(&self, index: usize) -> bool {
+        self.zklocks[index].is_asleep() || self.now < self.zklocks[index].sleep.moment_ends
+    }
+
+    pub(super) fn suspend(&mut self, index: usize, lasts: u64) {
+        let zklock = &mut self.zklocks[index];
+        zklock.sleep.since = Some(self.now);
+        // What it was told to do may take longer now.
+        (zklock.ends_by, zklock.told_to_end) = (None, None);
+        self.after(lasts, Event::Resume(index));
+    }
+
+    /// Whether an event has to wait until the host wakes up.
+    pub(crate) fn is_put_off(&mut self, event: Event) -> bool {
+        let (Event::WakeWorker(index, _)
+        | Event::WakeMonitor(index, _)
+        | Event::Command(index)
+        | Event::Thaw(index, _)) = event
+        else {
+            return false;
+        };
+        let is_asleep = self.zklocks[index].is_asleep();
+        if is_asleep {
+            self.zklocks[index].sleep.put_off.push(event);
+        }
+        is_asleep
+    }
+
+    pub(crate) fn resume(&mut self, index: usize) {
+        let now = self.now;
+        let zklock = &mut self.zklocks[index];
+        let Some(since) = zklock.sleep.since.take() else { return };
+        self.story.tell(now, || format!("the host of zklock {index} wakes up"));
+        zklock.sleep.moment_ends = now + A_MOMENT;
+        zklock.troubled = now;
+        let span = now - since;
+        let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
+        zklock.gone_by.iter_mut().for_each(later);
+        later(&mut zklock.worker.busy_until);
+        let processes = zklock.command.iter_mut().flat_map(|command| &mut command.processes);
+        for process in processes.filter(|process| !process.dead && process.stopped.is_none()) {
+            process.ends = process.ends.saturating_add(span);
+        }
+        let clock = &mut zklock.contender.clock;
+        let by_its_clock = clock.boot(now) - clock.boot(since);
+        clock.slept += by_its_clock;
+        for event in std::mem::take(&mut zklock.sleep.put_off) {
+            self.at(now, event);
+        }
+        self.sessions_slept(index, by_its_clock);
+        self.network_comes_back(index);
+        self.expect_command(index);
+        // Either process may run first.
+        if self.rng.bool() {
+            self.watch(index);
+        }
+        self.thaw_sessions(index);
+        self.work(index);
+        self.watch(index);
+        self.at(now + A_MOMENT, Event::Resumed(index));
+    }
+
+    /// A network may take a while to come back, as that of a laptop.
+    fn network_comes_back(&mut self, index: usize) {
+        if self.rng.bool() {
+            let after = self.rng.u64(0..10_000_000_000);
+            self.set_cut(index, &[Way::ToServer, Way::ToClient], true);
+            self.zklocks[index].troubled = self.now + after;
+            self.after(after, Event::Heal(index));
+        }
+    }
+}
