@@ -1,6 +1,6 @@
 //! What the words of the command line mean: which are locks, which is the command, and that it arrives as it was typed.
 
-use crate::support::Case;
+use crate::support::{Case, Zklock};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -78,6 +78,32 @@ fn a_shell_string_among_the_options_serves_several_paths() {
     let run = case.zklock().args(["-c", "echo $ZKLOCK_LOCKS", case.path(), &other]);
     let output = run.run();
     assert_eq!(output.assert_code(0).stdout.matches("\"path\"").count(), 2);
+}
+
+#[test]
+fn a_number_below_zero_is_a_wrong_value_of_its_option() {
+    let case = Case::new("negative");
+    for (words, named) in [
+        (["-E", "-1"], "--conflict-exit-code"),
+        (["--slots", "-1"], "--slots"),
+        (["--signal", "-9"], "--signal"),
+        (["-w", "-5"], "--timeout"),
+    ] {
+        let output = case.zklock().args(words).args([case.path(), "true"]).run();
+        output.assert_code(125).assert_stderr(named).assert_stderr(words[1]);
+        assert!(!output.stderr.contains("unexpected"), "{output}");
+    }
+}
+
+#[test]
+fn a_variable_counts_for_nothing_beside_the_command_line() {
+    let case = Case::new("overridden");
+    let servers = ["-z", case.hosts()];
+    let zklock = || Zklock::bare(case.marker()).env("ZKLOCK_ZOOKEEPER", "a b");
+    zklock().arg("status").args(servers).arg(case.path()).run().assert_code(0);
+    zklock().args(servers).args(["status", case.path()]).run().assert_code(0);
+    zklock().args(["completions", "bash"]).run().assert_code(0);
+    zklock().args(["status", case.path()]).run().assert_code(125).assert_stderr("ZKLOCK_ZOOKEEPER: a b");
 }
 
 #[test]

@@ -108,6 +108,16 @@ fn no_server_is_an_error_with_what_each_said_and_verbs_tell_it_too() {
 
 /// Also on a terminal there is no line that is drawn and taken back, and a file can ask for the format.
 #[test]
+fn a_filter_that_means_nothing_is_a_warning_of_its_own() {
+    let case = Case::new("json-filter");
+    let words = ["--log-format", "json", "-q", case.path(), "true"];
+    let output = case.zklock().args(&words[..2]).args(&words[3..]).env("RUST_LOG", "a=\x1b=b").run();
+    let lines = lines(&output.assert_code(0).stderr);
+    assert!(lines[0]["message"].as_str().unwrap().starts_with("RUST_LOG: a=\x1b=b: "), "{lines:?}");
+    assert_eq!(lines[0]["level"], "warning");
+}
+
+#[test]
 fn on_a_terminal_it_is_json_alone() {
     let case = Case::new("log-json-terminal");
     let job = holder(&case, &[]);

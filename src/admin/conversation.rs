@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
+use thiserror::Error;
 
 use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
+use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
+
+/// No server could be reached in time: what each said.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(super) struct Unreachable(String);
 
 /// A session to ask and to watch with.
 pub(super) struct Conversation {
@@ -26,6 +32,20 @@ impl Conversation {
         inquiry.connect().map_err(|why| explain(why, patience))?;
         let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();
         Ok(Self { inquiry, patience, has_chroot })
+    }
+
+    /// Refuses a chroot that doesn't exist. Otherwise a mistake in the connect string would look like free locks.
+    pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
+        let chroot = options.ensemble.zookeeper.chroot_text();
+        if self.has_chroot
+            && let Reply::Read(_, Err(Failure::NoNode)) = self.ask(Request::Get("/".to_owned()))?
+        {
+            bail!(
+                "the chroot {chroot} of the connect string doesn't exist: create it once with \
+                 'zklock check --create-chroot' and the same connect string, or correct the connect string"
+            );
+        }
+        Ok(())
     }
 
     /// Whether all that is seen is below a chroot.
@@ -62,10 +82,10 @@ impl Conversation {
     }
 }
 
-fn explain(why: Unanswered, patience: Duration) -> Error {
+fn explain(why: Unanswered, patience: Duration) -> anyhow::Error {
     match why {
         Unanswered::Unreachable(servers) => {
-            anyhow!("{}", Message::Unreachable { within: Some(patience), servers })
+            Unreachable(Message::Unreachable { within: Some(patience), servers }.to_string()).into()
         }
         Unanswered::Over(failure) => failure.into(),
         Unanswered::TooLate | Unanswered::GivenUp => {

@@ -1,6 +1,6 @@
 //! `forget`: deletes the record of a lock's last success, so that the next `--once-per` run is due.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use super::conversation::Conversation;
 use super::owner::Owner;
@@ -18,14 +18,12 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
     let mut conversation = Conversation::open(options)?;
+    conversation.check_chroot(options).with_context(|| path.to_string())?;
     let told = match read(&mut conversation, &record)? {
         Some(node) if delete(&mut conversation, &record)? => {
             format!("{path}: forgot the last success{}; the next --once-per run is due\n", of(&node))
         }
-        _ => {
-            check_chroot(&mut conversation, options).with_context(|| path.to_string())?;
-            format!("{path}: no success is recorded\n")
-        }
+        _ => format!("{path}: no success is recorded\n"),
     };
     conversation.close();
     if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
@@ -60,21 +58,6 @@ fn delete(conversation: &mut Conversation, record: &str) -> Result<bool> {
         }
     }
     bail!("{}: the connection was lost {MOST_TRIES} times before an answer came", without_controls(record))
-}
-
-/// Refuses a chroot that doesn't exist: nothing is recorded there because of a mistake, or of a set-up half done.
-fn check_chroot(conversation: &mut Conversation, options: &Options) -> Result<()> {
-    let chroot = options.ensemble.zookeeper.chroot_text();
-    if conversation.has_chroot() {
-        let is_missing =
-            matches!(conversation.ask(Request::Get("/".to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
-        ensure!(
-            !is_missing,
-            "the chroot {chroot} of the connect string doesn't exist: create it once with \
-             'zklock check --create-chroot' and the same connect string, or correct the connect string"
-        );
-    }
-    Ok(())
 }
 
 /// When the success was, and whose, as far as the record can be read.

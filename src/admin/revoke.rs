@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::conversation::Conversation;
@@ -29,6 +29,7 @@ const MOST_TRIES: usize = 10;
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut conversation = Conversation::open(options)?;
+    conversation.check_chroot(options).with_context(|| path.to_string())?;
     let lock = locks(&mut conversation, std::slice::from_ref(path))?.locks.pop();
     let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let Some(contenders) = contenders else {

@@ -29,7 +29,7 @@ pub struct LockOptions {
     /// Let N commands run at once
     ///
     /// All contenders for a path must give the same N.
-    #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = values::checked(values::slots))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "shared", value_parser = values::checked(values::slots))]
     pub slots: Option<u32>,
 
     /// Skip if the command succeeded less than SECS ago
@@ -66,7 +66,7 @@ pub struct LockOptions {
     pub progress: Option<Duration>,
 
     /// Exit with N if the lock is busy; 0 suits cron
-    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
+    #[arg(short = 'E', long, value_name = "N", allow_negative_numbers = true, default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
     pub conflict_exit_code: u8,
 
     /// Run STRING by /bin/sh -c
@@ -76,7 +76,7 @@ pub struct LockOptions {
     pub command: Option<OsString>,
 
     /// Begin a forced stop of the command with this signal
-    #[arg(long, value_name = "SIG", default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
+    #[arg(long, value_name = "SIG", allow_negative_numbers = true, default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
     pub signal: Signal,
 
     /// Send KILL this long after that signal

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{StartError, definition, elsewhere};
+use super::{StartError, VERBS_WITHOUT_SERVERS, definition, elsewhere};
 use crate::config::{self, ConfigError, context};
 use crate::core::words::escaped;
 
@@ -39,6 +39,29 @@ pub(super) fn blame(error: Error, words: &[OsString]) -> StartError {
         }
     }
     error.into()
+}
+
+/// An option whose variable is wrong and doesn't count: the command line gives another value, or names a verb that needs no
+/// servers. clap would refuse the variable all the same where the option stands behind a verb.
+pub(super) fn overridden_variable(words: &[OsString]) -> Option<(String, ArgMatches)> {
+    let definition = definition();
+    let variables = definition
+        .get_arguments()
+        .filter(|arg| arg.get_env().is_some_and(|name| env::var_os(name).is_some()));
+    variables.map(|arg| arg.get_id().to_string()).find_map(|option| {
+        let without = definition.clone().mut_arg(&option, |arg| arg.env(None::<&str>));
+        let matches = without.try_get_matches_from(words).ok()?;
+        let is_given = |matches: &ArgMatches| {
+            matches.try_contains_id(&option).is_ok()
+                && matches.value_source(&option) == Some(ValueSource::CommandLine)
+        };
+        let counts = match matches.subcommand() {
+            Some((verb, _)) if VERBS_WITHOUT_SERVERS.contains(&verb) => false,
+            Some((_, of_verb)) => !is_given(of_verb) && !is_given(&matches),
+            None => !is_given(&matches),
+        };
+        (!counts).then_some((option, matches))
+    })
 }
 
 /// A file that can't be read may have been named by a variable.

@@ -53,7 +53,17 @@ pub enum StartError {
 
 /// The command line, over the environment, over the configuration files.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
-    let matches = definition().try_get_matches_from(words).map_err(|error| mistake::blame(error, words))?;
+    // The option whose variable doesn't count, since the command line gives another value.
+    let mut unread = None;
+    let matches = match definition().try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let (option, matches) =
+                mistake::overridden_variable(words).ok_or_else(|| mistake::blame(error, words))?;
+            unread = Some(option);
+            matches
+        }
+    };
     if help::is_asked_for(&matches) {
         return Err(StartError::ShortHelp(help::short(&definition())));
     }
@@ -68,8 +78,11 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), St
         config.forget("quiet");
     }
     // What a file says stands in the place of the defaults: whatever else is said goes before it.
-    let matches =
-        if config.is_empty() { matches } else { with_defaults(&config).try_get_matches_from(words)? };
+    let matches = if config.is_empty() {
+        matches
+    } else {
+        with_defaults(&config, unread).try_get_matches_from(words)?
+    };
     let mut options = Options::from_arg_matches(&matches)?;
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let from_files = config.values().filter(|value| !is_given(&value.id()));
@@ -103,9 +116,11 @@ pub fn definition() -> clap::Command {
     adjusted_definition(|command| command)
 }
 
-/// The definition, with the values of the configuration as defaults.
-fn with_defaults(config: &Config) -> clap::Command {
+/// The definition, with the values of the configuration as defaults, and without the variable of an option.
+fn with_defaults(config: &Config, unread: Option<String>) -> clap::Command {
     adjusted_definition(|command| {
+        let without = |command: clap::Command, option| command.mut_arg(option, |arg| arg.env(None::<&str>));
+        let command = unread.into_iter().fold(command, without);
         config.values().fold(command, |command, value| {
             command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
         })

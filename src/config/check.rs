@@ -70,14 +70,15 @@ pub(super) fn remedy(definition: &Command, said: &str) -> String {
     if definition.get_arguments().any(|arg| arg.get_long() == Some(said)) {
         return "; a file can't set it, only the command line".to_owned();
     }
-    let nearest = KEYS.iter().map(|key| (strsim::jaro_winkler(said, key), *key));
+    let keys = || KEYS.iter().copied().chain([AUTH]);
+    let nearest = keys().map(|key| (strsim::jaro_winkler(said, key), key));
     match nearest.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((likeness, key)) if likeness > 0.8 => format!("; did you mean '{key}'?"),
-        _ => format!("; known are {}", KEYS.join(", ")),
+        _ => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
     }
 }
 
-fn is_switch(definition: &Command, key: &str) -> bool {
+pub(super) fn is_switch(definition: &Command, key: &str) -> bool {
     let id = id(key);
     let mut arguments = definition.get_arguments();
     arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))

@@ -87,7 +87,7 @@ fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
 /// that shows only now and then is found too late.
 pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, ConfigError> {
     let table: BTreeMap<Spanned<String>, Toml> =
-        toml::from_str(text).map_err(|why| not_toml(file, &why, text))?;
+        toml::from_str(text).map_err(|why| not_toml(&definition(), file, &why, text))?;
     let definition = definition();
     let mut content = Content { file: file.to_owned(), ..Content::default() };
     for (said, value) in &table {
@@ -125,17 +125,35 @@ fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, 
     })
 }
 
-/// The parser's words without its drawing of the place, but with the line; and what to write where quotes are missing.
-fn not_toml(file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
+/// The parser's words without its drawing of the place, but with the line; and what to write where the value of a key has
+/// no quotes.
+fn not_toml(definition: &Command, file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
     let line = why.span().map_or(1, |span| line(text, span.start));
-    let (message, said) = (why.message(), text.lines().nth(line - 1).unwrap_or_default());
-    let why = match said.split_once('=') {
-        Some((key, value)) if message.contains("must be quoted") && !value.contains(['"', '\'', '#']) => {
-            format!("a text needs quotes: write {} = \"{}\"", key.trim(), value.trim())
-        }
-        _ => message.replace('\n', "; "),
-    };
+    let said = text.lines().nth(line - 1).unwrap_or_default();
+    let why = unquoted(definition, said).unwrap_or_else(|| why.message().replace('\n', "; "));
     ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
+}
+
+/// What to write instead of a value without quotes. The parser takes some of them for numbers or switches.
+fn unquoted(definition: &Command, said: &str) -> Option<String> {
+    let (key, value) = said.split_once('=')?;
+    let value = value.split(" #").next()?.trim();
+    let meant = key.trim().replace('_', "-");
+    if meant == AUTH {
+        // Without the value, which is a secret.
+        return Some("auth is a list of texts in quotes: write auth = [\"SCHEME:CREDENTIALS\"]".to_owned());
+    }
+    let key = KEYS.iter().find(|key| **key == meant)?;
+    if value.contains(['"', '\'', '#', '\\', '[', '{']) {
+        return None;
+    }
+    Some(if check::is_switch(definition, key) {
+        format!("{key} must be true or false")
+    } else if value.is_empty() {
+        format!("{key} has no value")
+    } else {
+        format!("a text needs quotes: write {key} = \"{value}\"")
+    })
 }
 
 /// The number of the line, counted from 1, in which the byte at `offset` is.
@@ -203,6 +221,13 @@ mod tests {
             ("\nzookeeper = ", "f.toml: line 2: "),
             ("\nzookeeper = a:1", "f.toml: line 2: a text needs quotes: write zookeeper = \"a:1\""),
             ("kill-after = 5s", "f.toml: line 1: a text needs quotes: write kill-after = \"5s\""),
+            ("kill-after = 1.5s", "f.toml: line 1: a text needs quotes: write kill-after = \"1.5s\""),
+            ("zookeeper = fs1:2181", "f.toml: line 1: a text needs quotes: write zookeeper = \"fs1:2181\""),
+            ("signal = INT # x", "f.toml: line 1: a text needs quotes: write signal = \"INT\""),
+            ("label = two words # x", "f.toml: line 1: a text needs quotes: write label = \"two words\""),
+            ("tls = yes", "f.toml: line 1: tls must be true or false"),
+            ("zookeeper =", "f.toml: line 1: zookeeper has no value"),
+            ("atuh = ['digest:a:b']", "f.toml: line 1: unknown key 'atuh'; did you mean 'auth'?"),
             ("\n\nkill-after = 'soon'", "f.toml: line 3: kill-after: soon: not a time"),
             (
                 "session-timeout = 4\n\nsession_timeout = 5",
@@ -222,6 +247,15 @@ mod tests {
             let error = said(text).unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");
             assert!(!error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_secret_without_quotes_is_not_repeated() {
+        for text in ["auth = digest:ci:s3cret", "auth = [digest:ci:s3cret]", "auth = 'digest:ci:s3cret"] {
+            let error = said(text).unwrap_err();
+            assert!(error.contains("auth = [\"SCHEME:CREDENTIALS\"]"), "{text}: {error}");
+            assert!(!error.contains("s3cret"), "{error}");
         }
     }
 

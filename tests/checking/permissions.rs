@@ -38,6 +38,15 @@ fn without_delete_it_works_with_a_warning_and_the_probe_goes_with_the_session() 
     assert_eq!(case.observer().children(&path), Vec::<String>::new());
 }
 
+/// zklock makes the lock path, with an ACL of its own.
+#[test]
+fn above_a_lock_path_that_is_yet_to_be_made_no_delete_is_needed() {
+    let case = Case::new("check-no-delete-above");
+    let path = format!("{}/new", case.guarded(Permission::READ | Permission::CREATE));
+    assert_line(check(&case, &[&path]).run().assert_code(0), "ok", "permissions", "CREATE");
+    case.zklock().args(["-v", &path, "true"]).run().assert_code(0).assert_stderr("released");
+}
+
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {

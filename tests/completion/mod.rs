@@ -82,6 +82,9 @@ fn lock_paths(name: &str) {
     let below = format!("{above}/below");
     let other = case.zklock().args([&below, "-c", "echo held; exec sleep 60"]).spawn();
     other.wait_for_stdout("held", SOON);
+    let spaced = format!("{} spaced", case.path());
+    let spaced = case.zklock().args([&spaced, "-c", "echo held; exec sleep 60"]).spawn();
+    spaced.wait_for_stdout("held", SOON);
     if let Some(mut shell) = Completing::start(&case, name) {
         assert_completed(
             &mut shell,
@@ -92,11 +95,29 @@ fn lock_paths(name: &str) {
                 (&format!("zklock revoke {above}/"), &format!("zklock revoke {below} ")),
             ],
         );
+        assert_completed(
+            &mut shell,
+            name,
+            &[
+                (
+                    &format!("zklock status {}\\ ", case.path()),
+                    &format!("zklock status {}\\ spaced ", case.path()),
+                ),
+                (
+                    &format!("zklock status '{} s", case.path()),
+                    &format!("zklock status '{} spaced' ", case.path()),
+                ),
+                (
+                    &format!("zklock -z '{}' revoke {above}/be", case.hosts()),
+                    &format!("zklock -z '{}' revoke {below} ", case.hosts()),
+                ),
+            ],
+        );
         // One path is the beginning of the other.
         let line = shell.completed(&format!("zklock -n {}", case.path().trim_end_matches(|c| c != '-')));
         assert_eq!(line, format!("zklock -n {}", case.path()));
     }
-    for running in [holder, other] {
+    for running in [holder, other, spaced] {
         running.signal(Signal::SIGTERM);
         running.wait(SOON);
     }

@@ -118,6 +118,7 @@ fn a_chroot_that_is_not_there_has_no_locks() {
     let hosts = format!("{}/t/nosuch-{}", case.hosts(), case.marker());
     let output = Zklock::at(&hosts, case.marker()).arg("status").run();
     assert_eq!(output.assert_code(0).stdout, "no locks\n");
+    output.assert_stderr("doesn't exist: create it once with 'zklock check --create-chroot'");
 }
 
 #[test]

@@ -140,6 +140,41 @@ fn of_host_and_pid_nothing_is_cut_and_of_the_label_as_much_as_needed() {
 }
 
 #[test]
+fn of_a_long_host_name_the_end_is_cut_before_the_pid() {
+    let case = Case::new("long-host");
+    let nodes = [
+        contender(&case, "ip-10-0-12-34.eu-central-1.compute.internal", "deploy"),
+        contender(&case, "h", "job"),
+    ];
+    let screen = on_terminal(&case, 60, &[("TERM", "dumb")]);
+    let lines: Vec<&str> = screen.lines().collect();
+    assert!(lines[0].contains("RUNS"), "{screen}");
+    assert!(lines[2].contains("ip-10-0-12-34.eu-") && lines[2].contains("…:4194303  dep"), "{screen}");
+    assert!(lines[3].contains("h:4194303") && lines[3].contains("job"), "{screen}");
+    assert!(lines.iter().all(|line| console::measure_text_width(line) <= 60), "{screen}");
+    delete(&case, &nodes);
+}
+
+#[test]
+fn a_narrow_watch_that_hears_from_no_server_keeps_its_top_in_view() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("watch-narrow").through(&proxy.connect_string());
+    let nodes: Vec<String> = (0..9).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
+    let mut terminal = watch(&case, 8, 40);
+    terminal.expect("more\r\n", SOON);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    terminal.expect("no connection to the servers", SOON);
+    terminal.expect("more\r\n", SOON);
+    let lines = picture(&terminal);
+    assert!(lines.len() == 7 && lines[0].starts_with("no connection to the servers"), "{lines:#?}");
+    assert!(lines.iter().all(|line| console::measure_text_width(line) <= 40), "{lines:#?}");
+    terminal.send(b"\x03");
+    terminal.wait(SOON);
+    nodes.iter().for_each(|node| case.observer().delete(node));
+}
+
+#[test]
 fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
     let case = Case::new("folded");
     let nodes: Vec<String> = (0..40).map(|number| contender(&case, "h", &format!("job {number}."))).collect();

@@ -16,6 +16,20 @@ fn without_a_server_it_says_what_each_said() {
     }
 }
 
+/// Or a mistake in the connect string would look like free locks.
+#[test]
+fn a_chroot_that_is_not_there_is_no_free_lock() {
+    let case = Case::new("status-no-chroot");
+    let servers = format!("{}/nope", case.hosts());
+    for words in [&["status", "/a"][..], &["status", "--exit-code"], &["revoke", "/a"], &["forget", "/a"]] {
+        let output = case.zklock().args(["-z", &servers]).args(words).run();
+        output
+            .assert_code(125)
+            .assert_stderr("the chroot /nope of the connect string doesn't exist: create it");
+        assert_eq!(output.stdout, "", "{words:?}");
+    }
+}
+
 /// `status | head`: who reads has read enough, and has not asked for an error message.
 #[test]
 fn a_reader_that_stops_reading_ends_it_quietly() {

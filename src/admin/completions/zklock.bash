@@ -1,8 +1,27 @@
 # Completions of zklock for bash, made by 'zklock completions bash'.
 # zklock itself says what can follow: the first line is what bash completes, the others are words with descriptions.
 
+# _zklock_dequote WORD: what the shell would make of it, in $dequoted; $quote is a quote that isn't closed yet.
+_zklock_dequote() {
+    local rest=$1 char
+    dequoted='' quote=''
+    while [[ -n $rest ]]; do
+        char=${rest:0:1} rest=${rest:1}
+        if [[ $char == "$quote" ]]; then
+            quote=''
+        elif [[ -z $quote && $char == [\'\"] ]]; then
+            quote=$char
+        elif [[ $char == \\ && $quote != \' ]]; then
+            dequoted+=${rest:0:1} rest=${rest:1}
+        else
+            dequoted+=$char
+        fi
+    done
+}
+
 _zklock() {
     local -a words=() places=()
+    local dequoted quote
     local i word rest=$COMP_LINE
 
     # bash splits words at ':' and '=' too. Parts without a space between them are one word.
@@ -20,15 +39,25 @@ _zklock() {
 
     local what='' typed=${words[${#words[@]} - 1]}
     local tail=${typed##*[:=]}
-    local -a found=()
+    local -a found=() plain=()
+    for word in "${words[@]}"; do
+        _zklock_dequote "$word"
+        plain+=("$dequoted")
+    done
+    # What is replaced begins behind the last ':' or '=', and behind a quote that is open.
+    local before=''
+    if [[ -z $quote ]]; then
+        _zklock_dequote "${typed%"$tail"}"
+        before=$dequoted quote=''
+    fi
     {
         IFS= read -r what
         while IFS=$'\t' read -r word _; do
-            # What is replaced begins behind the last ':' or '='.
-            printf -v word %q "${word#"${typed%"$tail"}"}"
+            word=${word#"$before"}
+            [[ -n $quote ]] || printf -v word %q "$word"
             found+=("$word")
         done
-    } < <("${words[0]}" __complete "${words[@]}" 2>/dev/null)
+    } < <("${plain[0]}" __complete "${plain[@]}" 2>/dev/null)
 
     COMPREPLY=()
     case $what in

@@ -3,7 +3,10 @@
 
 function __zklock_complete
     set -l tokens (commandline -opc)
-    set -l current (commandline -ct)
+    # As it is typed, and so perhaps with a quote that isn't closed yet.
+    set -l typed (commandline -ct)
+    set -l current (string unescape -- "$typed")
+    or set current (string replace -r '^["\']' '' -- "$typed")
     set -l lines ($tokens[1] __complete $tokens "$current" 2>/dev/null)
     test (count $lines) -gt 1; and printf '%s\n' $lines[2..-1]
     switch "$lines[1]"

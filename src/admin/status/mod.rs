@@ -5,13 +5,15 @@ mod json;
 mod table;
 
 use std::io::{IsTerminal, stdout};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Unreachable};
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::print;
 use crate::cli::{Options, StatusOptions};
@@ -24,11 +26,21 @@ use crate::runtime::zk::{Failure, Reply, Request, ServerTime, Wakeup};
 /// Some lock is held, with `--exit-code`.
 const HELD: u8 = 1;
 
+/// Servers that refuse at once are asked again after this pause.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Back to the corner, and away with all that is there.
 const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     let mut conversation = Conversation::open(options)?;
+    if let Err(error) = conversation.check_chroot(options) {
+        // It is true that there are no locks. Whether one that was named is free, nobody can say.
+        if status.exit_code || !is_recursive(status) {
+            return Err(error);
+        }
+        log::warn!("{error:#}");
+    }
     if status.watch {
         watch(status, options, conversation)
     } else {
@@ -53,9 +65,13 @@ fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
 fn tell_what_is_closed(listing: &Listing, fails: bool) {
     let level = if fails { Level::Error } else { Level::Warn };
     for path in &listing.closed {
-        let path = without_controls(path);
-        log::log!(level, "{path}: no permission to look there (READ): ask for it, or use other credentials");
+        log::log!(level, "{}", closed(path));
     }
+}
+
+fn closed(path: &str) -> String {
+    let path = without_controls(path);
+    format!("{path}: no permission to look there (READ): ask for it, or use other credentials")
 }
 
 fn is_recursive(status: &StatusOptions) -> bool {
@@ -87,9 +103,19 @@ fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversati
             Ok(Some(exit)) => return Ok(exit),
             // The session has gone: another is as good.
             Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
-                conversation = Conversation::open(options)?;
+                conversation = reopened(options)?;
             }
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Another session, as soon as there is a server: whoever looks ends it when they like. Each attempt takes the time to connect.
+fn reopened(options: &Options) -> Result<Conversation> {
+    loop {
+        match Conversation::open(options) {
+            Err(error) if error.is::<Unreachable>() => thread::sleep(RETRY_AFTER),
+            result => return result,
         }
     }
 }
@@ -142,11 +168,13 @@ fn tell_that_it_is_old(status: &StatusOptions, shown: &mut Option<Listing>) -> R
 /// Shows this and nothing else; if there has been no connection since some time, that too.
 fn show_screen(listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit> {
     let old = away_since.map(|since| {
-        format!("no connection to the servers since {}: this may be old\n", table::time(Some(since)))
+        format!("no connection to the servers since {}: this may be old", table::time(Some(since)))
     });
-    let old = old.unwrap_or_default();
-    let beside = old.lines().count() + listing.closed.len();
-    let style = table::Style::of_stdout().on_screen(beside);
+    let style = table::Style::of_stdout();
+    let old = old.map(|old| style.cut(&old)).unwrap_or_default();
+    let closed =
+        listing.closed.iter().map(|path| style.rows(&format!("zklock: {}", closed(path)))).sum::<usize>();
+    let style = style.on_screen(old.lines().count() + closed);
     print(format!("{CLEAR_SCREEN}{old}{}", table::text(&listing.locks, &style)).as_bytes())
 }
 

@@ -34,6 +34,16 @@ impl Style {
         Self { width, height: None, folds: terminal, colour: terminal && !no_color && !dumb }
     }
 
+    /// The text on one line that doesn't wrap.
+    pub(super) fn cut(self, text: &str) -> String {
+        self.width.map_or_else(|| text.to_owned(), |width| truncate_str(text, width, "…").into_owned()) + "\n"
+    }
+
+    /// So many rows a line takes that may wrap.
+    pub(super) fn rows(self, text: &str) -> usize {
+        self.width.map_or(1, |width| measure_text_width(text).div_ceil(width.max(1)).max(1))
+    }
+
     /// The same for a screen that shows nothing else but `beside` lines, and never scrolls.
     pub(super) fn on_screen(self, beside: usize) -> Self {
         // The cursor stands on a line of its own.
@@ -57,11 +67,14 @@ const LABEL: usize = 10;
 
 const RUNS: &str = "RUNS";
 
+/// Its host name is cut when nothing else can be: the process id stays.
+const PLACE: &str = "HOST:PID";
+
 const COLUMNS: [Column; 11] = [
     Column { title: "POS", goes: 0, cell: |contender| contender.position.to_string() },
     Column { title: "STATE", goes: 0, cell: |contender| state(contender).to_owned() },
     Column { title: "MODE", goes: 4, cell: |contender| mode(contender.mode) },
-    Column { title: "HOST:PID", goes: 0, cell: |contender| contender.owner.place() },
+    Column { title: PLACE, goes: 0, cell: |contender| contender.owner.place() },
     Column {
         title: "USER",
         goes: 6,
@@ -139,7 +152,12 @@ fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Colu
         match label {
             _ if over == 0 => return columns,
             Some(width) if next == 0 || next < SELDOM && *width >= LABEL + over => {
-                *width = width.saturating_sub(over).max(1);
+                let narrowed = width.saturating_sub(over).max(RUNS.len()).min(*width);
+                let over = over - (*width - narrowed);
+                *width = narrowed;
+                if let Some((_, width)) = columns.iter_mut().find(|(column, _)| column.title == PLACE) {
+                    *width = width.saturating_sub(over).max(PLACE.len());
+                }
                 return columns;
             }
             _ => columns.retain(|(column, _)| column.goes != next),
@@ -149,9 +167,21 @@ fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Colu
 
 fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> String {
     let cells = columns.iter().map(|(column, width)| {
-        pad_str(&cell(column), *width, console::Alignment::Left, Some("…")).into_owned()
+        let text = cell(column);
+        let text = if column.title == PLACE { cut_host(&text, *width) } else { text };
+        pad_str(&text, *width, console::Alignment::Left, Some("…")).into_owned()
     });
     format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
+}
+
+/// The same within so many columns, with the whole process id.
+fn cut_host(place: &str, width: usize) -> String {
+    match place.rsplit_once(':') {
+        Some((host, pid)) if measure_text_width(place) > width => {
+            format!("{}:{pid}", truncate_str(host, width.saturating_sub(pid.len() + 1), "…"))
+        }
+        _ => place.to_owned(),
+    }
 }
 
 fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style) -> String {

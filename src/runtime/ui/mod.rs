@@ -4,6 +4,7 @@ mod json;
 mod line;
 mod output;
 
+use std::env;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -21,6 +22,9 @@ use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::words::{escaped_lines, without_controls};
 
+/// The variable that chooses what is logged, as `env_logger` reads it.
+const LOG: &str = "RUST_LOG";
+
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
 fn is_json() -> bool {
@@ -37,11 +41,18 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
         2 => (LevelFilter::Debug, LevelFilter::Debug),
         _ => (LevelFilter::Trace, LevelFilter::Trace),
     };
+    let filters = env::var(LOG).ok();
+    // env_logger would write of a mistake by itself, not in our format.
+    let (filters, mistake) =
+        match filters.map(|text| (env_filter::Builder::new().try_parse(&text).is_ok(), text)) {
+            Some((false, text)) => (None, Some(text)),
+            filters => (filters.map(|(_, text)| text), None),
+        };
     env_logger::Builder::new()
         .filter_level(LevelFilter::Off)
         .filter_module("zklock", own)
         .filter_module("zookeeper_client", library)
-        .parse_default_env()
+        .parse_filters(filters.as_deref().unwrap_or_default())
         .target(Target::Pipe(Box::new(io::sink())))
         .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
@@ -58,6 +69,9 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
             Ok(())
         })
         .init();
+    if let Some(text) = mistake {
+        log::warn!("{LOG}: {text}: not a list of TARGET=LEVEL; ignored");
+    }
 }
 
 /// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything

@@ -54,11 +54,13 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
         }
         Some(Err(failure)) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
     }
-    if let Some(Err(failure)) = delete {
+    // A lock path that zklock creates has the ACL of --acl, whatever the node above allows.
+    if let Some(Err(failure)) = delete.as_ref().filter(|_| read.is_some()) {
         let what = match failure {
-            Failure::NoAuth => {
-                lacks("DELETE", "to release at once: a lock is free only when its session has ended")
-            }
+            Failure::NoAuth => lacks(
+                "DELETE",
+                "to free the lock at once if zklock is killed: the next contender waits for the session timeout",
+            ),
             failure => format!("{path}: {failure}"),
         };
         findings.push(Finding::warn(about, what).remedy(&who));
