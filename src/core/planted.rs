@@ -87,6 +87,10 @@ pub enum Mistake {
     HiddenIsGone,
     /// A create that an ACL denies counts as a busy lock.
     DeniedIsBusy,
+    /// The locks that the variables name count as held around zklock, whether their nodes are there or not.
+    HeldUnchecked,
+    /// A waiter doesn't notice that the holder is the zklock that it runs in.
+    AncestorUnseen,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

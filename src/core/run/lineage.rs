@@ -8,6 +8,7 @@ use crate::core::lock::queue::standings;
 use crate::core::lock::record::Record;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Request};
 
 /// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
@@ -63,7 +64,8 @@ impl Lineage {
         let process = process?;
         let is_here = process.boot == own.boot && process.namespace == own.namespace;
         let ancestor = Ancestor { pid, started: process.started };
-        (is_here && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
+        let is_seen = is_here && !planted(Mistake::AncestorUnseen);
+        (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
     }
 
     fn look(&self, data: &[u8], holder: Option<String>, scene: &mut Scene<'_>) -> Option<Next> {
