@@ -65,7 +65,10 @@ pub enum Mistake {
     GoneIsFirst,
     /// Contenders are ordered by their whole names, and so by their uuids.
     OrderByName,
-    /// A contender that gets one of several slots doesn't write that to its node.
+    /// A contender that gets one of several slots doesn't write that to its node, nor since when it holds.
+    ///
+    /// Without the second half it would be too little of a mistake: that write comes a second later, and wakes the next
+    /// waiter too.
     SlotUntold,
     /// Several locks are acquired in the order of the command line.
     UnsortedLocks,

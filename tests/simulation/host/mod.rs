@@ -68,8 +68,8 @@ pub(crate) struct Zklock {
     pub(crate) own: Vec<String>,
     /// Something was done to it, or is done until then.
     pub(crate) troubled: u64,
-    /// It could run since then.
-    pub(crate) entitled: Option<u64>,
+    /// It could run since then, and may have to be told so, which takes so long.
+    pub(crate) entitled: Option<(u64, u64)>,
     /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
     /// It has said that an ACL denies it something.
