@@ -111,6 +111,17 @@ impl World {
         }
     }
 
+    /// A command was stopped because its lock was lost, and counts as gone: nothing of a zklock in it may run.
+    pub(crate) fn check_inner_stopped(&mut self, index: usize) {
+        let Some(inner) = self.inner_of(index) else { return };
+        let zklock = &self.zklocks[inner];
+        if zklock.works() || zklock.command.as_ref().is_some_and(super::command::Command::runs) {
+            self.checks.violated(|| {
+                format!("zklock {index} has stopped its command, and zklock {inner} in it runs")
+            });
+        }
+    }
+
     /// How a zklock ends that asks for the lock of the zklock that it runs in, where nothing went wrong.
     pub(crate) fn check_inner_exit(&mut self, index: usize, exit: Exit) {
         let contender = &self.zklocks[index].contender;

@@ -108,6 +108,9 @@ impl World {
                 command.reaped = true;
                 command.ended_by_itself = !worker_forces;
                 let exit = command.leader().exit;
+                if worker_forces {
+                    self.check_inner_stopped(index);
+                }
                 self.answer_worker(index, Input::Reaped(Some(exit)));
             }
         }

@@ -115,6 +115,8 @@ impl World {
         }
         let zklock = &mut self.zklocks[index];
         zklock.monitor.ending = false;
+        self.check_inner_stopped(index);
+        let zklock = &mut self.zklocks[index];
         if let Some(command) = &mut zklock.command {
             for process in &mut command.processes {
                 process.dead = true;
