@@ -51,7 +51,11 @@ use self::scenario::Scenario;
 use self::world::World;
 
 fn main() -> ExitCode {
-    let options = Options::parse(std::env::args().skip(1));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(exit) = crowd::asked(&words) {
+        return exit;
+    }
+    let options = Options::parse(words.into_iter());
     if options.lists {
         // `cargo test -- --list` asks every test program.
         return ExitCode::SUCCESS;
