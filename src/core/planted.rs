@@ -67,7 +67,10 @@ pub enum Mistake {
     GoneIsFirst,
     /// Contenders are ordered by their whole names, and so by their uuids.
     OrderByName,
-    /// A contender that gets one of several slots doesn't write that to its node.
+    /// A contender that gets one of several slots doesn't write that to its node, nor since when it holds.
+    ///
+    /// Without the second half it would be too little of a mistake: that write comes a second later, and wakes the next
+    /// waiter too.
     SlotUntold,
     /// Several locks are acquired in the order of the command line.
     UnsortedLocks,
@@ -89,6 +92,10 @@ pub enum Mistake {
     HiddenIsGone,
     /// A create that an ACL denies counts as a busy lock.
     DeniedIsBusy,
+    /// The locks that the variables name count as held around zklock, whether their nodes are there or not.
+    HeldUnchecked,
+    /// A waiter doesn't notice that the holder is the zklock that it runs in.
+    AncestorUnseen,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

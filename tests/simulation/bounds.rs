@@ -1,6 +1,6 @@
 //! How long things may take.
 
-use zklock::core::lock::name::Mode;
+use zklock::core::lock::name::{Mode, Name};
 use zklock::core::lock::queue::{Decision, decide};
 use zklock::core::protocol::Reply;
 
@@ -75,7 +75,10 @@ impl World {
             let now = self.now;
             let told = self.is_told_within(index);
             let zklock = &mut self.zklocks[index];
-            let since = *zklock.entitled.get_or_insert(now);
+            let (since, most) = zklock.entitled.unwrap_or((now, 0));
+            // Whoever was ahead may have left meanwhile, and what it took until then counts.
+            let told = told.max(most);
+            zklock.entitled = Some((since, told));
             let (contender, troubled) = (&zklock.contender, zklock.troubled.max(self.calm_since));
             // Before it begins, servers are being elected.
             let is_untroubled = troubled < contender.starts;
@@ -98,7 +101,13 @@ impl World {
         if !matches!(self.zklocks[index].contender.mode, Mode::Slots(2..)) {
             return 0;
         }
-        let others = self.zklocks.iter().filter(|zklock| !zklock.is_over());
+        let number = |index: usize| -> Option<i32> {
+            let node = self.nodes_of(index).pop()?;
+            Name::parse(node.rsplit('/').next()?).map(|name| name.sequence)
+        };
+        let own = number(index);
+        let is_ahead = |other: &usize| number(*other).is_some_and(|number| Some(number) < own);
+        let others = (0..self.zklocks.len()).filter(is_ahead).map(|other| &self.zklocks[other]);
         let tick = u64::try_from(self.scenario.tick.as_nanos()).unwrap();
         let each = |zklock: &Zklock| {
             let (contender, is_fine) = (&zklock.contender, zklock.troubled == 0 && zklock.signals.is_empty());

@@ -48,7 +48,9 @@ impl World {
                 })
                 // Both processes at once: the limit that docs/safety.md states.
                 .filter(|&other| !self.zklocks[other].nobody_can_act() && !self.has_slept(other))
-                .filter(|&other| self.zklocks[other].command.as_ref().is_some_and(Command::needs_the_lock))
+                // One runs within the other's lock.
+                .filter(|&other| self.outer_of(index) != Some(other) && self.outer_of(other) != Some(index))
+                .filter(|&other| self.needs_the_lock(other))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
@@ -65,8 +67,11 @@ impl World {
     /// A host has slept, and its zklock has had a moment to stop a command whose lease ended meanwhile.
     pub(crate) fn check_resumed(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
-        let runs = zklock.command.as_ref().is_some_and(Command::needs_the_lock);
-        if runs && zklock.contender.terminates && !zklock.nobody_can_act() && !self.has_slept(index) {
+        if self.needs_the_lock(index)
+            && zklock.contender.terminates
+            && !zklock.nobody_can_act()
+            && !self.has_slept(index)
+        {
             self.check_nobody_else(index);
         }
     }
@@ -147,10 +152,11 @@ impl World {
             });
         }
         self.check_refused(index, exit);
+        self.check_inner_exit(index, exit);
         self.check_signal(index, exit);
         self.check_released(index);
         let zklock = &self.zklocks[index];
-        if zklock.command.as_ref().is_some_and(Command::is_left) {
+        if zklock.command.as_ref().is_some_and(|command| !command.ended_by_itself && !self.none_left(index)) {
             self.checks.violated(|| format!("zklock {index} is gone, and its command isn't"));
         }
     }
@@ -195,7 +201,7 @@ impl World {
         if let Some(violation) = self.checks.violation.take() {
             return Err(violation);
         }
-        if let Some(index) = self.zklocks.iter().position(|zklock| !zklock.is_over()) {
+        if let Some(index) = (0..self.zklocks.len()).find(|&index| !self.is_done(index)) {
             let phase = self.zklocks[index].worker.run.as_ref().map(zklock::core::run::Run::phase);
             return Err(format!("zklock {index} never ends: {phase:?}"));
         }

@@ -68,14 +68,24 @@ impl Command {
         Self { processes, reaped: false, ended_by_itself: false, stop_told: false }
     }
 
+    /// One that is itself a zklock: it ends when that does. Before it has begun, a signal ends it at once.
+    pub(crate) fn inner(now: u64) -> Self {
+        let lasts = u64::MAX / 4;
+        Self::start(&Nature { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
+    }
+
     pub(crate) fn leader(&self) -> &Process {
         &self.processes[0]
     }
 
+    /// Whether any process of it runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.processes.iter().any(|process| !process.dead && process.stopped.is_none())
+    }
+
     /// Whether a process of it runs that the lock has to protect. One that is stopped does nothing.
     pub(crate) fn needs_the_lock(&self) -> bool {
-        let runs = |process: &Process| !process.dead && process.stopped.is_none();
-        !self.ended_by_itself && self.processes.iter().any(runs)
+        !self.ended_by_itself && self.runs()
     }
 
     /// Whether a process of it is left that should not be.

@@ -9,6 +9,7 @@
 //! | `ensemble`, `client` | the simulated servers, and what a session does on them; `against_real_servers.rs` compares both with real ones |
 //! | `sessions` | which client is whose |
 //! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
+//! | `nesting` | zklocks inside the commands of others |
 //! | `door` | ACLs: who is let in |
 //! | `aim` | faults that wait for the moment at which they can hurt |
 //! | `bare`, `crowd` | a zklock without its monitor, and as many of them as wanted for one lock |
@@ -35,6 +36,7 @@ mod crowd;
 mod door;
 mod ensemble;
 mod host;
+mod nesting;
 mod options;
 mod scenario;
 mod sessions;
@@ -49,7 +51,11 @@ use self::scenario::Scenario;
 use self::world::World;
 
 fn main() -> ExitCode {
-    let options = Options::parse(std::env::args().skip(1));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(exit) = crowd::asked(&words) {
+        return exit;
+    }
+    let options = Options::parse(words.into_iter());
     if options.lists {
         // `cargo test -- --list` asks every test program.
         return ExitCode::SUCCESS;

@@ -57,7 +57,10 @@ impl Options {
                     options.mistake = clap::ValueEnum::from_str(&name, false).ok();
                     assert!(options.mistake.is_some(), "{name}: no such mistake");
                 }
-                _ => {}
+                word => {
+                    println!("{word}: see scripts/simulate --help");
+                    std::process::exit(2);
+                }
             }
         }
         options

@@ -11,6 +11,7 @@ use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{Nature, Other};
 use super::door::Door;
+use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -30,6 +31,9 @@ pub(crate) struct Scenario {
 #[derive(Debug, Clone)]
 pub(crate) struct Contender {
     pub(crate) starts: u64,
+    pub(crate) origin: Origin,
+    /// Its command is this zklock.
+    pub(crate) inner: Option<usize>,
     pub(crate) locks: Vec<&'static str>,
     pub(crate) mode: Mode,
     pub(crate) session_timeout: u64,
@@ -122,7 +126,11 @@ impl Scenario {
             Door::draw(&mut rng, &mut contenders);
         }
         let span = 5 * S * contenders.len() as u64;
-        let faults = (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
+        let mut faults: Vec<Fault> =
+            (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
+        if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.door.is_none()) {
+            nesting::draw(&mut rng, &mut contenders, &mut faults);
+        }
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
         Self { seed, tick, servers, contenders, faults, aim: None }
     }
@@ -159,6 +167,8 @@ impl Contender {
         let once = kind == 4 && rng.bool();
         Self {
             starts: 1_000 * MS + rng.u64(0..8 * S),
+            origin: Origin::Itself,
+            inner: None,
             locks: match rng.u8(0..2) {
                 _ if !several => vec!["/locks/a"],
                 0 => vec!["/locks/a", "/locks/b"],

@@ -13,6 +13,7 @@ use super::checks::Checks;
 use super::door;
 use super::ensemble::{Config, Ensemble, Way};
 use super::host::Zklock;
+use super::nesting::Origin;
 use super::scenario::{Blow, Fault, Scenario};
 use super::sessions::{ClientId, Line};
 use super::story::Story;
@@ -26,6 +27,8 @@ pub(crate) enum Whose {
     WorkersCleaner(usize),
     /// The monitor's, to clean up with.
     MonitorsCleaner(usize),
+    /// The worker's, to look whether its locks are held around it.
+    LookUp(usize),
     /// Somebody's who looks after the locks by hand.
     Operator,
 }
@@ -33,7 +36,10 @@ pub(crate) enum Whose {
 impl Whose {
     pub(crate) fn zklock(self) -> usize {
         match self {
-            Self::Worker(index) | Self::WorkersCleaner(index) | Self::MonitorsCleaner(index) => index,
+            Self::Worker(index)
+            | Self::WorkersCleaner(index)
+            | Self::MonitorsCleaner(index)
+            | Self::LookUp(index) => index,
             Self::Operator => usize::MAX,
         }
     }
@@ -138,7 +144,9 @@ impl World {
                 world.ensemble.delay_link(index, server, Way::ToServer, delay);
                 world.ensemble.delay_link(index, server, Way::ToClient, delay);
             }
-            world.at(world.zklocks[index].contender.starts, Event::Start(index));
+            if world.zklocks[index].contender.origin == Origin::Itself {
+                world.at(world.zklocks[index].contender.starts, Event::Start(index));
+            }
         }
         for index in 0..world.scenario.faults.len() {
             world.at(world.scenario.faults[index].at, Event::Fault(index));
@@ -170,7 +178,7 @@ impl World {
             if let Some(violation) = self.checks.violation.take() {
                 return Err(violation);
             }
-            if self.zklocks.iter().all(Zklock::is_over)
+            if (0..self.zklocks.len()).all(|index| self.is_done(index))
                 && (self.now > self.scenario.settled() || self.is_all_released())
             {
                 break;
@@ -227,7 +235,9 @@ impl World {
             Whose::Operator => false,
             whose if self.zklocks[whose.zklock()].is_asleep() => true,
             Whose::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
-            Whose::Worker(index) | Whose::WorkersCleaner(index) => self.zklocks[index].worker.frozen,
+            Whose::Worker(index) | Whose::WorkersCleaner(index) | Whose::LookUp(index) => {
+                self.zklocks[index].worker.frozen
+            }
         }
     }
 
@@ -235,6 +245,7 @@ impl World {
         match whose {
             Whose::Worker(index) => self.tell_worker(index, Input::Session(key, change)),
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => self.cleaner_hears(whose, &change),
+            Whose::LookUp(index) => self.look_up_hears(index, change),
             Whose::Operator => {}
         }
     }
@@ -242,6 +253,7 @@ impl World {
     pub(crate) fn hears_reply(&mut self, whose: Whose, key: SessionKey, asker: Asker, reply: Reply) {
         match whose {
             Whose::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
+            Whose::LookUp(index) => self.look_up_is_answered(index, reply),
             Whose::Operator => {}
             Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => {
                 self.cleaner_is_answered(whose, asker, reply);

@@ -3,9 +3,12 @@
 //! -i`.
 
 use super::{Ancestor, Effect, Next, Scene};
-use crate::core::lock::name::Mode;
+use crate::core::lock::name::{Mode, Name};
+use crate::core::lock::queue::standings;
 use crate::core::lock::record::Record;
 use crate::core::message::Message;
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Request};
 
 /// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
@@ -61,17 +64,71 @@ impl Lineage {
         let process = process?;
         let is_here = process.boot == own.boot && process.namespace == own.namespace;
         let ancestor = Ancestor { pid, started: process.started };
-        (is_here && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
+        let is_seen = is_here && !planted(Mistake::AncestorUnseen);
+        (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
     }
 
     fn look(&self, data: &[u8], holder: Option<String>, scene: &mut Scene<'_>) -> Option<Next> {
         if let Some(why) = self.waits_for_itself(data, scene) {
             return Some(Next::fail(why));
         }
-        let is_wanted = !scene.plan.shows_line && self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
-        if let Some(node) = holder.filter(|_| is_wanted) {
-            scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
+        let has_ancestors = self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
+        let request = holder.filter(|_| has_ancestors).and_then(|node| look_at(node, scene.plan.shows_line));
+        if let Some(request) = request {
+            scene.does(Effect::Ask(Asker::WaitingLine, request));
         }
         None
+    }
+
+    /// Takes in a listing of the lock that zklock waits for: any of several holders may be an ancestor.
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    pub(super) fn listed(&self, children: &[String], scene: &mut Scene<'_>) {
+        let Some(lock) = scene.current_lock() else { return };
+        scene.asks(Asker::WaitingLine, read_holders(&lock, children));
+    }
+}
+
+/// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line, if
+/// one is shown, has its node read already.
+fn look_at(holder: String, shows_line: bool) -> Option<Request> {
+    let name = holder.rsplit_once('/').map(|(lock, name)| (lock, Name::parse(name)));
+    match name {
+        // A writer may wait between zklock and the reader that started it, and that reader needn't be the first.
+        Some((lock, Some(Name { mode: Mode::Shared, .. }))) => Some(Request::List(lock.to_owned())),
+        _ => (!shows_line).then_some(Request::Get(holder)),
+    }
+}
+
+fn read_holders(lock: &LockPath, children: &[String]) -> Vec<Request> {
+    let holders = standings(children).into_iter().filter(|standing| standing.holds);
+    holders.map(|holder| Request::Get(lock.child(holder.name.text))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    const READERS: [&str; 2] = ["read-lock-0000000001", "read-lock-0000000002"];
+
+    #[test]
+    fn all_readers_that_hold_are_read_and_not_only_the_first() {
+        let node = |name: &str| format!("/locks/a/{name}");
+        let list = Some(Request::List("/locks/a".to_owned()));
+        assert_eq!(look_at(node(READERS[0]), false), list);
+        assert_eq!(look_at(node(READERS[0]), true), list);
+
+        let lock = LockPath::parse(OsStr::new("/locks/a")).unwrap();
+        let behind = ["lock-0000000003", "read-lock-0000000004"];
+        let children: Vec<String> = READERS.iter().chain(&behind).map(|&name| name.to_owned()).collect();
+        assert_eq!(read_holders(&lock, &children), READERS.map(|name| Request::Get(node(name))));
+    }
+
+    #[test]
+    fn a_writer_that_holds_is_the_only_one_to_read() {
+        let writer = "/locks/a/lock-0000000001".to_owned();
+        assert_eq!(look_at(writer.clone(), false), Some(Request::Get(writer.clone())));
+        assert_eq!(look_at(writer, true), None);
     }
 }

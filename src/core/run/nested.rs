@@ -10,6 +10,7 @@ use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::message::Message;
+use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Node;
 use crate::core::signal::{SIGKILL, SIGTSTP, ends_waiting};
 
@@ -70,7 +71,7 @@ impl Nested {
             // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
             Some(node) if node.is_hidden() => true,
             Some(node) => node.czxid == held.fencing_token && node.owner == held.session,
-            None => false,
+            None => planted(Mistake::HeldUnchecked),
         };
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
         scene.state.held_around = seen.map(|(held, _)| held.clone()).collect();

@@ -301,6 +301,9 @@ impl Queueing {
                 self.progress.holder(&node, Some(&seen), scene);
                 scene.does(Effect::Line(LineUpdate::Holder { node, seen }));
             }
+            Notice::Aside(Asker::WaitingLine, Reply::Listed(Ok(children))) => {
+                self.lineage.listed(&children, scene);
+            }
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Err(_))) => {
                 self.progress.holder(&node, None, scene);
             }

@@ -9,6 +9,7 @@ use zklock::core::lock::name::Mode;
 use super::{Aim, Hunger, Kind, MS, What};
 use crate::client::HostClock;
 use crate::command::Nature;
+use crate::nesting::Origin;
 use crate::scenario::{Contender, Scenario, pick};
 
 const S: u64 = 1_000 * MS;
@@ -67,6 +68,8 @@ impl Contender {
         let most_ppb = i64::try_from(u128::from(most) * 1_000_000_000 / u128::from(timeout)).unwrap();
         Self {
             starts,
+            origin: Origin::Itself,
+            inner: None,
             locks: vec!["/locks/a"],
             mode: Mode::Exclusive,
             session_timeout: timeout,

@@ -1,8 +1,9 @@
 //! What strikes a zklock: cuts, kills, freezes, signals, and somebody at its node.
 
+use zklock::core::exit::Exit;
 use zklock::core::protocol::{Asker, Request};
 use zklock::core::run::Input;
-use zklock::core::signal::{SIGCONT, SIGTSTP, ends_waiting};
+use zklock::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 
 use crate::ensemble::Way;
 use crate::scenario::{Blow, ServerTrouble};
@@ -41,6 +42,7 @@ impl World {
                         zklock.gone_by = Some(self.now + 1_000_000_000);
                     }
                     self.tell_worker(index, Input::MonitorDied);
+                    self.tell_outer(index, Exit::Signal(SIGKILL));
                 }
             }
             Blow::FreezeWorker => {

@@ -38,9 +38,15 @@ impl World {
         let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
         let token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
         self.check_start(index, token);
-        let command = Command::start(&self.zklocks[index].contender.command, self.now);
+        let contender = &self.zklocks[index].contender;
+        let command = match contender.inner {
+            None => Command::start(&contender.command, self.now),
+            Some(_) => Command::inner(self.now),
+        };
         self.story.tell(self.now, || format!("zklock {index} starts its command, token {token}"));
         self.zklocks[index].command = Some(command);
+        self.zklocks[index].variables = variables;
+        self.expect_inner(index);
         self.expect_command(index);
         self.answer_worker(index, Input::Started(Ok(())));
     }
@@ -58,7 +64,9 @@ impl World {
             return;
         }
         let mut changed = false;
-        let gone_by = self.zklocks[index].gone_by;
+        let outer = self.outer_of(index).and_then(|outer| self.zklocks[outer].gone_by);
+        let gone_by = [self.zklocks[index].gone_by, outer].into_iter().flatten().min();
+        let mut leader_died = false;
         let command = self.zklocks[index].command.as_mut().unwrap();
         for (number, process) in command.processes.iter_mut().enumerate() {
             if !process.dead && process.stopped.is_none() && process.ends <= now {
@@ -68,11 +76,15 @@ impl World {
                 }
                 process.dead = true;
                 changed = true;
+                leader_died |= number == 0;
                 if number == 0 {
                     self.story
                         .tell(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
                 }
             }
+        }
+        if leader_died {
+            self.leader_died(index);
         }
         if changed {
             self.tell_worker(index, Input::Child);
@@ -96,6 +108,9 @@ impl World {
                 command.reaped = true;
                 command.ended_by_itself = !worker_forces;
                 let exit = command.leader().exit;
+                if worker_forces {
+                    self.check_inner_stopped(index);
+                }
                 self.answer_worker(index, Input::Reaped(Some(exit)));
             }
         }
@@ -107,10 +122,14 @@ impl World {
         {
             self.check_nobody_else(index);
         }
+        let is_inner = self.signal_inner(index, signal, all);
         let Some(command) = &mut self.zklocks[index].command else { return };
         let mut leader_stopped = false;
         for (number, process) in command.processes.iter_mut().enumerate() {
-            if process.dead || (!all || planted(Mistake::GroupOnly)) && !process.in_group {
+            if process.dead
+                || number == 0 && is_inner
+                || (!all || planted(Mistake::GroupOnly)) && !process.in_group
+            {
                 continue;
             }
             match signal {
@@ -151,20 +170,29 @@ impl World {
             None
         };
         let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
-        let none_left = all && command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
+        let none_left = command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
+        let none_left = all && none_left && self.inner_is_gone(index);
         self.answer_worker(index, Input::Children { leader, none_left });
     }
 
-    pub(super) fn kill_round(&mut self, index: usize) {
+    pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {
         self.zklocks[index].worker.kill_began = true;
         self.kill_command(index);
+        let latest = self.zklocks[index].virtual_time(latest, self.now);
+        self.kill_inner(index, Some(latest));
         let zklock = &self.zklocks[index];
         let gone = zklock.command.as_ref().is_none_or(|command| {
             let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
             command.processes.iter().filter(|process| counts(process)).all(|process| process.dead)
         });
+        let gone = gone && self.inner_is_gone(index);
         let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
         self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
+    }
+
+    /// Whether no process of the command is left but perhaps a dead leader.
+    pub(crate) fn none_left(&self, index: usize) -> bool {
+        self.zklocks[index].command.as_ref().is_none_or(Command::none_left) && self.inner_is_gone(index)
     }
 
     pub(super) fn kill_command(&mut self, index: usize) {

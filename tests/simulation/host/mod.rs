@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `worker`, `monitor` | the loops of the two processes, and what their machines want done |
 //! | `job` | the command: started, signalled, stopped, killed, reaped |
+//! | `inner` | a command that is itself a zklock |
+//! | `look_up` | a session that looks at the locks around |
 //! | `cleaning` | sessions that delete what another left |
 //! | `blows`, `sleep` | what strikes it; its host is suspended, and wakes up |
 
 mod blows;
 mod cleaning;
+mod inner;
 mod job;
+mod look_up;
 mod monitor;
 mod sleep;
 mod worker;
@@ -18,6 +22,7 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use zklock::core::environment::HeldLock;
 use zklock::core::exit::Exit;
 use zklock::core::lock::name::Family;
 use zklock::core::monitor::{Monitor, Shown};
@@ -27,6 +32,7 @@ use zklock::core::protocol::Reply;
 use zklock::core::run::{Effect, Input, PhaseName, Plan, Remains, Run};
 use zklock::core::time::BootTime;
 
+use self::look_up::Asking;
 use self::sleep::Sleep;
 use super::command::Command;
 use super::scenario::Contender;
@@ -62,12 +68,20 @@ pub(crate) struct Zklock {
     pub(crate) own: Vec<String>,
     /// Something was done to it, or is done until then.
     pub(crate) troubled: u64,
-    /// It could run since then.
-    pub(crate) entitled: Option<u64>,
+    /// It could run since then, and may have to be told so, which takes so long.
+    pub(crate) entitled: Option<(u64, u64)>,
     /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
     /// It has said that an ACL denies it something.
     pub(crate) says_refused: bool,
+    /// It is going to be started by another.
+    pub(crate) is_expected: bool,
+    /// It was replaced by its command.
+    pub(crate) has_become: bool,
+    /// The variables that its command was given.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Until then the worker of an inner zklock has time to release.
+    patience: Option<u64>,
     sleep: Sleep,
     exit: Option<Exit>,
     begun: bool,
@@ -89,6 +103,7 @@ pub(crate) struct Worker {
     wake: u64,
     continued: u64,
     cleaner: Option<Cleaner>,
+    asking: Option<Asking>,
     /// It only cleans up, without its monitor.
     alone: bool,
     kill_began: bool,
@@ -159,6 +174,10 @@ impl Zklock {
             entitled: None,
             last_look: None,
             says_refused: false,
+            is_expected: false,
+            has_become: false,
+            variables: vec![],
+            patience: None,
             sleep: Sleep::default(),
             exit: None,
             begun: false,
@@ -170,10 +189,15 @@ impl Zklock {
         self.contender.clock.boot_time(now)
     }
 
-    /// The simulated time at which its clock shows that.
-    fn time_of(&self, moment: BootTime, now: u64) -> u64 {
+    /// The simulated time at which its clock shows that, by its rate now.
+    fn virtual_time(&self, moment: BootTime, now: u64) -> u64 {
         let left = self.clock(now).until(moment);
-        let nanos = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
+        now + u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4)
+    }
+
+    /// When a timer for that moment fires.
+    fn time_of(&self, moment: BootTime, now: u64) -> u64 {
+        let nanos = self.virtual_time(moment, now) - now;
         // Timers are late and never early.
         now + nanos + nanos / 500 + 100_000
     }
@@ -228,7 +252,7 @@ impl Zklock {
         }
     }
 
-    fn plan(&self, now: u64) -> Plan {
+    fn plan(&self, now: u64, outer: Vec<HeldLock>) -> Plan {
         let contender = &self.contender;
         let path = |path: &&str| LockPath::parse(OsStr::new(path)).unwrap();
         let locks: Vec<LockPath> = contender.locks.iter().map(path).collect();
@@ -252,7 +276,7 @@ impl Zklock {
             command: "job".to_owned(),
             shows_line: false,
             progress: Some(Duration::from_secs(2)),
-            outer: vec![],
+            outer,
         }
     }
 }
@@ -260,11 +284,16 @@ impl Zklock {
 impl World {
     pub(crate) fn start(&mut self, index: usize) {
         let now = self.now;
+        if !self.begins(index) {
+            return;
+        }
         self.story.tell(now, || format!("zklock {index} begins"));
+        let held = self.held_around(index);
         let zklock = &mut self.zklocks[index];
+        zklock.contender.starts = now;
         zklock.begun = true;
         (zklock.worker.alive, zklock.monitor.alive) = (true, true);
-        let mut run = Run::new(zklock.plan(now));
+        let mut run = Run::new(zklock.plan(now, held));
         let effects = run.begin(zklock.clock(now));
         zklock.worker.effects.extend(effects);
         zklock.worker.run = Some(run);

@@ -103,15 +103,20 @@ impl World {
                     self.begin_cleaning(Whose::MonitorsCleaner(index), remains);
                 }
                 MonitorEffect::Exit(exit) => self.monitor_exits(index, exit),
-                MonitorEffect::Become(_) => self.monitor_exits(index, Exit::Code(0)),
+                MonitorEffect::Become(_) => self.becomes_command(index),
             }
         }
     }
 
     /// Every process below is ended.
     pub(super) fn everybody_ended(&mut self, index: usize) {
+        if !self.swept(index) {
+            return;
+        }
         let zklock = &mut self.zklocks[index];
         zklock.monitor.ending = false;
+        self.check_inner_stopped(index);
+        let zklock = &mut self.zklocks[index];
         if let Some(command) = &mut zklock.command {
             for process in &mut command.processes {
                 process.dead = true;
@@ -139,6 +144,8 @@ impl World {
         zklock.exit = Some(exit);
         self.story.tell(self.now, || format!("zklock {index} exits: {exit:?}"));
         self.check_exit(index, exit);
+        self.tell_outer(index, exit);
+        self.start_leftovers(index);
     }
 
     pub(super) fn kill_worker(&mut self, index: usize) {

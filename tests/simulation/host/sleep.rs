@@ -30,10 +30,12 @@ impl World {
     }
 
     pub(super) fn suspend(&mut self, index: usize, lasts: u64) {
-        let zklock = &mut self.zklocks[index];
-        zklock.sleep.since = Some(self.now);
-        // What it was told to do may take longer now.
-        (zklock.ends_by, zklock.told_to_end) = (None, None);
+        for one in self.on_host_of(index) {
+            let zklock = &mut self.zklocks[one];
+            zklock.sleep.since = Some(self.now);
+            // What it was told to do may take longer now.
+            (zklock.ends_by, zklock.told_to_end) = (None, None);
+        }
         self.after(lasts, Event::Resume(index));
     }
 
@@ -42,6 +44,7 @@ impl World {
         let (Event::WakeWorker(index, _)
         | Event::WakeMonitor(index, _)
         | Event::Command(index)
+        | Event::Start(index)
         | Event::Thaw(index, _)) = event
         else {
             return false;
@@ -54,15 +57,38 @@ impl World {
     }
 
     pub(crate) fn resume(&mut self, index: usize) {
+        let all = self.on_host_of(index);
+        self.story.tell(self.now, || format!("the host of zklock {index} wakes up"));
+        for &one in &all {
+            self.wake_up(one);
+        }
+        self.network_comes_back(&all);
+        for one in all {
+            if !self.zklocks[one].has_begun() {
+                continue;
+            }
+            self.expect_command(one);
+            // Either process may run first.
+            if self.rng.bool() {
+                self.watch(one);
+            }
+            self.thaw_sessions(one);
+            self.work(one);
+            self.watch(one);
+            self.at(self.now + A_MOMENT, Event::Resumed(one));
+        }
+    }
+
+    fn wake_up(&mut self, index: usize) {
         let now = self.now;
         let zklock = &mut self.zklocks[index];
         let Some(since) = zklock.sleep.since.take() else { return };
-        self.story.tell(now, || format!("the host of zklock {index} wakes up"));
         zklock.sleep.moment_ends = now + A_MOMENT;
         zklock.troubled = now;
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
         zklock.gone_by.iter_mut().for_each(later);
+        zklock.patience.iter_mut().for_each(later);
         later(&mut zklock.worker.busy_until);
         let processes = zklock.command.iter_mut().flat_map(|command| &mut command.processes);
         for process in processes.filter(|process| !process.dead && process.stopped.is_none()) {
@@ -75,25 +101,17 @@ impl World {
             self.at(now, event);
         }
         self.sessions_slept(index, by_its_clock);
-        self.network_comes_back(index);
-        self.expect_command(index);
-        // Either process may run first.
-        if self.rng.bool() {
-            self.watch(index);
-        }
-        self.thaw_sessions(index);
-        self.work(index);
-        self.watch(index);
-        self.at(now + A_MOMENT, Event::Resumed(index));
     }
 
     /// A network may take a while to come back, as that of a laptop.
-    fn network_comes_back(&mut self, index: usize) {
+    fn network_comes_back(&mut self, all: &[usize]) {
         if self.rng.bool() {
             let after = self.rng.u64(0..10_000_000_000);
-            self.set_cut(index, &[Way::ToServer, Way::ToClient], true);
-            self.zklocks[index].troubled = self.now + after;
-            self.after(after, Event::Heal(index));
+            for &index in all {
+                self.set_cut(index, &[Way::ToServer, Way::ToClient], true);
+                self.zklocks[index].troubled = self.now + after;
+                self.after(after, Event::Heal(index));
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The worker: its loop, and what its machine wants done.
 
 use zklock::core::lock::contender::{ContentionError, Ids};
-use zklock::core::lock::record::Record;
+use zklock::core::lock::record::{Process, Record};
 use zklock::core::loss::Loss;
 use zklock::core::message::Message;
 use zklock::core::pair::{Deadline, Report, Stage};
@@ -11,6 +11,7 @@ use zklock::core::run::{Effect, End, Input, Introduction};
 use zklock::core::signal::{SIGCONT, SIGTSTP};
 use zklock::core::time::BootTime;
 
+use super::inner::pid;
 use crate::sessions::ClientId;
 use crate::world::{Event, Whose, World};
 
@@ -101,7 +102,10 @@ impl World {
                 let introduction = self.introduction(index);
                 self.answer_worker(index, Input::Introduced(introduction));
             }
-            Effect::FindAncestors => self.answer_worker(index, Input::Ancestors(vec![])),
+            Effect::FindAncestors => {
+                let ancestors = self.ancestors(index);
+                self.answer_worker(index, Input::Ancestors(ancestors));
+            }
             Effect::Ask(asker, request) => {
                 if let Some(client) = self.zklocks[index].worker.client {
                     self.ask(client, asker, request);
@@ -126,13 +130,10 @@ impl World {
             }
             Effect::Job(action) => self.act_on_command(index, action),
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
-            Effect::Kill { .. } => self.kill_round(index),
+            Effect::Kill { latest } => self.kill_round(index, latest),
+            Effect::LookUp(nodes) => self.look_up(index, nodes),
             // Nothing that a simulated host would show.
-            Effect::LookUp(_)
-            | Effect::TakeTerminal
-            | Effect::Line(_)
-            | Effect::AwaitLastWords(_)
-            | Effect::LetGoOfCaller => {}
+            Effect::TakeTerminal | Effect::Line(_) | Effect::AwaitLastWords(_) | Effect::LetGoOfCaller => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
@@ -173,10 +174,12 @@ impl World {
 
     pub(super) fn introduction(&mut self, index: usize) -> Introduction {
         let contender = &self.zklocks[index].contender;
+        let host = format!("host{}", self.outer_of(index).unwrap_or(index));
+        let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
         let record = Record {
             version: 1,
-            host: format!("host{index}"),
-            pid: u32::try_from(1_000 + index).unwrap(),
+            host,
+            pid: pid(index),
             user: "ada".to_owned(),
             program: "job".to_owned(),
             label: None,
@@ -185,7 +188,7 @@ impl World {
             has_slot: false,
             stopped: false,
             held_after_ms: None,
-            process: None,
+            process: Some(Box::new(process)),
             revoked_by: None,
         };
         let ids = contender.locks.iter().map(|_| Ids(self.rng.u128(..))).collect();
@@ -246,8 +249,10 @@ impl World {
             return;
         }
         worker.alive = false;
-        let clients: Vec<ClientId> =
-            worker.client.into_iter().chain(worker.cleaner.take().map(|cleaner| cleaner.client)).collect();
+        let clients: Vec<ClientId> = [worker.client, worker.cleaner.take().map(|cleaner| cleaner.client)]
+            .into_iter()
+            .flatten()
+            .collect();
         for client in clients {
             self.abandon(client);
         }

@@ -1,0 +1,156 @@
+//! A command that is itself a zklock: how it begins, is signalled, is killed, and ends.
+//!
+//! Its monitor is the first process of the outer zklock's command. The outer zklock kills that at once and gives its worker
+//! a moment to end its own command and to release its lock (`runtime::descendants::sweep`).
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use zklock::core::environment::{HELD, HeldLock, held_around_us};
+use zklock::core::exit::Exit;
+use zklock::core::planted::{Mistake, planted};
+use zklock::core::run::Ancestor;
+use zklock::core::signal::SIGKILL;
+
+use super::KILL_TAKES;
+use crate::command::Command;
+use crate::nesting::Origin;
+use crate::scenario::Blow;
+use crate::world::{Event, World};
+
+/// What the worker of another zklock gets.
+const RELEASE: Duration = Duration::from_millis(500);
+
+/// What exec and the first steps take at most.
+const BEGINS_WITHIN: u64 = 5_000_000;
+
+impl World {
+    /// A zklock is started about now by another.
+    pub(crate) fn expect(&mut self, index: usize, within: u64) {
+        self.zklocks[index].is_expected = true;
+        let after = self.rng.u64(0..within);
+        self.after(after, Event::Start(index));
+    }
+
+    /// The command was started: an inner zklock begins soon.
+    pub(super) fn expect_inner(&mut self, index: usize) {
+        if let Some(inner) = self.zklocks[index].contender.inner {
+            self.expect(inner, BEGINS_WITHIN);
+        }
+    }
+
+    /// Whether a zklock that another starts can begin: that one may have been stopped already.
+    pub(super) fn begins(&mut self, index: usize) -> bool {
+        self.zklocks[index].is_expected = false;
+        let leader_lives = |command: &Command| !command.leader().dead;
+        self.outer_of(index)
+            .is_none_or(|outer| self.zklocks[outer].command.as_ref().is_some_and(leader_lives))
+    }
+
+    /// The locks that are said to be held around it.
+    pub(super) fn held_around(&self, index: usize) -> Vec<HeldLock> {
+        let from = match self.zklocks[index].contender.origin {
+            Origin::Itself | Origin::Inside { has_variables: false, .. } => return vec![],
+            Origin::Inside { outer, .. } => outer,
+            Origin::Leftover { of } => of,
+        };
+        let variables = &self.zklocks[from].variables;
+        let value = variables.iter().find(|(name, _)| name == HELD).map(|(_, value)| OsStr::new(value));
+        held_around_us(value)
+    }
+
+    pub(super) fn ancestors(&self, index: usize) -> Vec<Ancestor> {
+        let ancestor = |outer: usize| Ancestor { pid: pid(outer), started: outer as u64 };
+        self.outer_of(index).map(ancestor).into_iter().collect()
+    }
+
+    /// The first process of the outer command is this zklock's monitor, and has ended this way.
+    pub(super) fn tell_outer(&mut self, index: usize, exit: Exit) {
+        let Some(outer) = self.outer_of(index) else { return };
+        let now = self.now;
+        if let Some(command) = &mut self.zklocks[outer].command {
+            let leader = &mut command.processes[0];
+            if !leader.dead {
+                (leader.ends, leader.exit) = (now, exit);
+                self.at(now, Event::Command(outer));
+            }
+        }
+    }
+
+    /// The first process of a command was killed: that is the monitor, if it is a zklock.
+    pub(super) fn leader_died(&mut self, index: usize) {
+        if let Some(inner) = self.inner_of(index).filter(|&inner| self.zklocks[inner].monitor.alive) {
+            self.blow(inner, Blow::KillMonitor, 0);
+        }
+    }
+
+    /// A signal for a command. Whether it is a zklock, which gets it instead of the first process.
+    pub(super) fn signal_inner(&mut self, index: usize, signal: i32, all: bool) -> bool {
+        let Some(inner) = self.inner_of(index).filter(|_| signal != SIGKILL) else { return false };
+        self.signal(inner, signal);
+        if all && !planted(Mistake::GroupOnly) {
+            self.signal_command(inner, signal, true);
+        }
+        true
+    }
+
+    /// Kills what is left of an inner zklock: its worker only once its time is over.
+    pub(super) fn kill_inner(&mut self, index: usize, latest: Option<u64>) {
+        let Some(inner) = self.inner_of(index).filter(|_| !planted(Mistake::GroupOnly)) else { return };
+        let soon = self.now + u64::try_from(RELEASE.as_nanos()).unwrap();
+        let patience = latest.map_or(soon, |latest| soon.min(latest));
+        let patience = *self.zklocks[index].patience.get_or_insert(patience);
+        if self.now >= patience {
+            self.blow(inner, Blow::KillWorker, 0);
+        }
+        if !self.zklocks[inner].worker.alive {
+            self.kill_command(inner);
+        }
+    }
+
+    /// Whether no process of an inner zklock is left.
+    pub(super) fn inner_is_gone(&self, index: usize) -> bool {
+        planted(Mistake::GroupOnly)
+            || self.inner_of(index).is_none_or(|inner| {
+                let zklock = &self.zklocks[inner];
+                !zklock.worker.alive
+                    && !zklock.monitor.alive
+                    && zklock.command.as_ref().is_none_or(Command::none_left)
+            })
+    }
+
+    /// The monitor becomes the command, and stays the first process of the outer one.
+    pub(super) fn becomes_command(&mut self, index: usize) {
+        self.check_becoming(index);
+        let now = self.now;
+        let zklock = &mut self.zklocks[index];
+        zklock.monitor.alive = false;
+        zklock.has_become = true;
+        let nature = zklock.contender.command.clone();
+        self.story.tell(now, || format!("zklock {index} becomes its command"));
+        let Some(outer) = self.outer_of(index) else { return };
+        if let Some(command) = self.zklocks[outer].command.as_mut().filter(|command| !command.leader().dead) {
+            let mut started = Command::start(&nature, now).processes;
+            command.processes[0] = started.remove(0);
+            command.processes.extend(started);
+        }
+        self.expect_command(outer);
+    }
+
+    /// The same moment for the monitor's sweep, which nobody ends early.
+    pub(super) fn swept(&mut self, index: usize) -> bool {
+        if self.inner_is_gone(index) {
+            return true;
+        }
+        let latest = self.zklocks[index].page.deadline.map(|deadline| deadline.latest);
+        let latest = latest.map(|latest| self.zklocks[index].virtual_time(latest, self.now));
+        self.kill_inner(index, latest);
+        self.after(KILL_TAKES / 4, Event::Thaw(index, true));
+        false
+    }
+}
+
+/// The process number of a zklock.
+pub(super) fn pid(index: usize) -> u32 {
+    u32::try_from(1_000 + index).unwrap()
+}

@@ -1,0 +1,63 @@
+//! A session that looks whether the locks are held that are said to be.
+
+use zklock::core::protocol::{Asker, Failure, Node, Reply, Request, SessionChange, SessionKey};
+use zklock::core::run::{Input, LookUp};
+
+use crate::sessions::ClientId;
+use crate::world::{Whose, World};
+
+#[derive(Debug)]
+pub(super) struct Asking {
+    client: ClientId,
+    nodes: Vec<String>,
+    seen: Vec<Option<Node>>,
+}
+
+/// How long connecting may take.
+const CONNECTS_WITHIN: u64 = 10_000_000_000;
+
+impl World {
+    pub(super) fn look_up(&mut self, index: usize, nodes: Vec<String>) {
+        let zklock = &self.zklocks[index];
+        let deadline = zklock.contender.clock.boot(self.now) + CONNECTS_WITHIN;
+        let wanted = zklock.contender.session_timeout;
+        let client = self.open(Whose::LookUp(index), SessionKey(0), wanted, Some(deadline));
+        self.zklocks[index].worker.asking = Some(Asking { client, nodes, seen: vec![] });
+    }
+
+    pub(crate) fn look_up_hears(&mut self, index: usize, change: SessionChange) {
+        match change {
+            SessionChange::Connected { .. } | SessionChange::Reconnected => {
+                let Some(asking) = &mut self.zklocks[index].worker.asking else { return };
+                asking.seen.clear();
+                let (client, nodes) = (asking.client, asking.nodes.clone());
+                for (number, node) in nodes.into_iter().enumerate() {
+                    self.ask(client, Asker::Question(number), Request::Watch(node));
+                }
+            }
+            SessionChange::Unreachable(servers) => self.looked_up(index, LookUp::Unreachable(servers)),
+            SessionChange::Lost(_) => self.looked_up(index, LookUp::SessionLost),
+            SessionChange::Closed | SessionChange::Disconnected | SessionChange::StillAway(_) => {}
+        }
+    }
+
+    pub(crate) fn look_up_is_answered(&mut self, index: usize, reply: Reply) {
+        let Reply::Read(_, read) = reply else { return };
+        let Some(asking) = &mut self.zklocks[index].worker.asking else { return };
+        if read == Err(Failure::ConnectionLost) {
+            return;
+        }
+        asking.seen.push(read.ok());
+        if asking.seen.len() == asking.nodes.len() {
+            let seen = std::mem::take(&mut asking.seen);
+            self.looked_up(index, LookUp::Seen(seen));
+        }
+    }
+
+    fn looked_up(&mut self, index: usize, found: LookUp) {
+        if let Some(asking) = self.zklocks[index].worker.asking.take() {
+            self.release(asking.client, vec![]);
+            self.tell_worker(index, Input::LookedUp(found));
+        }
+    }
+}

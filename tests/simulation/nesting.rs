@@ -1,0 +1,158 @@
+//! A zklock that another started: as its command, or as what is left of it when the lock is long released.
+
+use fastrand::Rng;
+use zklock::core::exit::{Exit, FAILURE};
+use zklock::core::lock::name::Mode;
+use zklock::core::signal::{SIGCONT, SIGTERM, SIGTSTP};
+
+use super::scenario::{Blow, Contender, Fault, pick};
+use super::world::World;
+
+/// Who starts a zklock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Somebody for whom nothing else here matters, at a time of its own.
+    Itself,
+    /// Another zklock: this one is its command. It has the variables, unless something on the way took them from it.
+    Inside { outer: usize, has_variables: bool },
+    /// Something that the command of another has left behind, with the variables of a lock that is released.
+    Leftover { of: usize },
+}
+
+/// Puts one more zklock into some commands, or behind them.
+pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut [Fault]) {
+    let outer = rng.usize(0..contenders.len());
+    if contenders[outer].locks != ["/locks/a"] || contenders[outer].once_per.is_some() {
+        return;
+    }
+    // What is not about its place is as with the other: they share a host.
+    let mut inner = Contender { nonblock: false, wait: None, ..contenders[outer].clone() };
+    inner.command.lasts = rng.u64(0..8_000_000_000);
+    if rng.u8(0..4) == 0 {
+        inner.origin = Origin::Leftover { of: outer };
+    } else {
+        let has_variables = rng.u8(0..3) != 0;
+        inner.origin = Origin::Inside { outer, has_variables };
+        inner.locks = match rng.u8(0..4) {
+            0 => vec!["/locks/b"],
+            1 if has_variables => vec!["/locks/a", "/locks/b"],
+            _ => vec!["/locks/a"],
+        };
+        if inner.locks != ["/locks/a"] {
+            inner.mode = Mode::Exclusive;
+        }
+        if rng.u8(0..8) == 0 {
+            inner.mode = *pick(rng, &[Mode::Exclusive, Mode::Shared]);
+        }
+        contenders[outer].inner = Some(contenders.len());
+    }
+    // Ctrl-Z across both isn't simulated.
+    for fault in faults.iter_mut().filter(|fault| fault.who == outer) {
+        if rng.bool() {
+            fault.who = contenders.len();
+        }
+        if matches!(fault.blow, Blow::Signal(SIGTSTP | SIGCONT)) {
+            fault.blow = Blow::Signal(SIGTERM);
+        }
+    }
+    contenders.push(inner);
+}
+
+impl World {
+    /// The zklock that a zklock runs in.
+    pub(crate) fn outer_of(&self, index: usize) -> Option<usize> {
+        match self.zklocks[index].contender.origin {
+            Origin::Inside { outer, .. } => Some(outer),
+            _ => None,
+        }
+    }
+
+    /// The zklock that is the command of another, once it runs.
+    pub(crate) fn inner_of(&self, index: usize) -> Option<usize> {
+        self.zklocks[index].contender.inner.filter(|&inner| self.zklocks[inner].has_begun())
+    }
+
+    /// All that share a host with a zklock, itself among them.
+    pub(crate) fn on_host_of(&self, index: usize) -> Vec<usize> {
+        let root = self.outer_of(index).unwrap_or(index);
+        [Some(root), self.zklocks[root].contender.inner].into_iter().flatten().collect()
+    }
+
+    /// Whether a zklock has ended, or will never begin.
+    pub(crate) fn is_done(&self, index: usize) -> bool {
+        let zklock = &self.zklocks[index];
+        match zklock.contender.origin {
+            Origin::Inside { outer: other, .. } | Origin::Leftover { of: other } if !zklock.has_begun() => {
+                !zklock.is_expected && self.zklocks[other].is_over()
+            }
+            _ => zklock.is_over(),
+        }
+    }
+
+    /// Whether a process of the command runs that the lock has to protect. All of an inner zklock belongs to it.
+    pub(crate) fn needs_the_lock(&self, index: usize) -> bool {
+        let Some(command) = &self.zklocks[index].command else { return false };
+        let inner = self.inner_of(index).and_then(|inner| self.zklocks[inner].command.as_ref());
+        command.needs_the_lock()
+            || !command.ended_by_itself && inner.is_some_and(super::command::Command::runs)
+    }
+
+    /// What another zklock has left behind starts one, once its lock is released.
+    pub(crate) fn start_leftovers(&mut self, of: usize) {
+        let is_leftover = |index: &usize| self.zklocks[*index].contender.origin == Origin::Leftover { of };
+        let leftovers: Vec<usize> = (0..self.zklocks.len()).filter(is_leftover).collect();
+        // A node that is still there counts as held, and is gone with its session.
+        if self.zklocks[of].variables.is_empty() || !self.nodes_of(of).is_empty() || self.zklocks[of].works()
+        {
+            return;
+        }
+        for index in leftovers {
+            self.expect(index, 3_000_000_000);
+        }
+    }
+
+    /// A command was stopped because its lock was lost, and counts as gone: nothing of a zklock in it may run.
+    pub(crate) fn check_inner_stopped(&mut self, index: usize) {
+        let Some(inner) = self.inner_of(index) else { return };
+        let zklock = &self.zklocks[inner];
+        if zklock.works() || zklock.command.as_ref().is_some_and(super::command::Command::runs) {
+            self.checks.violated(|| {
+                format!("zklock {index} has stopped its command, and zklock {inner} in it runs")
+            });
+        }
+    }
+
+    /// How a zklock ends that asks for the lock of the zklock that it runs in, where nothing went wrong.
+    pub(crate) fn check_inner_exit(&mut self, index: usize, exit: Exit) {
+        let contender = &self.zklocks[index].contender;
+        let Origin::Inside { outer, has_variables } = contender.origin else { return };
+        let is_left_alone = self.scenario.faults.is_empty() && contender.is_quick();
+        if !is_left_alone || contender.locks != ["/locks/a"] {
+            return;
+        }
+        let (outer, inner) = (self.zklocks[outer].contender.mode, contender.mode);
+        let is_enough = outer == inner || (outer, inner) == (Mode::Exclusive, Mode::Shared);
+        // It becomes its command if it knows of the outer lock; else it may hold another slot, or read beside it.
+        let may_be = match (has_variables, is_enough) {
+            (true, true) => false,
+            (false, true) if outer != Mode::Exclusive => true,
+            _ => exit == Exit::Code(FAILURE),
+        };
+        if !may_be {
+            self.checks.violated(|| {
+                format!(
+                    "zklock {index} asks for {inner} within {outer} of the same lock, and exits with {exit:?}"
+                )
+            });
+        }
+    }
+
+    /// A zklock replaces itself by its command, since its locks are held around it.
+    pub(crate) fn check_becoming(&mut self, index: usize) {
+        let outer = self.outer_of(index);
+        if outer.is_none_or(|outer| self.zklocks[outer].command.is_none()) {
+            self.checks
+                .violated(|| format!("zklock {index} runs its command, and no lock is held around it"));
+        }
+    }
+}
