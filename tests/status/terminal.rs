@@ -171,7 +171,7 @@ fn a_narrow_watch_that_hears_from_no_server_keeps_its_top_in_view() {
     assert!(lines.iter().all(|line| console::measure_text_width(line) <= 40), "{lines:#?}");
     terminal.send(b"\x03");
     terminal.wait(SOON);
-    nodes.iter().for_each(|node| case.observer().delete(node));
+    delete(&case, &nodes);
 }
 
 #[test]
