@@ -130,8 +130,20 @@ fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, 
 fn not_toml(definition: &Command, file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
     let line = why.span().map_or(1, |span| line(text, span.start));
     let said = text.lines().nth(line - 1).unwrap_or_default();
-    let why = unquoted(definition, said).unwrap_or_else(|| why.message().replace('\n', "; "));
+    let why = match why.message() {
+        "duplicate key" => set_already(text, said, line),
+        message => unquoted(definition, said).unwrap_or_else(|| message.replace('\n', "; ")),
+    };
     ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
+}
+
+/// What is set for a second time, and where for the first time.
+fn set_already(text: &str, said: &str, line: usize) -> String {
+    let key = |said: &str| said.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let wanted = key(said);
+    let first = text.lines().take(line - 1).position(|line| key(line) == wanted);
+    let first = first.map_or_else(String::new, |first| format!(", in line {}", first + 1));
+    format!("'{}' is set already{first}", wanted.unwrap_or_default())
 }
 
 /// What to write instead of a value without quotes. The parser takes some of them for numbers or switches.
@@ -219,6 +231,7 @@ mod tests {
             ("[zookeeper]\nhosts = 'a'", "f.toml: line 1: zookeeper: must be a string or a number"),
             ("auth = 'x'", "f.toml: line 1: auth: must be a list of strings"),
             ("\nzookeeper = ", "f.toml: line 2: "),
+            ("kill-after = 5\n\nkill-after = 5", "f.toml: line 3: 'kill-after' is set already, in line 1"),
             ("\nzookeeper = a:1", "f.toml: line 2: a text needs quotes: write zookeeper = \"a:1\""),
             ("kill-after = 5s", "f.toml: line 1: a text needs quotes: write kill-after = \"5s\""),
             ("kill-after = 1.5s", "f.toml: line 1: a text needs quotes: write kill-after = \"1.5s\""),
