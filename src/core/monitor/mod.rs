@@ -294,3 +294,6 @@ impl fmt::Display for Ending {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -270,3 +270,6 @@ impl Run {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

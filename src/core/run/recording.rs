@@ -86,10 +86,13 @@ impl Recording {
                 self.look(scene);
                 None
             }
-            Notice::Aside(Asker::Once, Reply::Read(_, read)) => {
-                let ours = |data: &[u8]| LastSuccess::from_bytes(data).as_ref() == Some(&self.success);
-                let recorded = read.is_ok_and(|node| ours(&node.data));
-                Some(self.end((!recorded).then(|| "its node was already gone".to_owned()), scene))
+            Notice::Aside(Asker::Once, Reply::Read(_, Ok(read)))
+                if LastSuccess::from_bytes(&read.data).as_ref() == Some(&self.success) =>
+            {
+                Some(self.end(None, scene))
+            }
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::NoNode)) | Reply::Read(..)) => {
+                Some(self.end(Some("its node was already gone".to_owned()), scene))
             }
             Notice::Aside(Asker::Once, Reply::Concluded(Err(failure))) | Notice::Lost(failure) => {
                 Some(self.end(Some(failure.to_string()), scene))

@@ -276,6 +276,11 @@ impl Running {
 
     /// From when on the monitor has to act, should this process stand still.
     fn show_deadline(&mut self, scene: &mut Scene<'_>) {
+        if self.supervisor.is_over().is_some() {
+            // The command has ended, and the worker is about to say so: a deadline that has passed would hurry the
+            // monitor into ending the worker.
+            return;
+        }
         let killed = self.supervisor.has_killed();
         let (stopping, kill_after) = (self.supervisor.is_stopping(), scene.plan.kill_after);
         // If KILL has no effect, it has none from the monitor either.

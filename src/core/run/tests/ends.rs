@@ -1,0 +1,100 @@
+//! Stories of the end: a start that fails, the record of a success, the release.
+
+use super::script::{OURS, Script, node, plan, record, seconds};
+use crate::core::exit::Exit;
+use crate::core::lock::once::{LastSuccess, record_path};
+use crate::core::protocol::{Asker, Failure, Node, Reply, SessionChange};
+use crate::core::run::{Input, Plan};
+use crate::core::signal::SIGINT;
+
+const STORIES: &str = "ends";
+
+#[test]
+fn a_command_that_can_not_start_releases_the_lock() {
+    let mut script = Script::of(plan());
+    script.first().on(Input::WordsWritten).tick();
+    script
+        .on(Input::Started(Err((127, "not found".to_owned()))))
+        .session(SessionChange::Closed)
+        .is(STORIES, "not_started");
+}
+
+#[test]
+fn a_release_that_nobody_confirms_goes_on_behind() {
+    let ended = || {
+        let mut script = Script::of(plan());
+        script.running().at(1.0).reaped(Exit::Code(4));
+        script
+    };
+    ended().signal(SIGINT).on(Input::MonitorDied).at(6.0).tick().is(STORIES, "release_unconfirmed");
+    ended()
+        .session(SessionChange::Lost(Failure::Expired))
+        .on(Input::Cleaned(true))
+        .is(STORIES, "release_expired");
+    ended().session(SessionChange::Lost(Failure::GivenUp)).at(6.0).tick().is(STORIES, "release_given_up");
+    ended()
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .is(STORIES, "release_interrupted");
+}
+
+fn once(exit: Exit) -> Script {
+    let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), ..plan() });
+    script.holds().tick().once(Err(Failure::NoNode)).tick();
+    script
+        .on(Input::WordsWritten)
+        .tick()
+        .at(0.2)
+        .on(Input::Started(Ok(())))
+        .tick()
+        .at(1.0)
+        .begun()
+        .reaped(exit);
+    script
+}
+
+#[test]
+fn a_success_is_recorded_with_the_release() {
+    let concluded = |result| Reply::Concluded(result);
+    once(Exit::Code(0))
+        .reply(Asker::Once, concluded(Ok(())))
+        .session(SessionChange::Closed)
+        .is(STORIES, "recorded");
+    once(Exit::Code(3)).session(SessionChange::Closed).is(STORIES, "failure_not_recorded");
+    once(Exit::Code(0)).reply(Asker::Once, concluded(Err(Failure::NoAuth))).is(STORIES, "record_refused");
+    once(Exit::Code(0))
+        .reply(Asker::Once, concluded(Err(Failure::NoNode)))
+        .is(STORIES, "record_without_a_node");
+    once(Exit::Code(0)).on(Input::MonitorDied).at(6.0).tick().is(STORIES, "record_unconfirmed");
+    once(Exit::Code(0)).session(SessionChange::Lost(Failure::Expired)).is(STORIES, "record_expired");
+}
+
+#[test]
+fn a_record_whose_answer_was_lost_is_looked_for() {
+    let lost = || Reply::Concluded(Err(Failure::ConnectionLost));
+    let success = LastSuccess { by: record("web1", 7), fencing_token: 1 };
+    let ours = || Node { data: success.to_bytes(), ..node(0, 8, &record("x", 1)) };
+    let path = record_path("/locks/a");
+    for (read, name) in [
+        (Ok(ours()), "record_found"),
+        (Ok(node(OURS, 8, &record("x", 1))), "record_of_another"),
+        (Err(Failure::NoNode), "record_not_found"),
+    ] {
+        let mut script = once(Exit::Code(0));
+        script.reply(Asker::Once, lost()).reply(Asker::Once, Reply::Concluded(Err(Failure::NoNode)));
+        script.reply(Asker::Once, Reply::Read(path.clone(), Err(Failure::ConnectionLost)));
+        script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(STORIES, name);
+    }
+}
+
+#[test]
+fn a_command_that_ended_without_its_lock_records_nothing() {
+    let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), terminates: false, ..plan() });
+    script.first().once(Err(Failure::NoNode)).tick();
+    script.on(Input::WordsWritten).tick().at(0.2).on(Input::Started(Ok(()))).tick();
+    script
+        .at(1.0)
+        .session(SessionChange::Lost(Failure::Expired))
+        .reaped(Exit::Code(0))
+        .is(STORIES, "success_without_a_lock");
+}

@@ -1,0 +1,168 @@
+//! Stories of a command that runs.
+
+use super::script::{OURS, Script, node, other, plan, record, seconds};
+use crate::core::exit::Exit;
+use crate::core::lock::record::Record;
+use crate::core::protocol::{Asker, Away, Failure, Node, Reply, SessionChange};
+use crate::core::run::{Input, KillRound, LeaderChange, Plan};
+use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
+use crate::core::supervisor::Foreground;
+
+const STORIES: &str = "running";
+
+#[test]
+fn a_zklock_alone_runs_its_command_and_releases() {
+    let mut script = Script::of(plan()).in_full();
+    script.running().pass(1.5).tick().pass(4.0).tick().confirmed(4.0, Ok(())).pass(5.0).signal(SIGTERM);
+    script.reaped(Exit::Signal(SIGTERM)).session(SessionChange::Closed).is(STORIES, "alone");
+}
+
+#[test]
+fn a_lost_lease_stops_the_command_in_time() {
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(3.0)
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::StillAway(Away::Refused));
+    script
+        .pass(9.9)
+        .tick()
+        .pass(10.0)
+        .tick()
+        .on(Input::Child)
+        .on(Input::Children { leader: None, none_left: false });
+    script.pass(12.0).tick();
+    let round = |gone, left: &[&str]| {
+        let left = left.iter().map(|&left| left.to_owned()).collect();
+        Input::KillRound(KillRound { gone, next: None, stuck: !gone, left })
+    };
+    script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
+    script
+        .on(Input::Children { leader: Some(LeaderChange::Died), none_left: true })
+        .on(Input::Reaped(Some(Exit::Code(7))));
+    script.pass(17.1).tick().is(STORIES, "lease_over");
+}
+
+#[test]
+fn a_silent_server_and_a_slow_line_are_named() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().pass(4.0).tick().pass(10.0).tick().is(STORIES, "server_silent");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(1.0)
+        .session(SessionChange::Disconnected)
+        .pass(9.5)
+        .session(SessionChange::Reconnected);
+    script.pass(10.0).tick().is(STORIES, "line_was_away");
+    let mut script = Script::of(plan());
+    script.running().at(30.0).tick().is(STORIES, "stood_still");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(5.0)
+        .tick()
+        .pass(5.1)
+        .confirmed(5.0, Ok(()))
+        .at(7.0)
+        .tick()
+        .at(15.1)
+        .tick()
+        .is(STORIES, "stood_still_and_confirmed");
+}
+
+#[test]
+fn every_loss_of_the_lock_stops_the_command() {
+    for (change, name) in [
+        (SessionChange::Lost(Failure::Expired), "session_expired"),
+        (SessionChange::Lost(Failure::GivenUp), "session_given_up"),
+    ] {
+        let mut script = Script::of(plan());
+        script.running().pass(3.0).session(change).tick().pass(5.0).tick().all_killed();
+        script.reaped(Exit::Signal(9)).on(Input::Cleaned(false)).is(STORIES, name);
+    }
+    let mut script = Script::of(plan());
+    let gone = format!("/locks/a/{}", script.running().own(1));
+    script.pass(3.0).reply(Asker::Lock(0), Reply::Changed(gone, true)).tick().reaped(Exit::Code(0));
+    script.session(SessionChange::Closed).is(STORIES, "node_deleted");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(3.0)
+        .tick()
+        .confirmed(3.0, Err(Failure::NoNode))
+        .tick()
+        .reaped(Exit::Code(0))
+        .is(STORIES, "node_gone");
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).on(Input::MonitorDied).tick().all_killed().reaped(Exit::Code(0));
+    script.session(SessionChange::Closed).is(STORIES, "monitor_died");
+}
+
+#[test]
+fn a_revoked_lock_is_kept_until_the_command_is_gone() {
+    let mut script = Script::of(Plan { kill_after: seconds(30.0), ..plan() });
+    script.running();
+    let own = script.own(1);
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    script.pass(3.0).reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{own}"), false));
+    script.read(&own, node(OURS, 1, &revoked)).tick().confirmed(3.0, Ok(())).pass(4.0).tick();
+    script
+        .session(SessionChange::Lost(Failure::Expired))
+        .tick()
+        .all_killed()
+        .reaped(Exit::Code(0))
+        .is(STORIES, "revoked_and_lost");
+}
+
+#[test]
+fn a_command_may_go_on_without_its_lock() {
+    let mut script = Script::of(Plan { terminates: false, ..plan() });
+    script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).tick().pass(20.0).tick();
+    script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(STORIES, "continues");
+}
+
+#[test]
+fn a_command_that_stops_keeps_its_lock() {
+    let mut script = Script::of(plan());
+    let stopped = |signal, terminal| Input::Children {
+        leader: Some(LeaderChange::Stopped { signal, terminal }),
+        none_left: false,
+    };
+    script.running().pass(0.3).signal(SIGTSTP).on(stopped(SIGTSTP, Foreground::Job)).pass(1.0).tick();
+    script
+        .pass(2.0)
+        .signal(SIGCONT)
+        .tick()
+        .on(stopped(SIGTTIN, Foreground::Other))
+        .on(Input::NotStopped)
+        .pass(3.0)
+        .tick();
+    script.is(STORIES, "suspended");
+}
+
+#[test]
+fn trouble_with_the_servers_is_told_while_the_command_runs() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().confirmed(1.2, Err(Failure::Quota)).pass(1.3).tick();
+    script
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .pass(2.5)
+        .tick()
+        .pass(2.6);
+    script.confirmed(2.5, Ok(())).is(STORIES, "unconfirmed");
+}
+
+#[test]
+fn a_neighbour_that_comes_is_warned_of() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().pass(1.3).confirmed(1.2, Ok(()));
+    let parent = Node { children: 3, ..node(0, 1, &record("x", 1)) };
+    script.reply(Asker::Lock(0), Reply::Read("/locks/a".to_owned(), Ok(parent)));
+    let own = script.own(1);
+    let foreign = "latch-0000000007".to_owned();
+    script.reply(Asker::Lock(0), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)]))).tick();
+    script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(STORIES, "neighbour");
+}

@@ -1,0 +1,393 @@
+//! Stories of the queue.
+
+use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record, seconds};
+use crate::core::lock::name::Mode;
+use crate::core::lock::once::record_path;
+use crate::core::lock::record::Record;
+use crate::core::path::LockPath;
+use crate::core::protocol::{Asker, Away, Failure, Node, Reply, SessionChange};
+use crate::core::run::{Ancestor, Input, LookUp, Plan};
+use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
+
+fn with_deadline(after: f64) -> Plan {
+    let plan = plan();
+    Plan { give_up_at: Some(plan.began + seconds(after)), ..plan }
+}
+
+/// The other contender's node is deleted, and zklock's node is first.
+fn turn_comes(script: &mut Script) -> &mut Script {
+    let path = format!("/locks/a/{}", other(8));
+    script.reply(Asker::Lock(0), Reply::Changed(path, true)).listed(0, &[], 9)
+}
+
+const STORIES: &str = "waiting";
+
+#[test]
+fn a_waiter_names_its_predecessor_and_runs_after_it() {
+    let mut script = Script::of(plan()).in_full();
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
+    turn_comes(script.at(3.0));
+    let own = script.own(9);
+    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::WordsWritten).tick();
+    script.is(STORIES, "waits_and_runs");
+}
+
+#[test]
+fn a_waiter_with_a_line_reads_the_holder_too() {
+    let mut script = Script::of(Plan { shows_line: true, progress: Some(seconds(2.0)), ..plan() });
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![]));
+    let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
+    let path = format!("/locks/a/{}", other(3));
+    script.reply(Asker::WaitingLine, Reply::Read(path.clone(), Ok(node(THEIRS, 3, &holder)))).at(2.2).tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path.clone(), Ok(node(THEIRS, 3, &holder)))).at(4.3).tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path, Err(Failure::NoNode))).at(6.5).tick().at(8.6).tick();
+    script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
+    script.is(STORIES, "waits_with_a_line");
+}
+
+#[test]
+fn a_long_wait_is_told_now_and_then() {
+    let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
+    script
+        .at(5.1)
+        .tick()
+        .at(9.0)
+        .tick()
+        .at(10.2)
+        .tick()
+        .at(15.3)
+        .signal(SIGTSTP)
+        .tick()
+        .is(STORIES, "progress");
+}
+
+#[test]
+fn a_waiter_gives_up_at_its_deadline() {
+    let mut script = Script::of(with_deadline(3.0));
+    script
+        .behind(&[8], "web2")
+        .on(Input::Ancestors(vec![]))
+        .at(2.9)
+        .tick()
+        .confirmed(2.9, Ok(()))
+        .at(3.0)
+        .tick();
+    script.session(SessionChange::Closed).is(STORIES, "gives_up");
+}
+
+#[test]
+fn a_waiter_that_heard_nothing_for_long_is_not_busy() {
+    let mut script = Script::of(with_deadline(8.0));
+    script.behind(&[8], "web2").at(3.0).session(SessionChange::Disconnected).at(8.0).tick();
+    script.at(13.1).tick().is(STORIES, "last_seen_busy");
+}
+
+#[test]
+fn a_deadline_without_an_answer_is_an_error() {
+    let mut script = Script::of(with_deadline(2.0));
+    script.connected().at(2.0).tick().is(STORIES, "no_answer");
+    let mut script = Script::of(with_deadline(2.0));
+    script.at(2.0).tick().at(5.0).tick().is(STORIES, "kept_busy");
+    let mut script = Script::of(with_deadline(2.0));
+    script
+        .at(2.0)
+        .session(SessionChange::Unreachable(vec!["zk1:2181: refused".to_owned()]))
+        .is(STORIES, "unreachable");
+    let mut script = Script::of(plan());
+    script.at(10.0).session(SessionChange::Unreachable(vec![])).is(STORIES, "unreachable_without_a_limit");
+}
+
+#[test]
+fn a_deadline_before_a_fresh_lease_is_an_error() {
+    let mut script = Script::of(with_deadline(4.0));
+    script.first().session(SessionChange::Disconnected).on(Input::WordsWritten).tick();
+    script.at(4.0).tick().is(STORIES, "not_confirmed");
+}
+
+#[test]
+fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
+    let mut script = Script::of(Plan { nonblock: true, ..plan() });
+    script.connected().at(0.1).reply(Asker::Lock(0), Reply::Listed(Ok(vec![other(8)])));
+    script
+        .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
+        .session(SessionChange::Closed)
+        .is(STORIES, "busy");
+    let mut script = Script::of(Plan { nonblock: true, conflict_exit_code: 0, ..plan() });
+    script
+        .connected()
+        .at(0.1)
+        .reply(Asker::Lock(0), Reply::Listed(Ok(vec![])))
+        .at(9.9)
+        .tick()
+        .at(10.0)
+        .tick();
+    script.is(STORIES, "nonblock_without_an_answer");
+}
+
+#[test]
+fn a_signal_ends_a_waiter() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGINT).signal(SIGUSR1).tick().session(SessionChange::Closed);
+    script.is(STORIES, "interrupted");
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGINT).signal(SIGINT).is(STORIES, "interrupted_twice");
+    let mut script = Script::of(plan());
+    script
+        .behind(&[8], "web2")
+        .on(Input::MonitorDied)
+        .at(5.1)
+        .tick()
+        .is(STORIES, "monitor_died_while_waiting");
+    let mut script = Script::of(plan());
+    script
+        .connected()
+        .signal(SIGINT)
+        .on(Input::MonitorDied)
+        .at(6.0)
+        .tick()
+        .is(STORIES, "interrupted_while_entering");
+}
+
+#[test]
+fn a_session_that_ends_costs_only_the_place() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").session(SessionChange::Disconnected).at(3.0);
+    script.session(SessionChange::StillAway(Away::Silent)).session(SessionChange::Lost(Failure::Expired));
+    script.behind(&[8], "web2").tick().is(STORIES, "queues_again");
+    for (failure, has_credentials, name) in [
+        (Failure::AuthFailed, true, "credentials_refused"),
+        (Failure::AuthFailed, false, "no_credentials"),
+        (Failure::Other("odd".to_owned()), false, "session_failed"),
+    ] {
+        let mut script = Script::of(Plan { has_credentials, ..plan() });
+        script
+            .behind(&[8], "web2")
+            .session(SessionChange::Lost(failure))
+            .on(Input::Cleaned(true))
+            .is(STORIES, name);
+    }
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").session(SessionChange::Closed).is(STORIES, "session_closed");
+}
+
+#[test]
+fn a_deleted_place_is_told_from_an_ended_session() {
+    let gone = |script: &Script| Reply::Changed(format!("/locks/a/{}", script.own(9)), true);
+    for (result, name) in [
+        (Err(Failure::NoNode), "place_deleted"),
+        (Ok(()), "place_deleted_and_its_name_used_again"),
+        (Err(Failure::ConnectionLost), "place_deleted_and_the_line_cut"),
+        (Err(Failure::Quota), "place_deleted_and_not_confirmed"),
+    ] {
+        let mut script = Script::of(plan());
+        script.behind(&[8], "web2");
+        let reply = gone(&script);
+        script.at(0.5).reply(Asker::Lock(0), reply).tick().at(0.6).confirmed(0.5, result).tick();
+        script.session(SessionChange::Closed).is(STORIES, name);
+    }
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Err(Failure::NoNode));
+    script.session(SessionChange::Closed).is(STORIES, "place_gone_when_confirmed");
+}
+
+#[test]
+fn a_revoked_place_is_an_error() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2");
+    let own = script.own(9);
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    script.reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{own}"), false));
+    script.read(&own, node(OURS, 9, &revoked)).session(SessionChange::Closed).is(STORIES, "place_revoked");
+}
+
+#[test]
+fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP).tick();
+    turn_comes(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
+    script.signal(SIGCONT).connected().tick().is(STORIES, "stopped_and_first");
+    let mut script = Script::of(with_deadline(60.0));
+    script
+        .behind(&[8], "web2")
+        .signal(SIGTSTP)
+        .tick()
+        .signal(SIGCONT)
+        .tick()
+        .is(STORIES, "stopped_and_continued");
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    turn_comes(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    script.session(SessionChange::Closed).connected().is(STORIES, "continued_while_leaving");
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    turn_comes(script.at(3.0)).tick().at(60.0).tick().is(STORIES, "gave_up_while_stopped");
+    let mut script = Script::of(with_deadline(60.0));
+    script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
+    script.is(STORIES, "stopped_while_entering");
+}
+
+#[test]
+fn a_slow_line_starts_no_command() {
+    let mut script = Script::of(Plan { kill_after: seconds(2.0), ..plan() });
+    script.connected().at(4.5).created(0, 1).listed(0, &[], 1);
+    let own = script.own(1);
+    script
+        .read(&own, node(OURS, 1, &record("web1", 7)))
+        .tick()
+        .at(4.6)
+        .tick()
+        .at(9.0)
+        .confirmed(4.6, Ok(()))
+        .tick();
+    script
+        .at(9.1)
+        .tick()
+        .at(13.0)
+        .confirmed(9.1, Ok(()))
+        .tick()
+        .session(SessionChange::Closed)
+        .is(STORIES, "slow_line");
+}
+
+#[test]
+fn a_lease_that_is_too_short_is_renewed_before_the_start() {
+    let mut script = Script::of(plan());
+    script.first().at(9.0).on(Input::WordsWritten).tick().tick().confirmed(9.0, Err(Failure::ConnectionLost));
+    script.at(9.3).tick().at(9.4).confirmed(9.3, Ok(())).tick().pass(12.1).tick();
+    for sent in [12.1, 13.2, 14.3, 15.4, 16.5] {
+        script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();
+    }
+    script.is(STORIES, "awaits_a_lease");
+}
+
+#[test]
+fn a_contender_without_permission_says_so() {
+    let mut script = Script::of(plan());
+    script.connected().at(0.1).reply(Asker::Lock(0), Reply::Created(Err(Failure::NoAuth)));
+    script
+        .reply(Asker::Lock(0), Reply::Listed(Ok(vec![])))
+        .session(SessionChange::Closed)
+        .is(STORIES, "no_permission");
+}
+
+#[test]
+fn two_locks_are_queued_for_in_turn() {
+    let locks = vec![lock("/locks/b"), lock("/locks/a")];
+    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..plan() });
+    script.connected().at(0.1).created(0, 1).listed(0, &[], 1);
+    let own = script.own(1);
+    script.read(&own, node(OURS, 1, &record("web1", 7))).at(0.2).created(1, 5).listed(1, &[4], 5);
+    script.reply(
+        Asker::Lock(1),
+        Reply::Read(format!("/locks/b/{}", other(4)), Ok(node(THEIRS, 4, &record("web2", 30)))),
+    );
+    script.session(SessionChange::Disconnected).session(SessionChange::Reconnected).at(1.2).tick();
+    script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(STORIES, "two_locks");
+}
+
+#[test]
+fn a_slot_is_free_while_fewer_hold() {
+    let mut script = Script::of(Plan { mode: Mode::Slots(2), ..plan() }).in_full();
+    script.connected().at(0.1).created(0, 9);
+    let own = script.own(9);
+    let names = ["01", "02"]
+        .map(|number| other(0).replace("lock-0000000000", &format!("slots2-lock-00000000{number}")));
+    let listed = names.iter().cloned().chain([own.clone()]).collect();
+    script.reply(Asker::Lock(0), Reply::Listed(Ok(listed)));
+    for name in &names {
+        script.read(name, node(THEIRS, 1, &record("web2", 30)));
+    }
+    script.on(Input::Ancestors(vec![]));
+    script.reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{}", names[0]), true));
+    script.reply(Asker::Lock(0), Reply::Listed(Ok(vec![names[1].clone(), own]))).tick().is(STORIES, "slots");
+}
+
+#[test]
+fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
+    let ancestor = Ancestor { pid: 30, started: 30 };
+    for (host, ancestors, name) in [
+        ("web1", vec![ancestor.clone()], "waits_for_itself"),
+        ("web1", vec![Ancestor { pid: 30, started: 29 }], "a_process_with_the_number_of_an_ancestor"),
+    ] {
+        let mut script = Script::of(plan());
+        script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(STORIES, name);
+    }
+    let mut script = Script::of(plan());
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)));
+    script
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)), read))
+        .is(STORIES, "an_ancestor_further_on");
+    let mut script = Script::of(plan());
+    let reader = other(3).replace("-lock-", "-read-lock-");
+    script.connected().at(0.1).created(0, 9);
+    let listed = vec![reader.clone(), other(8), script.own(9)];
+    script.reply(Asker::Lock(0), Reply::Listed(Ok(listed.clone())));
+    script.read(&other(8), node(THEIRS, 8, &record("web2", 31))).on(Input::Ancestors(vec![ancestor]));
+    script.reply(Asker::WaitingLine, Reply::Listed(Ok(listed)));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)));
+    script
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}"), read))
+        .is(STORIES, "an_ancestor_that_reads");
+}
+
+fn inside(mode: Mode, locks: &[&str]) -> Plan {
+    let outer = vec![held("/locks/a", &format!("/locks/a/{}", other(3)), 3)];
+    let locks: Vec<LockPath> = locks.iter().map(|path| lock(path)).collect();
+    Plan { outer, mode, first: locks[0].clone(), locks, ..plan() }
+}
+
+fn outer_node(czxid: i64) -> Input {
+    Input::LookedUp(LookUp::Seen(vec![Some(node(THEIRS, czxid, &record("web1", 30)))]))
+}
+
+#[test]
+fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
+    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(outer_node(3)).is(STORIES, "becomes_its_command");
+    let hidden = Input::LookedUp(LookUp::Seen(vec![Some(Node::HIDDEN)]));
+    Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(STORIES, "hidden_outer_lock");
+    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(outer_node(4)).is(STORIES, "outer_lock_of_another");
+    let gone = Input::LookedUp(LookUp::Seen(vec![None]));
+    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(gone).is(STORIES, "outer_lock_gone");
+    Script::of(inside(Mode::Exclusive, &["/locks/a", "/locks/b"]))
+        .on(outer_node(3))
+        .introduce(1)
+        .connected()
+        .is(STORIES, "inside_with_one_more");
+    Script::of(inside(Mode::Slots(2), &["/locks/a"])).on(outer_node(3)).is(STORIES, "outer_lock_too_weak");
+    let once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
+    Script::of(once).on(outer_node(3)).is(STORIES, "once_per_inside");
+    Script::of(inside(Mode::Exclusive, &["/locks/b"])).is(STORIES, "another_lock_inside");
+}
+
+#[test]
+fn the_look_at_the_outer_locks_can_fail() {
+    let plan = || inside(Mode::Exclusive, &["/locks/a"]);
+    Script::of(plan())
+        .on(Input::LookedUp(LookUp::SessionLost))
+        .on(Input::LookedUp(LookUp::NoAnswer))
+        .is(STORIES, "outer_lock_unknown");
+    let unreachable = Input::LookedUp(LookUp::Unreachable(vec!["zk1:2181: refused".to_owned()]));
+    Script::of(plan()).on(unreachable).is(STORIES, "outer_lock_unreachable");
+    Script::of(plan()).signal(SIGTSTP).signal(SIGUSR1).signal(SIGINT).is(STORIES, "interrupted_at_the_look");
+    Script::of(plan()).on(Input::MonitorDied).is(STORIES, "monitor_died_at_the_look");
+    let chrooted = Plan { chroot: "/app".to_owned(), ..plan() };
+    let outer = vec![held("/app/locks/a", "/app/locks/a/n", 3)];
+    Script::of(Plan { outer, ..chrooted }).on(outer_node(3)).is(STORIES, "outer_lock_below_a_chroot");
+}
+
+#[test]
+fn a_recent_success_skips_the_command() {
+    let once = || Plan { once_per: Some(seconds(60.0)), ..plan() };
+    let mut script = Script::of(once());
+    script.first();
+    let last = br#"{"by":{"version":1,"host":"web4","pid":3,"user":"ann","program":"job","mode":"exclusive","slots":1},"fencing_token":1}"#;
+    let recorded = Node { data: last.to_vec(), ..node(0, 5, &record("x", 1)) };
+    script.once(Ok(recorded)).tick().session(SessionChange::Closed).is(STORIES, "skipped");
+    let mut script = Script::of(once());
+    script
+        .first()
+        .reply(Asker::Once, Reply::Read(record_path("/locks/a"), Err(Failure::NoAuth)))
+        .is(STORIES, "once_per_without_permission");
+}
