@@ -16,13 +16,13 @@ fn a_long_wait_tells_position_holder_and_times_again_and_again() {
     };
     wait_until("three messages", SOON, || told().len() >= 3);
     for line in told() {
-        let begin = format!("zklock: {}: number 3 in line for ", case.path());
+        let begin = format!("zklock: {}: position 3, waiting ", case.path());
         let who = format!("; held by {}:{} (one) for ", host(), job.pid());
         let end = format!("s ago; behind {}:{} (two)", host(), second.pid());
         assert!(line.starts_with(&begin) && line.contains(&who) && line.ends_with(&end), "{line}");
     }
     end(second);
-    let behind = format!("number 2 in line for 0 s; held by {}:{} (one) for ", host(), job.pid());
+    let behind = format!("position 2, waiting 0 s; held by {}:{} (one) for ", host(), job.pid());
     let (start, rest) = behind.split_once(" 0 s").unwrap();
     wait_until("the next position", SOON, || {
         told()
@@ -46,8 +46,8 @@ fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told()
     case.wait_for_contenders(4);
     let zklock = case.lock(&["--progress", "100ms"], ["true"]).env("TERM", "xterm");
     let mut terminal = zklock.prelude("stty cols 250").in_terminal();
-    terminal.expect("number 5 in line for 2 s", SOON);
-    wait_until("others to be told", SOON, || told.stderr().count("in line for") > 10);
+    terminal.expect("position 5, waiting 2 s", SOON);
+    wait_until("others to be told", SOON, || told.stderr().count(", waiting ") > 10);
     assert!(!terminal.text().contains('\n'), "{:?}", terminal.text());
     end(job);
     told.wait(SOON).assert_code(0);
@@ -64,7 +64,7 @@ fn a_wait_without_a_connection_says_that_no_server_answers() {
     let job = holder(&case, &[]);
     let case = case.through(&proxy.connect_string());
     let waiter = case.lock(&["--progress", "300ms", "--session-timeout", "20"], ["true"]).spawn();
-    waiter.wait_for_line("number 2 in line for ", SOON);
+    waiter.wait_for_line("position 2, waiting ", SOON);
     assert_eq!(waiter.stderr().count("no answer"), 0);
     proxy.refuse_new(true);
     proxy.cut_all();

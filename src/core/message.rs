@@ -328,7 +328,7 @@ impl fmt::Display for Message {
             Self::Queued { node } => write!(f, "queued as {node}"),
             Self::WaitingFor { who, ahead } => write!(f, "waiting for {who}, {ahead} ahead"),
             Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
-                write!(f, "number {} in line for {}; ", ahead + 1, whole(*waited))?;
+                write!(f, "position {}, waiting {}; ", ahead + 1, whole(*waited))?;
                 match holder {
                     Some(holder) if holder.who == *predecessor => write!(f, "held by {holder}"),
                     Some(holder) => write!(f, "held by {holder}; behind {predecessor}"),

@@ -3,7 +3,7 @@
 use super::SAYING;
 use crate::support::{Case, SOON, end};
 
-const LINE: &str = "in line for ";
+const LINE: &str = ", waiting ";
 
 /// What the command writes must not stand behind the rest of a line, nor be taken away with it.
 #[test]

@@ -9,7 +9,7 @@ mod told;
 use crate::support::{Case, Running, SOON, Terminal, Zklock, end, host, shared, wait_until};
 
 /// Words of the line, and of nothing else.
-const LINE: &str = "in line for ";
+const LINE: &str = ", waiting ";
 
 /// zklock with these options and this command on a terminal that is wide enough for the line.
 fn on_terminal(case: &Case, options: &[&str], command: &[&str]) -> Zklock {

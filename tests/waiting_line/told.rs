@@ -9,14 +9,14 @@ fn it_tells_the_place_the_time_and_who_holds() {
     let case = Case::new("line");
     let holder = holder(&case, "nightly backup");
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
-    waiter.expect(&format!("zklock: {}: number 2 in line for ", case.path()), SOON);
+    waiter.expect(&format!("zklock: {}: position 2, waiting ", case.path()), SOON);
     waiter.expect(" min ", SOON);
     waiter.expect(" s left; held by ", SOON);
     let who = format!("{}:{} (nightly backup), queued ", host(), holder.pid());
     assert_eq!(waiter.expect(&who, SOON), "");
     // Time goes on.
-    waiter.expect("in line for 1 s", SOON);
-    waiter.expect("in line for 2 s", SOON);
+    waiter.expect(", waiting 1 s", SOON);
+    waiter.expect(", waiting 2 s", SOON);
     end(holder);
     assert!(waiter.wait(SOON).success());
 }
@@ -41,11 +41,11 @@ fn who_is_behind_another_sees_both_and_that_the_other_leaves() {
     let holder = holder(&case, "one");
     let second = second(&case, "two");
     let mut third = waiter(&case, &[], &["echo", "work"]);
-    third.expect("number 3 in line for ", SOON);
+    third.expect("position 3, waiting ", SOON);
     third.expect(&format!("held by {}:{} (one), queued ", host(), holder.pid()), SOON);
     third.expect(&format!("; behind {}:{} (two)", host(), second.pid()), SOON);
     end(second);
-    third.expect("number 2 in line for ", SOON);
+    third.expect("position 2, waiting ", SOON);
     third.expect(&format!("held by {}:{} (one)", host(), holder.pid()), SOON);
     end(holder);
     assert!(third.wait(SOON).success());

@@ -159,7 +159,7 @@ impl QueueLine {
         let left = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
         let position = self.ahead + 1;
         // What matters most first: a narrow terminal cuts the end.
-        format!("zklock: {}: number {position} in line for {}{left}; {holder}", self.path, whole(waited))
+        format!("zklock: {}: position {position}, waiting {}{left}; {holder}", self.path, whole(waited))
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
             text,
-            "zklock: /locks/job: number 3 in line for 12 s, 7 s left; held by b:2 (two), queued 4 min 10 s ago"
+            "zklock: /locks/job: position 3, waiting 12 s, 7 s left; held by b:2 (two), queued 4 min 10 s ago"
         );
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
         assert_eq!(
             text(1),
-            "zklock: /locks/job: number 3 in line for 0 s; held by a:1 (one); behind b:2 (two)"
+            "zklock: /locks/job: position 3, waiting 0 s; held by a:1 (one); behind b:2 (two)"
         );
         assert!(text(30).contains("held by a:1 (one) (seen 30 s ago); behind"), "{}", text(30));
     }
