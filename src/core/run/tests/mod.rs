@@ -6,4 +6,5 @@
 mod ends;
 mod running;
 mod script;
+mod signals;
 mod waiting;

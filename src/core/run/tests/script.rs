@@ -194,6 +194,11 @@ impl Script {
         self
     }
 
+    /// What comes of an input, untold.
+    pub(super) fn effects(&mut self, input: Input) -> Vec<Effect> {
+        self.run.on(self.now, input)
+    }
+
     pub(super) fn tick(&mut self) -> &mut Self {
         self.on(Input::Tick)
     }
