@@ -81,7 +81,7 @@ enum Phase {
     Releasing(Releasing),
 }
 
-/// The phases by name: docs/signals.md has a row for each.
+/// The phases by name: docs/signals.md has a column for the reactions to signals in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhaseName {
     /// Checking the surrounding locks.

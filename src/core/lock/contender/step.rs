@@ -92,7 +92,7 @@ pub enum News {
 }
 
 /// The requests and the news of a step, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Requests to send.
     pub requests: Vec<Request>,

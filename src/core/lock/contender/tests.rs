@@ -1,3 +1,5 @@
+mod answers;
+
 use std::ffi::OsStr;
 
 use uuid::Uuid;

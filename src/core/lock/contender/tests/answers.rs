@@ -1,0 +1,271 @@
+//! Answers that are refused, lost, or about somebody else's nodes.
+
+use super::*;
+use crate::core::lock::neighbour::Recipe;
+use crate::core::lock::refusal::Refusal;
+
+const PATH: &str = "/locks/job";
+const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000002";
+
+fn permission(action: &'static str, permission: &'static str) -> ContentionError {
+    ContentionError::Permission { action, permission, node: PATH.to_owned() }
+}
+
+fn list() -> Vec<Request> {
+    vec![Request::List(PATH.to_owned())]
+}
+
+fn list_after_a_gap() -> Vec<Request> {
+    vec![Request::CatchUpAndList(PATH.to_owned())]
+}
+
+/// Lists again after its predecessor has gone.
+fn listing() -> (Contender, String) {
+    let (mut contender, own) = asleep(&[1, 3]);
+    contender.take(Reply::Changed(at(&other(3)), true));
+    (contender, own)
+}
+
+fn looking() -> Contender {
+    let mut contender = contender(true);
+    contender.begin();
+    contender
+}
+
+fn slots() -> Contender {
+    let mut contender = contender(false);
+    contender.entry.mode = Mode::Slots(2);
+    contender.entry.data_with_slot = b"slot".to_vec();
+    contender
+}
+
+#[test]
+fn a_listing_that_fails_is_repeated_or_says_what_is_missing() {
+    let denied = permission("see the queue", "READ");
+    let phases = || [listing().0, searching().0, looking()];
+    for mut contender in phases() {
+        let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+        assert_eq!(step.requests, list_after_a_gap());
+    }
+    for mut contender in phases() {
+        assert_eq!(failed(&contender.take(Reply::Listed(Err(Failure::NoAuth)))), Some(&denied));
+    }
+    let lost_its_path = listing().0.take(Reply::Listed(Err(Failure::NoNode)));
+    assert_eq!(failed(&lost_its_path), Some(&ContentionError::Deleted));
+    let (mut contender, lost) = searching();
+    assert_ne!(prefix(&contender.take(Reply::Listed(Err(Failure::NoNode)))), lost);
+    let mut entering = super::contender(false);
+    let own = name(&prefix(&entering.begin()), 5);
+    entering.take(Reply::Created(Ok(created(own))));
+    assert_eq!(failed(&entering.take(Reply::Listed(Err(Failure::NoAuth)))), Some(&denied));
+}
+
+#[test]
+fn answers_of_a_session_that_is_over_change_nothing() {
+    for failure in [Failure::Expired, Failure::AuthFailed] {
+        for reply in [
+            Reply::Created(Err(failure.clone())),
+            Reply::Listed(Err(failure.clone())),
+            Reply::Read(at(&other(3)), Err(failure.clone())),
+            Reply::ParentsMade(Err(failure.clone())),
+        ] {
+            for mut contender in [listing().0, behind(&[3]).0] {
+                assert_eq!(contender.take(reply.clone()), Step::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_parents_are_made_again_if_the_answer_was_lost() {
+    let missing = || {
+        let mut contender = contender(false);
+        contender.begin();
+        contender.take(Reply::Created(Err(Failure::NoNode)));
+        contender.take(Reply::Listed(Err(Failure::NoNode)));
+        contender
+    };
+    let step = missing().take(Reply::ParentsMade(Err(Failure::ConnectionLost)));
+    assert_eq!(step.requests, [Request::MakeParents(PATH.to_owned())]);
+    let step = missing().take(Reply::ParentsMade(Err(Failure::NoAuth)));
+    assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
+}
+
+#[test]
+fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
+    let adopting = || {
+        let (mut contender, prefix) = searching();
+        let own = name(&prefix, 5);
+        contender.take(Reply::Listed(Ok(vec![own.clone()])));
+        (contender, own, prefix)
+    };
+    let (mut contender, own, _) = adopting();
+    let step = contender.take(Reply::Read(at(&own), Err(Failure::ConnectionLost)));
+    assert_eq!(step.requests, list_after_a_gap());
+    let (mut contender, own, lost) = adopting();
+    assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), lost);
+    let (mut contender, own, _) = adopting();
+    let hidden = contender.take(Reply::Read(at(&own), Ok(Node::HIDDEN)));
+    assert_eq!(failed(&hidden), Some(&ContentionError::OwnNodeHidden));
+    let (mut contender, own, _) = adopting();
+    let denied = contender.take(Reply::Read(at(&own), Err(Failure::NoAuth)));
+    assert_eq!(failed(&denied), Some(&permission("read its own node", "READ")));
+    let (mut contender, _, _) = adopting();
+    assert_eq!(contender.take(Reply::Read(at(&other(7)), Ok(ours(50)))), Step::default(), "another node");
+}
+
+#[test]
+fn its_own_node_has_to_be_readable_and_its_own() {
+    let held = || behind(&[]);
+    for (read, error) in [
+        (Ok(Node::HIDDEN), ContentionError::OwnNodeHidden),
+        (Ok(Node { owner: SESSION + 1, ..ours(50) }), ContentionError::Deleted),
+        (Ok(ours(51)), ContentionError::Deleted),
+        (Err(Failure::NoAuth), permission("read its own node", "READ")),
+    ] {
+        let (mut contender, own, _) = held();
+        assert_eq!(failed(&contender.take(Reply::Read(at(&own), read))), Some(&error));
+    }
+    let (mut contender, own, _) = held();
+    let step = contender.take(Reply::Read(at(&own), Err(Failure::ConnectionLost)));
+    assert_eq!(step.requests, [Request::Watch(at(&own))]);
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert!(!contender.is_unread());
+    contender.take(Reply::Changed(at(&own), false));
+    assert!(contender.is_unread());
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    assert!(!contender.is_unread());
+}
+
+#[test]
+fn a_node_ahead_that_can_not_be_read_is_an_error() {
+    let denied = permission("watch the contender ahead of us", "READ");
+    let (mut contender, _, _) = behind(&[3]);
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoAuth)));
+    assert_eq!(failed(&step), Some(&denied));
+    let (mut contender, _) = asleep(&[3]);
+    contender.take(Reply::Changed(at(&other(3)), false));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoAuth)));
+    assert_eq!(failed(&step), Some(&denied));
+}
+
+#[test]
+fn a_contender_knows_whether_anybody_was_ahead() {
+    let (contender, _, _) = behind(&[]);
+    assert!(!contender.seen_busy());
+    let (contender, _, _) = behind(&[3]);
+    assert!(contender.seen_busy());
+    let mut contender = looking();
+    contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert!(contender.seen_busy());
+}
+
+#[test]
+fn a_predecessor_that_goes_before_it_is_watched_causes_another_listing() {
+    let (mut contender, _, _) = behind(&[1, 3]);
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default(), "it isn't watched");
+    assert_eq!(contender.take(Reply::Changed(at(&other(3)), true)).requests, list());
+}
+
+#[test]
+fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
+    // The first waiter for a slot watches all holders.
+    let holder = |number| other(number).replace("-lock-", "-slots2-lock-");
+    let mut contender = slots();
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let watches = contender.take(Reply::Listed(Ok(vec![holder(1), holder(3), own.clone()]))).requests;
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    let [_, Request::Watch(first), Request::Watch(_)] = &watches[..] else { panic!("{watches:?}") };
+    contender.take(Reply::Read(first.clone(), Ok(theirs())));
+    let again = [Request::Watch(at(&own)), Request::Watch(first.clone())];
+    assert_eq!(contender.reconnected().requests, again, "the other is in flight");
+}
+
+#[test]
+fn only_the_delete_that_was_waited_for_causes_a_listing() {
+    let (mut contender, _) = asleep(&[3]);
+    assert_eq!(contender.take(Reply::Deleted(Ok(()))), Step::default());
+}
+
+#[test]
+fn a_write_whose_answer_was_lost_is_sent_again() {
+    let (mut contender, own, _) = holder_with_record();
+    contender.mark_stopped(true);
+    let step = contender.take(Reply::Written(Err(Failure::ConnectionLost)));
+    assert!(written(&step).is_some_and(|(record, version)| record.stopped && version == 0), "{step:?}");
+    assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Step::default());
+    contender.take(Reply::Changed(at(&own), false));
+    let other = Node { data: b"other".to_vec(), version: 3, ..ours(50) };
+    let step = contender.take(Reply::Read(at(&own), Ok(other)));
+    assert!(
+        written(&step).is_some_and(|(_, version)| version == 3),
+        "what it says is written again: {step:?}"
+    );
+}
+
+#[test]
+fn a_slot_is_told_of_where_somebody_is_behind() {
+    for (behind, tells) in [(vec![other(9).replace("-lock-", "-slots2-lock-")], true), (vec![], false)] {
+        let mut contender = slots();
+        let own = name(&prefix(&contender.begin()), 5);
+        contender.take(Reply::Created(Ok(created(own.clone()))));
+        let children = behind.into_iter().chain([own.clone()]).collect();
+        let step = contender.take(Reply::Listed(Ok(children)));
+        let write = Request::Write(at(&own), b"slot".to_vec(), 0);
+        assert_eq!(step.requests.contains(&write), tells, "{step:?}");
+        assert!(step.news.contains(&News::Held));
+        assert_eq!(contender.tell_held(Duration::ZERO).requests.len(), 1);
+    }
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let step = contender.take(Reply::Listed(Ok(vec![own.clone(), other(9)])));
+    assert_eq!(step.requests, [Request::Watch(at(&own))], "a lock has no slots to tell of");
+}
+
+#[test]
+fn other_recipes_are_looked_at_before_the_queue_counts() {
+    let refused = Refusal::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
+    let gone = Node { owner: 0, ..theirs() };
+    for (is_nonblock, read, error) in [
+        (false, Ok(theirs()), Some(refused.clone())),
+        (true, Ok(theirs()), Some(refused)),
+        (false, Ok(gone.clone()), None),
+        (true, Ok(gone), None),
+    ] {
+        let mut contender = contender(is_nonblock);
+        let begun = contender.begin();
+        let mut children = vec![LATCH.to_owned()];
+        if !is_nonblock {
+            let own = name(&prefix(&begun), 5);
+            contender.take(Reply::Created(Ok(created(own.clone()))));
+            children.push(own);
+        }
+        let step = contender.take(Reply::Listed(Ok(children.clone())));
+        assert_eq!(step.requests, [Request::Get(at(LATCH))]);
+        let step = contender.take(Reply::Read(at(LATCH), read));
+        match error {
+            Some(refusal) => assert_eq!(failed(&step), Some(&refusal.into())),
+            None => {
+                assert_eq!(step.requests, list(), "the queue may have changed meanwhile");
+                let step = contender.take(Reply::Listed(Ok(children)));
+                assert!(contender.holds() != is_nonblock, "looked at once is enough: {step:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_holder_looks_around_and_a_waiter_does_not() {
+    let (mut contender, _) = asleep(&[3]);
+    assert_eq!(contender.look_around(), Step::default());
+    let (mut contender, own, _) = behind(&[]);
+    assert_eq!(contender.look_around().requests, [Request::Get(PATH.to_owned())]);
+    let parent = Node { children: 2, owner: 0, ..theirs() };
+    assert_eq!(contender.take(Reply::Read(PATH.to_owned(), Ok(parent))).requests, list());
+    let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
+    assert_eq!(step.requests, [Request::Get(at(LATCH))]);
+    let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
+    assert!(matches!(step.news[..], [News::Neighbour(_)]), "{step:?}");
+}
