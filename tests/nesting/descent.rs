@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::geteuid;
 
-use super::{inner, outer, shell, start};
+use super::{inner, outer, shell, start, words};
 use crate::support::{Case, SOON};
 
 /// The words of `inner`, behind something that loses the variables.
@@ -37,6 +37,16 @@ fn also_behind_others() {
 }
 
 #[test]
+fn of_several_locks_the_one_that_it_would_wait_for_is_named() {
+    let case = Case::new("descent-several");
+    let first = format!("{}-z", case.path());
+    let both = words(case.hosts(), &[], &[&first, case.path()]);
+    let output = outer(&case, &[], &[forgetful(both), shell("echo ran")]).run();
+    output.assert_code(125).assert_stderr(&format!("zklock: {}: this would wait for itself", case.path()));
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
 fn another_slot_is_taken() {
     let case = Case::new("descent-slots");
     let slots = ["--slots", "2"];
@@ -55,7 +65,7 @@ fn works(words: &[&str]) -> bool {
 #[test]
 fn through_sudo_and_su() {
     let case = Case::new("descent-sudo");
-    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let run = |parts: &[Vec<String>]| outer(&case, &[], parts).run();
     let refuses = |parts: &[Vec<String>]| {
         let output = run(parts);
@@ -63,15 +73,15 @@ fn through_sudo_and_su() {
         assert_eq!(output.stdout, "");
     };
     if works(&["sudo", "-n"]) {
-        refuses(&[words(&["sudo", "-n"]), inner(&case, &[]), words(&["echo", "ran"])]);
-        let kept = words(&["sudo", "-n", "--preserve-env=ZKLOCK_HELD"]);
-        let output = run(&[kept, inner(&case, &[]), words(&["echo", "ran"])]);
+        refuses(&[owned(&["sudo", "-n"]), inner(&case, &[]), owned(&["echo", "ran"])]);
+        let kept = owned(&["sudo", "-n", "--preserve-env=ZKLOCK_HELD"]);
+        let output = run(&[kept, inner(&case, &[]), owned(&["echo", "ran"])]);
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }
     if geteuid().is_root() && works(&["su", "-", "-c"]) {
         let line = format!("{} echo ran", inner(&case, &[]).join(" "));
-        refuses(&[words(&["su", "-", "-c", &line])]);
-        let output = run(&[words(&["su", "-w", "ZKLOCK_HELD", "-", "-c", &line])]);
+        refuses(&[owned(&["su", "-", "-c", &line])]);
+        let output = run(&[owned(&["su", "-w", "ZKLOCK_HELD", "-", "-c", &line])]);
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }
 }

@@ -38,8 +38,8 @@ pub(super) struct Queueing {
     /// Of which node that was said, on which lock, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     turn: Turn,
-    /// zklock's node is gone; a confirmation will show whether the session ended or another client deleted the node.
-    node_gone: bool,
+    /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
+    node_gone: Option<LockPath>,
     stop: Stop,
     lineage: Lineage,
     progress: Progress,
@@ -72,7 +72,7 @@ impl Queueing {
             waiting_for: None,
             said: None,
             turn: Turn::Unsaid,
-            node_gone: false,
+            node_gone: None,
             stop: Stop::Not,
             lineage: Lineage::default(),
             progress: Progress::new(plan.progress),
@@ -156,7 +156,7 @@ impl Queueing {
     /// renew it.
     fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
         let claim = &scene.state.claim;
-        if self.node_gone
+        if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
             || !claim.set().is_some_and(Set::all_held)
         {
@@ -196,7 +196,7 @@ impl Queueing {
                 let host = by.map(|last| printable(&last.by.host));
                 scene.says(Message::Skipped { ago, host, period: once.period() });
                 let exit = Exit::Code(scene.plan.conflict_exit_code);
-                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None }))
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None }))
             }
         }
     }
@@ -232,7 +232,7 @@ impl Queueing {
         // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
         let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
         if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
-            return Next::fail(Message::LastSeenBusy { waited, silence, ahead });
+            return Next::fail_at(scene.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
         }
         self.busy(Message::GaveUp { waited, ahead }, scene)
     }
@@ -279,11 +279,9 @@ impl Queueing {
                 }
                 return self.queue_anew(GoOn::QueueAnew, scene);
             }
-            Notice::NodeGone => return Some(Next::fail(Message::Contender(ContentionError::Deleted))),
+            Notice::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
-            Notice::Confirmed if self.node_gone => {
-                return Some(Next::fail(Message::Contender(ContentionError::Deleted)));
-            }
+            Notice::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
             Notice::Reconnected => {
@@ -294,7 +292,7 @@ impl Queueing {
             Notice::Lock(path, news) => return self.news(path, news, scene),
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
                 if let Some(why) = self.lineage.waits_for_itself(&read.data, scene) {
-                    return Some(Next::fail(why));
+                    return Some(Next::fail_at(scene.current_lock(), why));
                 }
                 let name = node.rsplit('/').next().unwrap_or_default();
                 let seen = seen(who(name, &read.data, scene), &read.data, read.created);
@@ -311,6 +309,11 @@ impl Queueing {
             Notice::Confirmed | Notice::Aside(..) => {}
         }
         None
+    }
+
+    /// Another client deleted zklock's node.
+    fn deleted(&self) -> Next {
+        Next::fail_at(self.node_gone.clone(), Message::Contender(ContentionError::Deleted))
     }
 
     fn once_answered(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Option<Next> {
@@ -375,17 +378,17 @@ impl Queueing {
             }
             // Only a command that runs is told of it.
             News::Neighbour(_) => {}
-            News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
+            News::Revoked(by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
             // confirmation shows which it was: no node, or no session.
             News::Failed(ContentionError::Deleted) => {
-                self.node_gone = true;
+                self.node_gone = Some(path);
                 scene.state.claim.confirm_soon(scene.now);
             }
             News::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
                 return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
             }
-            News::Failed(trouble) => return Some(Next::fail(Message::Contender(trouble))),
+            News::Failed(trouble) => return Some(Next::fail_at(Some(path), Message::Contender(trouble))),
         }
         None
     }
@@ -394,7 +397,7 @@ impl Queueing {
         if go_on == GoOn::QueueAnew {
             (self.connected, self.connect_by) = (false, scene.plan.try_until());
             self.turn = Turn::Unsaid;
-            self.node_gone = false;
+            self.node_gone = None;
             self.said = None;
             self.progress.end();
             self.once.iter_mut().for_each(Once::begin_again);
