@@ -9,7 +9,7 @@ use super::proc_stat;
 use crate::core::lock::record::Process;
 use crate::core::run::Ancestor;
 
-/// The name of a process that may hold a lock.
+/// The name of a process that may hold a lock, unless its file was renamed.
 const NAME: &str = "zklock";
 
 /// The longest chain of processes to follow.
@@ -27,8 +27,10 @@ pub fn process(pid: Pid) -> Option<Process> {
 /// The zklocks among the ancestors of this process, starting with its parent.
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let parent = |process: &proc_stat::ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
-    let all = successors(proc_stat::of(pid), parent).skip(1).take(LONGEST);
-    let zklocks = all.filter(|process| process.name == NAME);
+    let own = proc_stat::of(pid);
+    let own_name = own.as_ref().map_or(NAME, |own| &own.name).to_owned();
+    let all = successors(own, parent).skip(1).take(LONGEST);
+    let zklocks = all.filter(|process| process.name == NAME || process.name == own_name);
     zklocks
         .filter_map(|process| {
             Some(Ancestor { pid: u32::try_from(process.pid).ok()?, started: process.started })

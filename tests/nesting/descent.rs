@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use nix::unistd::geteuid;
 
 use super::{inner, outer, shell, start, words};
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, Zklock};
 
 /// The words of `inner`, behind something that loses the variables.
 fn forgetful(words: Vec<String>) -> Vec<String> {
@@ -43,6 +43,25 @@ fn of_several_locks_the_one_that_it_would_wait_for_is_named() {
     let both = words(case.hosts(), &[], &[&first, case.path()]);
     let output = outer(&case, &[], &[forgetful(both), shell("echo ran")]).run();
     output.assert_code(125).assert_stderr(&format!("zklock: {}: this would wait for itself", case.path()));
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn also_if_the_program_has_another_name() {
+    let case = Case::new("descent-renamed");
+    let renamed = case.dir().join("locked");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_zklock"), &renamed).unwrap();
+    let in_its_name = |options: &[&str]| {
+        let mut words = inner(&case, options);
+        words[0] = renamed.display().to_string();
+        words
+    };
+    let parts = [in_its_name(&[]), forgetful(in_its_name(&["-w", "10"])), shell("echo ran")];
+    let words = parts.concat();
+    let script =
+        format!("exec {}", words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "));
+    let output = Zklock::bare(case.marker()).prelude(&script).run();
+    output.assert_code(125).assert_stderr("this would wait for itself: PID ");
     assert_eq!(output.stdout, "");
 }
 
