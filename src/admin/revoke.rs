@@ -184,7 +184,12 @@ fn who(contender: &ListedContender) -> String {
     if contender.is_hidden() {
         return format!("{} (hidden)", without_controls(&contender.node));
     }
-    format!("{} ({})", contender.owner.place(), contender.owner.work())
+    let name = without_controls(contender.node.rsplit('/').next().unwrap_or_default());
+    match (contender.owner.place().as_str(), contender.owner.work()) {
+        ("-", "-") => format!("node {name}"),
+        ("-", said) | (said, "-") => format!("{said} (node {name})"),
+        (place, work) => format!("{place} ({work})"),
+    }
 }
 
 #[cfg(test)]
