@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::geteuid;
 
-use super::{inner, outer, shell, start, words};
-use crate::support::{Case, SOON, Zklock};
+use super::{HOLD, end, inner, outer, shell, start, words};
+use crate::support::{At, Case, Proxy, SOON, Zklock, op, shared, wait_until};
 
 /// The words of `inner`, behind something that loses the variables.
 fn forgetful(words: Vec<String>) -> Vec<String> {
@@ -63,6 +63,54 @@ fn also_if_the_program_has_another_name() {
     let output = Zklock::bare(case.marker()).prelude(&script).run();
     output.assert_code(125).assert_stderr("this would wait for itself: PID ");
     assert_eq!(output.stdout, "");
+}
+
+/// The holder adopts it, and waits for its command alone.
+#[test]
+fn what_a_command_that_has_ended_left_behind_waits_for_the_release() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("descent-leftover");
+    let (left, told) = (case.dir().join("left"), case.dir().join("told"));
+    let script = format!(
+        "setsid env -u ZKLOCK_HELD \"$@\" >{} 2>{} </dev/null & exit 0",
+        left.display(),
+        told.display()
+    );
+    proxy.once(op::DELETE, At::Hold);
+    let script = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+    let wait = words(case.hosts(), &["-v"], &[case.path()]);
+    let holder = Zklock::at(&proxy.connect_string(), case.marker());
+    let words = [script, wait, shell("echo ran")].concat();
+    let holder = holder.args([case.path(), "--"]).args(words).spawn();
+    proxy.wait_fired(1, SOON);
+    let said = || std::fs::read_to_string(&told).unwrap_or_default();
+    wait_until("it to wait or to fail", SOON, || said().contains("waiting for") || said().contains("itself"));
+    assert!(!said().contains("itself"), "{}", said());
+    proxy.release();
+    holder.wait(SOON).assert_code(0);
+    wait_until("it to run", SOON, || std::fs::read_to_string(&left).is_ok_and(|text| text == "ran\n"));
+}
+
+/// A shell that becomes zklock leaves its children to it.
+#[test]
+fn a_child_that_the_holder_was_born_with_waits_as_anyone() {
+    let case = Case::new("descent-inherited");
+    let told = case.dir().join("told");
+    let wait = words(case.hosts(), &["-v", "-w", "30"], &[case.path()]).join(" ");
+    let go = case.dir().join("go");
+    let prelude = format!(
+        "(until [ -e {} ]; do sleep 0.01; done; exec {wait} echo ran >{told} 2>&1) &",
+        go.display(),
+        told = told.display()
+    );
+    let holder = case.lock(&[], ["sh", "-c", HOLD]).prelude(&prelude).spawn();
+    holder.wait_for_stdout("inside", SOON);
+    std::fs::write(go, "").unwrap();
+    let said = || std::fs::read_to_string(&told).unwrap_or_default();
+    wait_until("it to wait or to fail", SOON, || said().contains("waiting for") || said().contains("itself"));
+    assert!(!said().contains("itself"), "{}", said());
+    end(holder);
+    wait_until("it to run", SOON, || said().contains("ran"));
 }
 
 #[test]
