@@ -65,6 +65,17 @@ fn also_if_the_program_has_another_name() {
     assert_eq!(output.stdout, "");
 }
 
+/// `-n -E 0` would skip its command for ever, and say that all is well.
+#[test]
+fn also_if_it_does_not_wait() {
+    let case = Case::new("descent-nonblock");
+    for options in [&["-n", "-E", "0"][..], &["-w", "0"], &["-n", "-s"]] {
+        let output = outer(&case, &[], &[forgetful(inner(&case, options)), shell("echo ran")]).run();
+        output.assert_code(125).assert_stderr("this would wait for itself: PID ");
+        assert_eq!(output.stdout, "");
+    }
+}
+
 /// The holder adopts it, and waits for its command alone.
 #[test]
 fn what_a_command_that_has_ended_left_behind_waits_for_the_release() {
@@ -111,6 +122,17 @@ fn a_child_that_the_holder_was_born_with_waits_as_anyone() {
     assert!(!said().contains("itself"), "{}", said());
     end(holder);
     wait_until("it to run", SOON, || said().contains("ran"));
+}
+
+#[test]
+fn a_lock_that_another_holds_is_busy() {
+    let case = Case::new("descent-busy");
+    let b = format!("{}-b", case.path());
+    let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
+    holder.wait_for_stdout("inside", SOON);
+    let parts = [forgetful(words(case.hosts(), &["-n", "-E", "9"], &[&b])), shell("echo ran")];
+    outer(&case, &[], &parts).run().assert_code(9).assert_stderr("busy: held by");
+    end(holder);
 }
 
 #[test]

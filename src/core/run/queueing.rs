@@ -10,6 +10,7 @@ use super::{Effect, Input, Introduction, LineUpdate, Next, Plan, Scene, Seen};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContentionError, Entry, News};
+use crate::core::lock::name::Mode;
 use crate::core::lock::once::{Once, OnceDecision};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe, held_since};
@@ -42,7 +43,18 @@ pub(super) struct Queueing {
     node_gone: Option<LockPath>,
     stop: Stop,
     lineage: Lineage,
+    /// Reported once it is known which zklocks started this one.
+    busy: Option<SeenBusy>,
     progress: Progress,
+}
+
+/// A lock that is busy, with `-n`.
+#[derive(Debug)]
+struct SeenBusy {
+    path: LockPath,
+    /// The holder's node.
+    holder: String,
+    data: Vec<u8>,
 }
 
 /// Progress from the moment every lock is held.
@@ -75,6 +87,7 @@ impl Queueing {
             node_gone: None,
             stop: Stop::Not,
             lineage: Lineage::default(),
+            busy: None,
             progress: Progress::new(plan.progress),
         }
     }
@@ -87,7 +100,10 @@ impl Queueing {
         match input {
             Input::Tick => self.look(scene),
             Input::Introduced(introduction) => introduce(introduction, scene),
-            Input::Ancestors(ancestors) => self.lineage.found(ancestors, scene),
+            Input::Ancestors(ancestors) => {
+                let next = self.lineage.found(ancestors, scene);
+                next.or_else(|| self.leave_busy(scene))
+            }
             Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // The caller has already seen zklock die.
@@ -372,9 +388,11 @@ impl Queueing {
                 }
             }
             News::Busy { holder, data } => {
-                let holder = who(&holder, &data, scene);
-                scene.says_of(path, Message::Busy { holder });
-                return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
+                self.busy = Some(SeenBusy { path, holder, data });
+                if matches!(scene.plan.mode, Mode::Slots(2..)) {
+                    return self.leave_busy(scene);
+                }
+                scene.does(Effect::FindAncestors);
             }
             // Only a command that runs is told of it.
             News::Neighbour(_) => {}
@@ -391,6 +409,17 @@ impl Queueing {
             News::Failed(trouble) => return Some(Next::fail_at(Some(path), Message::Contender(trouble))),
         }
         None
+    }
+
+    /// zklock doesn't wait. A holder that waits for its end is a mistake, and not a lock that is free later.
+    fn leave_busy(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let SeenBusy { path, holder, data } = self.busy.take()?;
+        if let Some(why) = self.lineage.waits_for_itself(&data, scene) {
+            return Some(Next::fail_at(Some(path), why));
+        }
+        let holder = who(&holder, &data, scene);
+        scene.says_of(path, Message::Busy { holder });
+        Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)))
     }
 
     fn queue_anew(&mut self, go_on: GoOn, scene: &mut Scene<'_>) -> Option<Next> {
