@@ -30,7 +30,9 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut conversation = Conversation::open(options)?;
     conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let lock = locks(&mut conversation, std::slice::from_ref(path))?.locks.pop();
+    let mut listing = locks(&mut conversation, std::slice::from_ref(path))?;
+    listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
+    let lock = listing.locks.pop();
     let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let Some(contenders) = contenders else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
