@@ -141,3 +141,49 @@ fn one_path_of_several_excludes_those_who_want_it_alone() {
     end(both);
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
+
+/// Ends when its lock is lost; on the command line the case's own path stands behind another one.
+fn holder_of_two(case: &Case) -> (Running, String) {
+    let first = beside(case, "z");
+    let words = [&first, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"];
+    let holder = case.zklock().args(words).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    (holder, first)
+}
+
+#[test]
+fn a_lock_that_is_lost_is_named_and_not_the_first() {
+    let case = Case::new("lost-second");
+    for (options, reason) in [(&[][..], "revoked by"), (&["--force"], "its node was deleted")] {
+        let (holder, first) = holder_of_two(&case);
+        case.zklock().args(["revoke", case.path()]).args(options).run().assert_code(0);
+        let output = holder.wait(SOON);
+        output.assert_code(123).assert_stderr(reason);
+        let is_of_it = |line: &str| line.starts_with(&format!("zklock: {}: ", case.path()));
+        assert!(output.stderr.lines().all(is_of_it), "{first}: {output}");
+    }
+}
+
+#[test]
+fn a_refusal_names_its_lock_and_not_the_first() {
+    let case = Case::new("refused-second");
+    let of_it = format!("zklock: {}: ", case.path());
+    let first = beside(&case, "z");
+    let both = [first.as_str(), case.path(), "--", "echo", "ran"];
+    let kazoo = case.lock(&["--naming", "kazoo"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    kazoo.wait_for_stdout("holding", SOON);
+    for options in [&[][..], &["-n"]] {
+        let refused = case.zklock().args(options).args(both).run();
+        refused.assert_code(125).assert_stderr(&format!("{of_it}{}", case.contenders()[0]));
+    }
+    end(kazoo);
+    let holder = case.holder();
+    for options in [&[][..], &["--force"]] {
+        let waiter = case.zklock().args(both).spawn();
+        let node = case.wait_for_contenders(2).pop().unwrap();
+        let revoke = ["revoke", case.path(), "--node", &node];
+        case.zklock().args(revoke).args(options).run().assert_code(0);
+        waiter.wait(SOON).assert_code(125).assert_stderr(&of_it);
+    }
+    end(holder);
+}

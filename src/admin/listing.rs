@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 
 use super::conversation::Conversation;
-use super::neighbours::{self, Neighbour, neighbours};
+use super::neighbours::{self, Found, Neighbour, neighbours};
 use super::owner::Owner;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
@@ -80,14 +80,17 @@ pub(super) struct Listing {
     pub(super) locks: Vec<Lock>,
     /// Paths whose children can't be listed. Such a path is never called free.
     pub(super) closed: Vec<String>,
+    /// Other paths that can't be listed, below which a semaphore of Curator's may be held.
+    pub(super) unlisted: Vec<String>,
 }
 
 impl Listing {
-    fn new(mut locks: Vec<Lock>, closed: Vec<String>) -> Self {
+    fn new((mut locks, mut unlisted): (Vec<Lock>, Vec<String>), closed: Vec<String>) -> Self {
+        unlisted.retain(|path| !closed.contains(path));
         for lock in locks.iter_mut().filter(|lock| closed.contains(&lock.path)) {
             lock.contenders = None;
         }
-        Self { locks, closed }
+        Self { locks, closed, unlisted }
     }
 }
 
@@ -140,11 +143,11 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
         }
         level = next;
     }
-    let mut locks = describe(conversation, found)?;
+    let (mut locks, unlisted) = describe(conversation, found)?;
     locks.retain(|lock| {
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
-    Ok(Listing::new(locks, closed))
+    Ok(Listing::new((locks, unlisted), closed))
 }
 
 /// Locks directly below `parent`, which is empty for the root, and nodes there that have something else below them: these
@@ -182,8 +185,11 @@ fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<
     paths.iter().zip(replies).map(children).collect()
 }
 
-/// Reads every contender's node and every record.
-fn describe(conversation: &mut Conversation, locks: BTreeMap<String, Vec<String>>) -> Result<Vec<Lock>> {
+/// Reads every contender's node and every record; and the paths where a semaphore can't be looked for.
+fn describe(
+    conversation: &mut Conversation,
+    locks: BTreeMap<String, Vec<String>>,
+) -> Result<(Vec<Lock>, Vec<String>)> {
     let names = |(path, children): (&String, &Vec<String>)| {
         let contenders = children.iter().filter(|child| Name::parse(child).is_some());
         let nodes = contenders.map(|name| format!("{path}/{name}"));
@@ -201,12 +207,12 @@ fn describe(conversation: &mut Conversation, locks: BTreeMap<String, Vec<String>
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    let mut neighbours = neighbours(conversation, &locks)?;
+    let Found { mut neighbours, unlisted } = neighbours(conversation, &locks)?;
     let lock = |(path, children): (String, Vec<String>)| {
         let beside = neighbours.remove(&path).unwrap_or_default();
         lock(path, &children, &nodes, beside)
     };
-    Ok(locks.into_iter().map(lock).collect())
+    Ok((locks.into_iter().map(lock).collect(), unlisted))
 }
 
 fn lock(

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use super::conversation::Conversation;
 use super::owner::Owner;
 use crate::core::lock::neighbour::{self, Recipe};
+use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
 
 /// A living node of another recipe.
@@ -27,11 +28,21 @@ pub(super) fn may_be_among(children: &[String]) -> bool {
         || children.iter().any(|child| neighbour::of_child(child).is_some())
 }
 
+/// What was found at some paths.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// By the path.
+    pub(super) neighbours: BTreeMap<String, Vec<Neighbour>>,
+    /// Children of the paths that can't be listed, below which a semaphore may be held.
+    pub(super) unlisted: Vec<String>,
+}
+
 /// The neighbours at each of these paths, whose children were listed just now.
 pub(super) fn neighbours(
     conversation: &mut Conversation,
     locks: &BTreeMap<String, Vec<String>>,
-) -> Result<BTreeMap<String, Vec<Neighbour>>> {
+) -> Result<Found> {
+    let mut found = Found::default();
     let mut candidates: Vec<(&String, String, Recipe)> = vec![];
     let mut containers = vec![];
     for (path, children) in locks {
@@ -47,9 +58,7 @@ pub(super) fn neighbours(
             Reply::Listed(Ok(names)) => names,
             Reply::Listed(Err(Failure::NoNode)) => continue,
             Reply::Listed(Err(Failure::NoAuth)) => {
-                log::warn!(
-                    "{at}: no permission to look there (READ); a semaphore of Curator's would not be shown"
-                );
+                found.unlisted.push(at);
                 continue;
             }
             Reply::Listed(Err(failure)) => bail!("{at}: {failure}"),
@@ -59,7 +68,6 @@ pub(super) fn neighbours(
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
     let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone())).collect();
-    let mut found: BTreeMap<String, Vec<Neighbour>> = BTreeMap::new();
     for ((path, node, recipe), reply) in candidates.into_iter().zip(conversation.ask_all(&reads)?) {
         match reply {
             Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
@@ -67,7 +75,7 @@ pub(super) fn neighbours(
                 let known = read.known();
                 let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
                 let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
-                found.entry(path.clone()).or_default().push(neighbour);
+                found.neighbours.entry(path.clone()).or_default().push(neighbour);
             }
             Reply::Read(_, Err(Failure::NoNode)) => {}
             Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
@@ -75,6 +83,12 @@ pub(super) fn neighbours(
         }
     }
     Ok(found)
+}
+
+/// What to say of a child of a lock path that can't be listed.
+pub(super) fn unlisted(path: &str) -> String {
+    let path = without_controls(path);
+    format!("{path}: no permission to look there (READ); a semaphore of Curator's would not be shown")
 }
 
 /// The recipes in words, each with the number of its nodes.

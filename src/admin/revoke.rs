@@ -30,7 +30,9 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut conversation = Conversation::open(options)?;
     conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let lock = locks(&mut conversation, std::slice::from_ref(path))?.locks.pop();
+    let mut listing = locks(&mut conversation, std::slice::from_ref(path))?;
+    listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
+    let lock = listing.locks.pop();
     let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let Some(contenders) = contenders else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
@@ -184,7 +186,12 @@ fn who(contender: &ListedContender) -> String {
     if contender.is_hidden() {
         return format!("{} (hidden)", without_controls(&contender.node));
     }
-    format!("{} ({})", contender.owner.place(), contender.owner.work())
+    let name = without_controls(contender.node.rsplit('/').next().unwrap_or_default());
+    match (contender.owner.place().as_str(), contender.owner.work()) {
+        ("-", "-") => format!("node {name}"),
+        ("-", said) | (said, "-") => format!("{said} (node {name})"),
+        (place, work) => format!("{place} ({work})"),
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use std::iter::successors;
 
 use nix::unistd::Pid;
 
-use super::proc_stat;
+use super::descendants::children_of;
+use super::pair::WORKER;
+use super::proc_stat::{self, ProcessStat};
 use crate::core::lock::record::Process;
 use crate::core::run::Ancestor;
 
-/// The name of a process that may hold a lock.
+/// The name of a process that may hold a lock, unless its file was renamed.
 const NAME: &str = "zklock";
 
 /// The longest chain of processes to follow.
@@ -24,16 +26,32 @@ pub fn process(pid: Pid) -> Option<Process> {
     Some(Process { boot, namespace, started })
 }
 
-/// The zklocks among the ancestors of this process, starting with its parent.
+/// The zklocks among the ancestors of this process that wait for the end of a command, starting with the nearest.
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
-    let parent = |process: &proc_stat::ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
-    let all = successors(proc_stat::of(pid), parent).skip(1).take(LONGEST);
-    let zklocks = all.filter(|process| process.name == NAME);
-    zklocks
-        .filter_map(|process| {
-            Some(Ancestor { pid: u32::try_from(process.pid).ok()?, started: process.started })
+    let parent = |process: &ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
+    let chain: Vec<ProcessStat> = successors(proc_stat::of(pid), parent).take(LONGEST).collect();
+    let own_name = chain.first().map_or(NAME, |own| own.name.as_str());
+    let is_zklock = |process: &ProcessStat| process.name == NAME || process.name == own_name;
+    let around = chain.array_windows().filter(|[below, worker, monitor]| {
+        is_zklock(monitor) && worker.name == WORKER && (is_command(below, worker) || has_command(worker))
+    });
+    around
+        .filter_map(|[.., monitor]| {
+            Some(Ancestor { pid: u32::try_from(monitor.pid).ok()?, started: monitor.started })
         })
         .collect()
+}
+
+/// Whether a child of this worker is its command, which leads a process group in the worker's session. Other children
+/// are orphans that the worker has adopted, as a subreaper, and doesn't wait for.
+fn is_command(child: &ProcessStat, worker: &ProcessStat) -> bool {
+    child.group == child.pid && child.session == worker.session && !child.is_ending
+}
+
+/// Whether the command of this worker is still running.
+fn has_command(worker: &ProcessStat) -> bool {
+    let children = children_of(Pid::from_raw(worker.pid));
+    children.into_iter().filter_map(proc_stat::of).any(|child| is_command(&child, worker))
 }
 
 #[cfg(test)]

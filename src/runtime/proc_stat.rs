@@ -13,6 +13,10 @@ pub(super) struct ProcessStat {
     pub(super) name: String,
     /// Its parent's pid.
     pub(super) parent: i32,
+    /// Its process group.
+    pub(super) group: i32,
+    /// Its session.
+    pub(super) session: i32,
     /// Whether its first thread has ended or is about to end.
     pub(super) is_ending: bool,
     /// When it was started, in clock ticks since boot: together with the pid, this distinguishes it from every later
@@ -35,12 +39,15 @@ pub(super) fn parse(stat: &str) -> Option<ProcessStat> {
     let mut fields = rest.split(' ');
     let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
     let parent = fields.next()?.parse().ok()?;
-    // After group, session, terminal and the terminal's foreground.
-    let flags: u64 = fields.nth(4)?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    // After terminal and the terminal's foreground.
+    let flags: u64 = fields.nth(2)?.parse().ok()?;
     let is_ending = is_dead || flags & EXITING != 0;
     // Field 22; the flags were field 9.
     let started = fields.nth(12)?.parse().ok()?;
-    Some(ProcessStat { pid: pid.parse().ok()?, name: name.to_owned(), parent, is_ending, started })
+    let (pid, name) = (pid.parse().ok()?, name.to_owned());
+    Some(ProcessStat { pid, name, parent, group, session, is_ending, started })
 }
 
 #[cfg(test)]
@@ -53,6 +60,8 @@ mod tests {
             pid: 12,
             name: name.to_owned(),
             parent: 3,
+            group: 5,
+            session: 6,
             is_ending,
             started: 22,
         };

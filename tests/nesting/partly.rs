@@ -82,8 +82,9 @@ fn of_several_that_are_all_held_none_is_queued_for() {
 fn of_several_one_that_would_wait_for_itself_is_refused_before_any_is_taken() {
     let case = Case::new("partly-weak");
     let b = beside(&case);
-    let parts = [words(case.hosts(), &[], &[case.path(), &b]), shell("echo must not run")];
+    let parts = [words(case.hosts(), &[], &[&b, case.path()]), shell("echo must not run")];
     let output = outer(&case, &["-s"], &parts).run();
-    output.assert_code(125).assert_stderr("the surrounding command holds it as shared");
+    output.assert_code(125);
+    output.assert_stderr(&format!("zklock: {}: the surrounding command holds it as shared", case.path()));
     assert!(!case.observer().exists(&b));
 }

@@ -52,6 +52,19 @@ fn kazoo_s_locks_cannot_be_asked_and_force_is_named() {
 }
 
 #[test]
+fn another_program_s_lock_is_known_by_what_its_node_says_and_by_its_name() {
+    let case = Case::new("revoke-named");
+    for (kind, said) in [("lock", "node "), ("named", "kazoo-host:4711 (node ")] {
+        let held = kazoo().take(kind, case.path());
+        held.wait_held();
+        let name = case.contenders()[0].clone();
+        let told = revoke(&case, &["--force"]).assert_code(0).stdout.clone();
+        assert!(told.starts_with(&format!("{}: {said}{name}", case.path())), "{told}");
+        held.give();
+    }
+}
+
+#[test]
 fn ours_beside_kazoo_s_can_be_asked() {
     let case = Case::new("revoke-kazoo-ours");
     let ours = holder(&case, &["--naming", "kazoo"]);

@@ -149,3 +149,23 @@ fn a_recursive_look_goes_past_what_it_may_not_read_and_says_so() {
     output.assert_code(0).assert_stderr(&closed).assert_stderr("READ");
     assert!(output.stdout.contains(&open), "{output}");
 }
+
+/// A semaphore of Curator's may be held there.
+#[test]
+fn leases_that_may_not_be_listed_leave_a_script_without_an_answer() {
+    let (case, owner) = (Case::new("closed-leases"), owner());
+    owner.mkdirs(case.path());
+    let leases = format!("{}/leases", case.path());
+    owner.create_with_acl(&leases, "", CreateMode::Ephemeral, anyone(Permission::CREATE)).unwrap();
+    let closed = format!("{leases}: no permission to look there (READ)");
+    for (options, code) in [
+        (&[][..], 0),
+        (&["--exit-code"], 125),
+        (&["--exit-code", "-q"], 125),
+        (&["--exit-code", "--recursive"], 125),
+    ] {
+        let output = status(&case, &[options, &[case.path()]].concat());
+        assert_eq!(output.assert_code(code).stderr.matches(&closed).count(), 1, "{output}");
+    }
+    owner.delete(&leases);
+}

@@ -91,6 +91,22 @@ fn a_watch_on_a_terminal_shows_the_newest_state_alone() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2));
 }
 
+#[test]
+fn a_cleared_screen_still_tells_what_cannot_be_seen() {
+    let case = Case::new("closed-screen");
+    let closed = case.guarded(zookeeper::Permission::CREATE);
+    let zklock = case.zklock().args(["status", "--watch", case.path(), &closed]).env("TERM", "xterm");
+    let mut terminal = zklock.in_terminal();
+    let told = format!("zklock: {closed}: no permission to look there");
+    terminal.expect(&told, SOON);
+    let job = holder(&case, &["--label", "newest"]);
+    terminal.expect("newest", SOON);
+    terminal.expect(&told, SOON);
+    end(job);
+    terminal.send(b"\x03");
+    terminal.wait(SOON);
+}
+
 /// A contender as the node of another host tells of it.
 fn contender(case: &Case, host: &str, label: &str) -> String {
     let data = serde_json::json!({

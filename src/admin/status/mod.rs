@@ -4,7 +4,7 @@ mod fold;
 mod json;
 mod table;
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use nix::sys::signal::Signal;
 
 use super::conversation::{Conversation, Unreachable};
 use super::listing::{Listing, Lock, locks, locks_below};
+use super::neighbours;
 use super::print;
 use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
@@ -59,14 +60,20 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
 /// Whether there is no answer to what was asked: a path that was named can't be looked at, or a script asked whether
 /// there is a holder anywhere.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
-    !listing.closed.is_empty() && (!is_recursive(status) || status.exit_code)
+    !listing.closed.is_empty() && !is_recursive(status)
+        || status.exit_code && !(listing.closed.is_empty() && listing.unlisted.is_empty())
 }
 
 fn tell_what_is_closed(listing: &Listing, fails: bool) {
     let level = if fails { Level::Error } else { Level::Warn };
-    for path in &listing.closed {
-        log::log!(level, "{}", closed(path));
+    for line in what_is_closed(listing) {
+        log::log!(level, "{line}");
     }
+}
+
+fn what_is_closed(listing: &Listing) -> impl Iterator<Item = String> {
+    let unlisted = listing.unlisted.iter().map(|path| neighbours::unlisted(path));
+    listing.closed.iter().map(|path| closed(path)).chain(unlisted)
 }
 
 fn closed(path: &str) -> String {
@@ -133,7 +140,11 @@ fn look_and_wait(
     if shown.as_ref() != Some(&listing) {
         let exit =
             if is_screen(status) { show_screen(&listing, None)? } else { show(status, &listing.locks)? };
-        if shown.as_ref().is_none_or(|shown| shown.closed != listing.closed) {
+        let was_told =
+            |shown: &Listing| (&shown.closed, &shown.unlisted) == (&listing.closed, &listing.unlisted);
+        // A cleared screen shows nothing of what was told before.
+        let is_cleared = is_screen(status) && stderr().is_terminal();
+        if is_cleared || !shown.as_ref().is_some_and(was_told) {
             tell_what_is_closed(&listing, false);
         }
         if exit == Exit::Signal(Signal::SIGPIPE as i32) {
@@ -172,8 +183,7 @@ fn show_screen(listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit
     });
     let style = table::Style::of_stdout();
     let old = old.map(|old| style.cut(&old)).unwrap_or_default();
-    let closed =
-        listing.closed.iter().map(|path| style.rows(&format!("zklock: {}", closed(path)))).sum::<usize>();
+    let closed = what_is_closed(listing).map(|line| style.rows(&format!("zklock: {line}"))).sum::<usize>();
     let style = style.on_screen(old.lines().count() + closed);
     print(format!("{CLEAR_SCREEN}{old}{}", table::text(&listing.locks, &style)).as_bytes())
 }

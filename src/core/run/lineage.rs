@@ -70,7 +70,7 @@ impl Lineage {
 
     fn look(&self, data: &[u8], holder: Option<String>, scene: &mut Scene<'_>) -> Option<Next> {
         if let Some(why) = self.waits_for_itself(data, scene) {
-            return Some(Next::fail(why));
+            return Some(Next::fail_at(scene.current_lock(), why));
         }
         let has_ancestors = self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
         let request = holder.filter(|_| has_ancestors).and_then(|node| look_at(node, scene.plan.shows_line));

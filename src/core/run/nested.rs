@@ -76,8 +76,10 @@ impl Nested {
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
         scene.state.held_around = seen.map(|(held, _)| held.clone()).collect();
         let held = &scene.state.held_around;
-        if let Some(why) = held.iter().find_map(|held| too_weak(held, plan.mode, plan.family)) {
-            return Next::fail(why);
+        let weak = |held: &HeldLock| Some((held.clone(), too_weak(held, plan.mode, plan.family)?));
+        if let Some((held, why)) = held.iter().find_map(weak) {
+            let path = plan.locks.iter().find(|path| held.is_of(&plan.chroot, path));
+            return Next::fail_at(path.cloned(), why);
         }
         if plan.not_held_in(held).next().is_some() {
             return Next::Queue;

@@ -10,6 +10,7 @@ use super::{Effect, Input, Introduction, LineUpdate, Next, Plan, Scene, Seen};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContentionError, Entry, News};
+use crate::core::lock::name::Mode;
 use crate::core::lock::once::{Once, OnceDecision};
 use crate::core::lock::pace::Start;
 use crate::core::lock::record::{Record, describe, held_since};
@@ -38,11 +39,22 @@ pub(super) struct Queueing {
     /// Of which node that was said, on which lock, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     turn: Turn,
-    /// zklock's node is gone; a confirmation will show whether the session ended or another client deleted the node.
-    node_gone: bool,
+    /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
+    node_gone: Option<LockPath>,
     stop: Stop,
     lineage: Lineage,
+    /// Reported once it is known which zklocks started this one.
+    busy: Option<SeenBusy>,
     progress: Progress,
+}
+
+/// A lock that is busy, with `-n`.
+#[derive(Debug)]
+struct SeenBusy {
+    path: LockPath,
+    /// The holder's node.
+    holder: String,
+    data: Vec<u8>,
 }
 
 /// Progress from the moment every lock is held.
@@ -72,9 +84,10 @@ impl Queueing {
             waiting_for: None,
             said: None,
             turn: Turn::Unsaid,
-            node_gone: false,
+            node_gone: None,
             stop: Stop::Not,
             lineage: Lineage::default(),
+            busy: None,
             progress: Progress::new(plan.progress),
         }
     }
@@ -87,7 +100,10 @@ impl Queueing {
         match input {
             Input::Tick => self.look(scene),
             Input::Introduced(introduction) => introduce(introduction, scene),
-            Input::Ancestors(ancestors) => self.lineage.found(ancestors, scene),
+            Input::Ancestors(ancestors) => {
+                let next = self.lineage.found(ancestors, scene);
+                next.or_else(|| self.leave_busy(scene))
+            }
             Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // The caller has already seen zklock die.
@@ -156,7 +172,7 @@ impl Queueing {
     /// renew it.
     fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
         let claim = &scene.state.claim;
-        if self.node_gone
+        if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
             || !claim.set().is_some_and(Set::all_held)
         {
@@ -196,7 +212,7 @@ impl Queueing {
                 let host = by.map(|last| printable(&last.by.host));
                 scene.says(Message::Skipped { ago, host, period: once.period() });
                 let exit = Exit::Code(scene.plan.conflict_exit_code);
-                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None }))
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None }))
             }
         }
     }
@@ -232,7 +248,7 @@ impl Queueing {
         // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
         let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
         if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
-            return Next::fail(Message::LastSeenBusy { waited, silence, ahead });
+            return Next::fail_at(scene.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
         }
         self.busy(Message::GaveUp { waited, ahead }, scene)
     }
@@ -279,11 +295,9 @@ impl Queueing {
                 }
                 return self.queue_anew(GoOn::QueueAnew, scene);
             }
-            Notice::NodeGone => return Some(Next::fail(Message::Contender(ContentionError::Deleted))),
+            Notice::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
-            Notice::Confirmed if self.node_gone => {
-                return Some(Next::fail(Message::Contender(ContentionError::Deleted)));
-            }
+            Notice::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
             Notice::Reconnected => {
@@ -294,7 +308,7 @@ impl Queueing {
             Notice::Lock(path, news) => return self.news(path, news, scene),
             Notice::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
                 if let Some(why) = self.lineage.waits_for_itself(&read.data, scene) {
-                    return Some(Next::fail(why));
+                    return Some(Next::fail_at(scene.current_lock(), why));
                 }
                 let name = node.rsplit('/').next().unwrap_or_default();
                 let seen = seen(who(name, &read.data, scene), &read.data, read.created);
@@ -311,6 +325,11 @@ impl Queueing {
             Notice::Confirmed | Notice::Aside(..) => {}
         }
         None
+    }
+
+    /// Another client deleted zklock's node.
+    fn deleted(&self) -> Next {
+        Next::fail_at(self.node_gone.clone(), Message::Contender(ContentionError::Deleted))
     }
 
     fn once_answered(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Option<Next> {
@@ -369,32 +388,45 @@ impl Queueing {
                 }
             }
             News::Busy { holder, data } => {
-                let holder = who(&holder, &data, scene);
-                scene.says_of(path, Message::Busy { holder });
-                return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
+                self.busy = Some(SeenBusy { path, holder, data });
+                if matches!(scene.plan.mode, Mode::Slots(2..)) {
+                    return self.leave_busy(scene);
+                }
+                scene.does(Effect::FindAncestors);
             }
             // Only a command that runs is told of it.
             News::Neighbour(_) => {}
-            News::Revoked(by) => return Some(Next::fail(Message::PlaceRevoked(by))),
+            News::Revoked(by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
             // confirmation shows which it was: no node, or no session.
             News::Failed(ContentionError::Deleted) => {
-                self.node_gone = true;
+                self.node_gone = Some(path);
                 scene.state.claim.confirm_soon(scene.now);
             }
             News::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
                 return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
             }
-            News::Failed(trouble) => return Some(Next::fail(Message::Contender(trouble))),
+            News::Failed(trouble) => return Some(Next::fail_at(Some(path), Message::Contender(trouble))),
         }
         None
+    }
+
+    /// zklock doesn't wait. A holder that waits for its end is a mistake, and not a lock that is free later.
+    fn leave_busy(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let SeenBusy { path, holder, data } = self.busy.take()?;
+        if let Some(why) = self.lineage.waits_for_itself(&data, scene) {
+            return Some(Next::fail_at(Some(path), why));
+        }
+        let holder = who(&holder, &data, scene);
+        scene.says_of(path, Message::Busy { holder });
+        Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)))
     }
 
     fn queue_anew(&mut self, go_on: GoOn, scene: &mut Scene<'_>) -> Option<Next> {
         if go_on == GoOn::QueueAnew {
             (self.connected, self.connect_by) = (false, scene.plan.try_until());
             self.turn = Turn::Unsaid;
-            self.node_gone = false;
+            self.node_gone = None;
             self.said = None;
             self.progress.end();
             self.once.iter_mut().for_each(Once::begin_again);

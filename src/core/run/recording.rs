@@ -125,5 +125,5 @@ impl Recording {
 
 /// The locks go back at once, without a record.
 pub(super) fn release(exit: Exit) -> Next {
-    Next::Release(ReleaseKind::Locks, FinalExit { exit, last_word: None })
+    Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None })
 }

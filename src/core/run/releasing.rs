@@ -6,6 +6,7 @@ use super::{Effect, End, Input, LineUpdate, Next, Scene};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
+use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
@@ -29,6 +30,8 @@ pub(super) enum ReleaseKind {
 #[derive(Debug, Clone)]
 pub(super) struct FinalExit {
     pub(super) exit: Exit,
+    /// The lock that the reason is about, if it isn't about the run as a whole.
+    pub(super) about: Option<LockPath>,
     /// The reason, if it is reported at the end.
     pub(super) last_word: Option<Message>,
 }
@@ -144,7 +147,10 @@ impl Releasing {
     }
 
     fn say_last_word(&self, scene: &mut Scene<'_>) {
-        self.verdict.last_word.iter().for_each(|word| scene.says(word.clone()));
+        let FinalExit { about, last_word, .. } = self.verdict.clone();
+        if let Some(word) = last_word {
+            scene.says_of(about.unwrap_or_else(|| scene.plan.first.clone()), word);
+        }
     }
 }
 

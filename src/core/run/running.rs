@@ -10,6 +10,7 @@ use crate::core::lock::lease::Lease;
 use crate::core::loss::{Loss, Silence};
 use crate::core::message::Message;
 use crate::core::pair::Deadline;
+use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::supervisor::{Action, JobInput, Supervisor};
@@ -31,6 +32,8 @@ const TELL_HELD_AFTER: Duration = Duration::from_secs(1);
 pub(super) struct Running {
     supervisor: Supervisor,
     lost: Option<Loss>,
+    /// The lock that the loss is about, if it isn't about the run as a whole.
+    lost_lock: Option<LockPath>,
     /// How much too late zklock woke up at worst since the last confirmation.
     stood_still: Option<Duration>,
     looked_at: BootTime,
@@ -51,6 +54,7 @@ impl Running {
         Self {
             supervisor: Supervisor::default(),
             lost: None,
+            lost_lock: None,
             stood_still: None,
             looked_at: scene.now,
             wakes_at: None,
@@ -106,11 +110,14 @@ impl Running {
     fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) {
         match notice {
             Notice::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), scene),
-            Notice::NodeGone | Notice::Lock(_, News::Failed(ContentionError::Deleted)) => {
-                self.lose(Loss::NodeDeleted, scene);
+            Notice::NodeGone => self.lose(Loss::NodeDeleted, scene),
+            Notice::Lock(path, News::Failed(ContentionError::Deleted)) => {
+                self.lose_at(Some(path), Loss::NodeDeleted, scene);
             }
-            Notice::Lock(_, News::Revoked(by)) => self.lose(Loss::Revoked(by), scene),
-            Notice::Lock(_, News::Failed(trouble)) => self.lose(Loss::Queue(trouble), scene),
+            Notice::Lock(path, News::Revoked(by)) => self.lose_at(Some(path), Loss::Revoked(by), scene),
+            Notice::Lock(path, News::Failed(trouble)) => {
+                self.lose_at(Some(path), Loss::Queue(trouble), scene);
+            }
             Notice::Disconnected => scene.says(Message::ConnectionLost),
             Notice::Reconnected => scene.says(Message::ConnectedAgain),
             Notice::Lock(path, News::Neighbour(refusal)) => scene.says_of(path, Message::Neighbour(refusal)),
@@ -157,6 +164,11 @@ impl Running {
     }
 
     fn lose(&mut self, loss: Loss, scene: &mut Scene<'_>) {
+        self.lose_at(None, loss, scene);
+    }
+
+    /// `path` is the lock that is lost, if it is one of several.
+    fn lose_at(&mut self, path: Option<LockPath>, loss: Loss, scene: &mut Scene<'_>) {
         let (now, plan) = (scene.now, scene.plan);
         // Nobody is there any more to answer for us: the command dies as it would with zklock.
         let at_once = loss == Loss::MonitorDied;
@@ -178,9 +190,15 @@ impl Running {
             self.happened(JobInput::Tick, scene);
         }
         if is_first || at_once {
-            scene.says(Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops });
-            self.lost = Some(loss);
+            let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops };
+            (self.lost, self.lost_lock) = (Some(loss), path);
+            self.says_of_the_loss(message, scene);
         }
+    }
+
+    fn says_of_the_loss(&self, message: Message, scene: &mut Scene<'_>) {
+        let path = self.lost_lock.clone().unwrap_or_else(|| scene.plan.first.clone());
+        scene.says_of(path, message);
     }
 
     /// Whether a stop that has begun would end sooner by this moment.
@@ -329,7 +347,7 @@ impl Running {
             let lease = scene.state.claim.lease();
             let after = lease.map(|lease| scene.now.since(lease.last_confirmed()));
             let command = scene.plan.command.clone();
-            scene.says(Message::CommandStopped { loss, command, after });
+            self.says_of_the_loss(Message::CommandStopped { loss, command, after }, scene);
         }
         Some(Next::Ended(exit))
     }

@@ -98,7 +98,7 @@ fn is_child_of(parent: Pid, child: Pid) -> bool {
 }
 
 /// The children of any process: each of its threads has a list of its own.
-fn children_of(pid: Pid) -> Vec<Pid> {
+pub fn children_of(pid: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
     let children =
         threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
