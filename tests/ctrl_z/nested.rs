@@ -4,8 +4,8 @@ use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_status};
 use crate::support::{Case, SOON, Shell, pass_time, processes_of, status_of, wait_until};
 use std::time::Duration;
 
-/// How soon people want their prompt back.
-const FEW_SECONDS: Duration = Duration::from_secs(5);
+/// People want their prompt back sooner; a busy machine needs its time.
+const FEW_SECONDS: Duration = Duration::from_secs(20);
 
 #[test]
 fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {

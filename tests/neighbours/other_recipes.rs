@@ -1,7 +1,7 @@
 //! Recipes whose owners ignore zklock's nodes: zklock refuses to run beside them.
 
 use super::{KAZOO, RW_WRITE, end, ours, theirs, wait_until_it_runs};
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, wait_until};
 use zookeeper::CreateMode;
 
 const RECIPES: [(&str, &str, &str); 6] = [
@@ -123,6 +123,8 @@ fn a_holder_is_told_of_a_neighbour_that_comes_later() {
         neighbour.wait_held();
         neighbour.give();
         case.remove_semaphore();
+        // Its program may take its time to delete its node.
+        wait_until("its node to go", SOON, || case.observer().children(case.path()).is_empty());
     }
 }
 

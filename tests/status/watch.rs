@@ -67,11 +67,10 @@ fn every_change_is_shown_as_a_document_of_one_line() {
 fn a_mark_on_the_holder_and_a_success_are_changes_too() {
     let case = Case::new("watch-marks");
     let watch = watch(&case);
-    let job = case.lock(&["--once-per", "60"], ["sh", "-c", "echo running; read -r _"]).spawn();
-    job.wait(SOON).assert_code(1);
-    wait_for_documents(&watch, |documents| {
-        documents.len() > 1 && states(documents.last().unwrap()).is_empty()
-    });
+    let job = case.lock(&["--once-per", "60"], ["sleep", "60"]).spawn();
+    wait_for_documents(&watch, |documents| states(documents.last().unwrap()).len() == 1);
+    end(job);
+    wait_for_documents(&watch, |documents| states(documents.last().unwrap()).is_empty());
     case.lock(&["--once-per", "60"], ["true"]).run().assert_code(0);
     wait_for_documents(&watch, |documents| {
         documents.last().unwrap()["locks"][0]["last_success"]["at"].is_string()

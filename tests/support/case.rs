@@ -4,7 +4,7 @@ use super::observer::Observer;
 use super::processes::{assert_no_processes, kill_all};
 use super::server::{Server, shared};
 use super::shell::Shell;
-use super::wait::{SOON, wait_for};
+use super::wait::{SOON, wait_for, wait_until};
 use super::zklock::{Zklock, new_marker};
 use super::{History, Running};
 use std::path::Path;
@@ -144,12 +144,14 @@ impl Case {
 
     /// Removes what a semaphore of Curator's leaves at the path once nobody holds it.
     pub(crate) fn remove_semaphore(&self) {
-        for container in ["leases", "locks"] {
-            let path = format!("{}/{container}", self.path);
-            if self.observer.exists(&path) {
-                self.observer.delete(&path);
+        wait_until("nothing to be left of a semaphore", SOON, || {
+            // The servers remove a container that has been empty for a while, and Curator's clients one of their own.
+            let nodes = ["leases", "locks"].map(|container| format!("{}/{container}", self.path));
+            for node in &nodes {
+                self.observer.delete_if_there(node);
             }
-        }
+            !nodes.iter().any(|node| self.observer.exists(node))
+        });
     }
 
     /// Waits until the contender at this place says in its node since when it holds the lock; and gives what it says.

@@ -137,6 +137,17 @@ impl Observer {
             .unwrap_or_else(|error| panic!("observer could not delete {path}: {error}"));
     }
 
+    /// The same, unless it isn't there or has children.
+    pub(crate) fn delete_if_there(&self, path: &str) {
+        let node = path.to_owned();
+        let deleted = self.call("delete", move |client| client.delete(&node, None));
+        if let Err(error) = deleted
+            && !matches!(error, ZkError::NoNode | ZkError::NotEmpty)
+        {
+            panic!("observer could not delete {path}: {error}");
+        }
+    }
+
     /// Runs `work` on the client: within three seconds, or on a new connection, or not at all.
     pub(crate) fn call<T: Send + 'static>(
         &self,

@@ -111,6 +111,7 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
     script.connected().at(0.1).reply(Asker::Lock(0), Reply::Listed(Ok(vec![other(8)])));
     script
         .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
+        .on(Input::Ancestors(vec![]))
         .session(SessionChange::Closed)
         .is(STORIES, "busy");
     let mut script = Script::of(Plan { nonblock: true, conflict_exit_code: 0, ..plan() });
