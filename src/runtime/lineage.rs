@@ -15,7 +15,7 @@ use crate::core::run::Ancestor;
 const NAME: &str = "zklock";
 
 /// The longest chain of processes to follow.
-const LONGEST: usize = 64;
+const LONGEST: usize = 1024;
 
 /// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
 /// provide it.

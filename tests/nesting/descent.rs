@@ -37,6 +37,17 @@ fn also_behind_others() {
 }
 
 #[test]
+fn also_from_far_below() {
+    let case = Case::new("descent-deep");
+    let deep = "n=$1; shift; [ $n = 0 ] && exec \"$@\"; sh $0 $((n - 1)) \"$@\"; exit $?";
+    let file = case.dir().join("deep.sh");
+    std::fs::write(&file, deep).unwrap();
+    let script = ["sh", file.to_str().unwrap(), "80"].map(str::to_owned).to_vec();
+    let parts = [script, forgetful(inner(&case, &["-w", "10"])), shell("echo ran")];
+    outer(&case, &[], &parts).run().assert_code(125).assert_stderr("this would wait for itself");
+}
+
+#[test]
 fn of_several_locks_the_one_that_it_would_wait_for_is_named() {
     let case = Case::new("descent-several");
     let first = format!("{}-z", case.path());
