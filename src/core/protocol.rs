@@ -290,3 +290,44 @@ pub enum Asker {
     /// One of several requests of a verb such as status.
     Question(usize),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_times_are_shown_in_utc_and_subtract_without_wrapping() {
+        let time = ServerTime(1_700_000_000_123);
+        assert_eq!(time.to_string(), "2023-11-14T22:13:20.123Z");
+        assert_eq!(ServerTime(i64::MAX).to_string(), "?");
+        assert_eq!(ServerTime(5).until(ServerTime(12)), Duration::from_millis(7));
+        assert_eq!(ServerTime(12).until(ServerTime(5)), Duration::ZERO);
+    }
+
+    #[test]
+    fn only_a_node_without_a_transaction_is_hidden() {
+        assert!(Node::HIDDEN.is_hidden() && Node::HIDDEN.known().is_none());
+        let node = Node { czxid: 1, ..Node::HIDDEN };
+        assert!(!node.is_hidden());
+        assert_eq!(node.known(), Some(&node));
+    }
+
+    #[test]
+    fn every_reply_tells_of_its_failure() {
+        let failure = || Failure::Quota;
+        for reply in [
+            Reply::Created(Err(failure())),
+            Reply::ParentsMade(Err(failure())),
+            Reply::Listed(Err(failure())),
+            Reply::Read("/a".to_owned(), Err(failure())),
+            Reply::Watching(Err(failure())),
+            Reply::Written(Err(failure())),
+            Reply::Deleted(Err(failure())),
+            Reply::Concluded(Err(failure())),
+            Reply::Confirmed(BootTime::from_nanos(0), Err(failure())),
+        ] {
+            assert_eq!(reply.failure(), Some(&failure()));
+        }
+        assert_eq!(Reply::Changed("/a".to_owned(), true).failure(), None);
+    }
+}

@@ -94,6 +94,26 @@ fn a_job_that_no_process_could_continue_is_resumed_immediately() {
     assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
 }
 
+#[test]
+fn a_stop_that_has_begun_may_only_become_shorter() {
+    let at = |seconds| NOW + Duration::from_secs(seconds);
+    let must_stop =
+        |grace, kill_at| JobInput::MustStop { grace: Duration::from_secs(grace), kill_at: at(kill_at) };
+    let mut supervisor = Supervisor::default();
+    supervisor.on(must_stop(9, 20), NOW);
+    assert_eq!(supervisor.next_tick(), Some(at(9)));
+    assert_eq!(supervisor.on(must_stop(9, 5), NOW), []);
+    assert_eq!(supervisor.next_tick(), Some(at(5)));
+    supervisor.on(must_stop(3, 20), NOW);
+    assert_eq!(supervisor.next_tick(), Some(at(3)));
+    supervisor.on(must_stop(30, 30), NOW);
+    assert_eq!(supervisor.next_tick(), Some(at(3)));
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Action::Kill]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");
+    assert_eq!(supervisor.on(JobInput::Tick, at(99)), [], "it is killed already");
+}
+
 fn happening() -> impl Strategy<Value = JobInput> {
     let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
     prop_oneof![

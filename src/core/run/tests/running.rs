@@ -73,6 +73,30 @@ fn a_silent_server_and_a_slow_line_are_named() {
 }
 
 #[test]
+fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
+    for (gap, name) in [(9.0, "refused_after_a_gap"), (1.0, "refused_long_after_a_gap")] {
+        // The answer that creates the node is the slowest, and the one before it doesn't count.
+        let mut script = Script::of(Plan { nonblock: true, ..plan() });
+        script.connected().at(0.5).reply(Asker::Lock(0), Reply::Listed(Ok(vec![]))).at(0.6).created(0, 1);
+        script.listed(0, &[], 1);
+        let own = script.own(1);
+        script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::WordsWritten).tick();
+        script.on(Input::Started(Ok(()))).begun();
+        let mut is_away = false;
+        for round in 1_u8..26 {
+            let sent = f64::from(round);
+            if sent >= gap && !is_away {
+                is_away = true;
+                script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
+            }
+            let result = if round < 10 { Ok(()) } else { Err(Failure::Quota) };
+            script.pass(sent + 0.7).confirmed(sent + 0.6, result);
+        }
+        script.tells_only(&["Warning"]).is(STORIES, name);
+    }
+}
+
+#[test]
 fn every_loss_of_the_lock_stops_the_command() {
     for (change, name) in [
         (SessionChange::Lost(Failure::Expired), "session_expired"),

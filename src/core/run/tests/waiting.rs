@@ -256,7 +256,7 @@ fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     let mut script = Script::of(plan());
     script.first().at(9.0).on(Input::WordsWritten).tick().tick().confirmed(9.0, Err(Failure::ConnectionLost));
     script.at(9.3).tick().at(9.4).confirmed(9.3, Ok(())).tick().pass(12.1).tick();
-    for sent in [12.1, 13.2, 14.3, 15.4, 16.5] {
+    for sent in [12.1, 13.2, 14.3, 15.4, 16.5, 17.6, 18.7] {
         script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();
     }
     script.is(STORIES, "awaits_a_lease");

@@ -170,11 +170,10 @@ fn a_predecessor_that_goes_before_it_is_watched_causes_another_listing() {
 #[test]
 fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
     // The first waiter for a slot watches all holders.
-    let holder = |number| other(number).replace("-lock-", "-slots2-lock-");
     let mut contender = slots();
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    let watches = contender.take(Reply::Listed(Ok(vec![holder(1), holder(3), own.clone()]))).requests;
+    let watches = contender.take(Reply::Listed(Ok(vec![slot(1), slot(3), own.clone()]))).requests;
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     let [_, Request::Watch(first), Request::Watch(_)] = &watches[..] else { panic!("{watches:?}") };
     contender.take(Reply::Read(first.clone(), Ok(theirs())));
@@ -206,7 +205,7 @@ fn a_write_whose_answer_was_lost_is_sent_again() {
 
 #[test]
 fn a_slot_is_told_of_where_somebody_is_behind() {
-    for (behind, tells) in [(vec![other(9).replace("-lock-", "-slots2-lock-")], true), (vec![], false)] {
+    for (behind, tells) in [(vec![slot(9)], true), (vec![], false)] {
         let mut contender = slots();
         let own = name(&prefix(&contender.begin()), 5);
         contender.take(Reply::Created(Ok(created(own.clone()))));
@@ -267,4 +266,80 @@ fn a_holder_looks_around_and_a_waiter_does_not() {
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
     let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
     assert!(matches!(step.news[..], [News::Neighbour(_)]), "{step:?}");
+}
+
+#[test]
+fn news_about_nodes_that_are_not_watched_change_nothing() {
+    let foreign = || Reply::Read(at(&other(2)), Ok(ours(50)));
+    let (mut contender, _, _) = behind(&[1, 3]);
+    assert_eq!(contender.take(foreign()), Step::default(), "while the watches are set");
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(contender.take(foreign()), Step::default(), "while it waits");
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default());
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), false)), Step::default());
+    let mut contender = looking();
+    contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert_eq!(contender.take(foreign()), Step::default(), "while the holder is read");
+}
+
+/// A waiter for one of two slots, with number 5 behind these, and the step after create and list.
+fn behind_slots(ahead: &[i32]) -> (Contender, String, Step) {
+    let mut contender = slots();
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let children = ahead.iter().map(|&number| slot(number)).chain([own.clone()]).collect();
+    let step = contender.take(Reply::Listed(Ok(children)));
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    (contender, own, step)
+}
+
+fn slot(number: i32) -> String {
+    other(number).replace("-lock-", "-slots2-lock-")
+}
+
+fn with_slot() -> Node {
+    let data = br#"{"version":1,"host":"h","pid":1,"user":"u","program":"p","mode":"slots","slots":2,"has_slot":true}"#;
+    Node { data: data.to_vec(), ..theirs() }
+}
+
+#[test]
+fn the_first_waiter_for_a_slot_watches_the_holders() {
+    let (mut contender, own, step) = behind_slots(&[1, 3]);
+    assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
+    contender.take(Reply::Read(at(&slot(3)), Ok(with_slot())));
+    let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot())));
+    assert!(matches!(step.news[..], [News::Waiting { ahead: 2, .. }]), "{step:?}");
+    let step = contender.take(Reply::Changed(at(&slot(1)), false));
+    assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
+    assert_eq!(contender.take(Reply::Changed(at(&slot(1)), true)).requests, list());
+}
+
+#[test]
+fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
+    let (mut contender, own, step) = behind_slots(&[1, 3, 4]);
+    assert_eq!(step.requests, [&own, &slot(4)].map(|name| Request::Watch(at(name))));
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot())));
+    assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
+    let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs())));
+    assert!(matches!(step.news[..], [News::Waiting { ahead: 3, .. }]), "{step:?}");
+    assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
+}
+
+#[test]
+fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
+    let mut contender = contender(false);
+    (contender.entry.family, contender.entry.mode) = (Family::CuratorRw, Mode::Shared);
+    let (parent_and_list, own) = {
+        let step = contender.begin();
+        let Some(Request::Create { prefix, .. }) = step.requests.first().cloned() else { panic!("{step:?}") };
+        (step.requests.len(), name(&prefix, 5))
+    };
+    assert_eq!(parent_and_list, 2);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let writer = name(&super::super::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
+    contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
+    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&writer), Ok(theirs())));
+    assert_eq!(contender.take(Reply::Changed(at(&writer), true)).requests, list());
 }
