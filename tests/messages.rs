@@ -111,6 +111,7 @@ fn losses() -> Vec<Loss> {
         Some(Silence::LineWasAway(SPAN)),
         Some(Silence::Server(SPAN)),
         Some(Silence::SlowLine(SPAN)),
+        Some(Silence::Forbidden),
     ];
     let mut losses: Vec<Loss> =
         silences.into_iter().map(|silence| Loss::LeaseOver { silent_for: SPAN, silence }).collect();

@@ -1,6 +1,6 @@
 //! Nodes that don't let us: which permission is missing is said, and nothing is left behind.
 
-use crate::support::{Case, SOON};
+use crate::support::{Case, SOON, end};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -94,4 +94,33 @@ fn an_ephemeral_node_can_hold_no_lock() {
         }
     }
     case.observer().delete(&ephemeral);
+}
+
+/// What an administrator may do to a node of zklock's while it is there.
+fn forbid_the_last_contender(case: &Case) {
+    let node = format!("{}/{}", case.path(), case.contenders().pop().unwrap());
+    let acl = vec![Acl::new(Permission::WRITE, "world", "anyone")];
+    case.observer().call("set_acl", move |client| client.set_acl(&node, acl.clone(), None)).unwrap();
+}
+
+#[test]
+fn a_waiter_that_may_not_read_its_own_node_any_more_leaves_the_queue() {
+    let case = Case::new("forbidden-waiter");
+    let holder = case.holder();
+    let waiter = case.lock(&["-v", "--session-timeout", "6"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    forbid_the_last_contender(&case);
+    let output = waiter.wait(SOON);
+    output.assert_code(125).assert_stderr("zklock can't read its own node");
+    assert_eq!(output.stdout, "");
+    end(holder);
+}
+
+#[test]
+fn a_holder_that_may_not_read_its_own_node_any_more_says_so_when_it_stops() {
+    let case = Case::new("forbidden-holder");
+    let holder = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", SOON);
+    forbid_the_last_contender(&case);
+    holder.wait(SOON).assert_code(123).assert_stderr("(the ACL of its node was changed");
 }

@@ -81,6 +81,8 @@ struct Contending {
     /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
     asked: Option<BootTime>,
     gap: Option<Gap>,
+    /// Since the last confirmation, another was refused for lack of READ on zklock's node.
+    forbidden: bool,
     /// When the node of the lock with this index was made, and when the lock was ours.
     held: BTreeMap<usize, (BootTime, Option<BootTime>)>,
 }
@@ -305,7 +307,7 @@ impl Claim {
 
     /// Why nothing was confirmed recently, as far as zklock can tell.
     pub fn silence(&self, now: BootTime) -> Option<Silence> {
-        let Contending { gap, asked, pace, renewal, .. } = self.contending.as_ref()?;
+        let Contending { gap, asked, forbidden, pace, renewal, .. } = self.contending.as_ref()?;
         let unanswered = asked.map(|asked| now.since(asked));
         Some(match (*gap, unanswered) {
             (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
@@ -313,6 +315,7 @@ impl Claim {
             (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
                 Silence::LineWasAway(to.since(from))
             }
+            _ if *forbidden => Silence::Forbidden,
             _ => Silence::SlowLine(pace.slowest()?),
         })
     }
@@ -392,6 +395,7 @@ impl Contending {
             pace: Pace::default(),
             asked: None,
             gap: None,
+            forbidden: false,
             held: BTreeMap::new(),
         }
     }
@@ -415,7 +419,7 @@ impl Contending {
         self.asked = None;
         match result {
             Ok(()) => {
-                self.heard = now;
+                (self.heard, self.forbidden) = (now, false);
                 self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
                 self.renewal.answered(sent, now);
                 vec![Notice::Confirmed]
@@ -429,6 +433,7 @@ impl Contending {
                 vec![]
             }
             Err(failure) => {
+                self.forbidden |= failure == Failure::NoAuth;
                 self.renewal.refused(now);
                 vec![Notice::Unconfirmed(failure)]
             }

@@ -42,6 +42,8 @@ pub enum Silence {
     Server(Duration),
     /// Answers arrive, and take this long.
     SlowLine(Duration),
+    /// The ACL of zklock's node was changed, and confirmations are refused.
+    Forbidden,
 }
 
 impl Loss {
@@ -92,6 +94,9 @@ impl fmt::Display for Silence {
             }
             Self::Server(span) => {
                 write!(f, "the server that it is connected to has been silent for {}", words::time(*span))
+            }
+            Self::Forbidden => {
+                f.write_str("the ACL of its node was changed and doesn't let zklock read it any more")
             }
             Self::SlowLine(trip) => write!(f, "the line is slow: an answer took {}", words::time(*trip)),
         }

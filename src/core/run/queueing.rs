@@ -298,6 +298,10 @@ impl Queueing {
             Notice::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
             Notice::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
+            // It would never be confirmed, and all behind it would wait.
+            Notice::Unconfirmed(Failure::NoAuth) => {
+                return Some(Next::fail(Message::Contender(ContentionError::OwnNodeHidden)));
+            }
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
             Notice::Disconnected => scene.says(Message::ConnectionLostWaiting),
             Notice::Reconnected => {

@@ -573,7 +573,7 @@ impl Contender {
             Failure::NoNode => self.list_again(),
             Failure::ConnectionLost => self.ask(Request::Watch(path.to_owned())),
             failure => {
-                self.fail(trouble(failure, "watch the contender ahead of us", "READ", &self.entry.path))
+                self.fail(trouble(failure, "watch the contender ahead", "READ", &self.entry.path))
             }
         }
     }
