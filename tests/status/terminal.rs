@@ -191,6 +191,23 @@ fn a_narrow_watch_that_hears_from_no_server_keeps_its_top_in_view() {
 }
 
 #[test]
+fn a_watch_follows_the_size_of_its_terminal() {
+    let case = Case::new("watch-resized");
+    let nodes: Vec<String> = (0..30).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
+    let mut terminal = watch(&case, 12, 120);
+    terminal.expect("more\r\n", SOON);
+    terminal.resize(20, 60);
+    terminal.expect("\x1b[3J", SOON);
+    terminal.expect("more\r\n", SOON);
+    let lines = picture(&terminal);
+    assert_eq!(lines.len(), 19, "{lines:#?}");
+    assert!(lines.iter().all(|line| console::measure_text_width(line) <= 60), "{lines:#?}");
+    terminal.send(b"\x03");
+    terminal.wait(SOON);
+    delete(&case, &nodes);
+}
+
+#[test]
 fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
     let case = Case::new("folded");
     let nodes: Vec<String> = (0..40).map(|number| contender(&case, "h", &format!("job {number}."))).collect();

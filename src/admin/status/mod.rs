@@ -2,9 +2,10 @@
 
 mod fold;
 mod json;
+mod screen;
 mod table;
 
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, stderr};
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
 
+use self::screen::Screen;
 use super::conversation::{Conversation, Unreachable};
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::neighbours;
@@ -29,9 +31,6 @@ const HELD: u8 = 1;
 
 /// Servers that refuse at once are asked again after this pause.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// Back to the corner, and away with all that is there.
-const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     let mut conversation = Conversation::open(options)?;
@@ -103,9 +102,10 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 
 /// Shows the locks again whenever something below the paths changes. The servers tell: nothing is asked before.
 fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversation) -> Result<Exit> {
+    let screen = Screen::of(status)?;
     let mut shown = None;
     loop {
-        match look_and_wait(status, &mut conversation, &mut shown) {
+        match look_and_wait(status, screen.as_ref(), &mut conversation, &mut shown) {
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
             // The session has gone: another is as good.
@@ -130,6 +130,7 @@ fn reopened(options: &Options) -> Result<Conversation> {
 /// Shows what there is, unless that is what is shown already, and waits for a change. An exit if nobody reads.
 fn look_and_wait(
     status: &StatusOptions,
+    screen: Option<&Screen>,
     conversation: &mut Conversation,
     shown: &mut Option<Listing>,
 ) -> Result<Option<Exit>> {
@@ -138,12 +139,14 @@ fn look_and_wait(
     }
     let listing = look(status, conversation)?;
     if shown.as_ref() != Some(&listing) {
-        let exit =
-            if is_screen(status) { show_screen(&listing, None)? } else { show(status, &listing.locks)? };
+        let exit = match screen {
+            Some(screen) => screen.show(&listing, None)?,
+            None => show(status, &listing.locks)?,
+        };
         let was_told =
             |shown: &Listing| (&shown.closed, &shown.unlisted) == (&listing.closed, &listing.unlisted);
         // A cleared screen shows nothing of what was told before.
-        let is_cleared = is_screen(status) && stderr().is_terminal();
+        let is_cleared = screen.is_some() && stderr().is_terminal();
         if is_cleared || !shown.as_ref().is_some_and(was_told) {
             tell_what_is_closed(&listing, false);
         }
@@ -153,39 +156,22 @@ fn look_and_wait(
         *shown = Some(listing);
     }
     while conversation.wait_for_change()? == Wakeup::Away {
-        tell_that_it_is_old(status, shown)?;
+        tell_that_it_is_old(screen, shown)?;
     }
     Ok(None)
 }
 
-/// Whether a screen shows the newest state alone.
-fn is_screen(status: &StatusOptions) -> bool {
-    status.watch && !status.json && stdout().is_terminal()
-}
-
 /// There is no connection: what is shown may be old from now on, until there is one again.
-fn tell_that_it_is_old(status: &StatusOptions, shown: &mut Option<Listing>) -> Result<()> {
-    if !is_screen(status) {
+fn tell_that_it_is_old(screen: Option<&Screen>, shown: &mut Option<Listing>) -> Result<()> {
+    let Some(screen) = screen else {
         log::warn!("no connection to the servers: what was shown last may be old");
         return Ok(());
-    }
+    };
     if let Some(listing) = shown.take() {
         let now = ServerTime(Timestamp::now().as_millisecond());
-        show_screen(&listing, Some(now))?;
+        screen.show(&listing, Some(now))?;
     }
     Ok(())
-}
-
-/// Shows this and nothing else; if there has been no connection since some time, that too.
-fn show_screen(listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit> {
-    let old = away_since.map(|since| {
-        format!("no connection to the servers since {}: this may be old", table::time(Some(since)))
-    });
-    let style = table::Style::of_stdout();
-    let old = old.map(|old| style.cut(&old)).unwrap_or_default();
-    let closed = what_is_closed(listing).map(|line| style.rows(&format!("zklock: {line}"))).sum::<usize>();
-    let style = style.on_screen(old.lines().count() + closed);
-    print(format!("{CLEAR_SCREEN}{old}{}", table::text(&listing.locks, &style)).as_bytes())
 }
 
 fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {

@@ -139,7 +139,7 @@ fn its_own_node_has_to_be_readable_and_its_own() {
 
 #[test]
 fn a_node_ahead_that_can_not_be_read_is_an_error() {
-    let denied = permission("watch the contender ahead of us", "READ");
+    let denied = permission("watch the contender ahead", "READ");
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoAuth)));
     assert_eq!(failed(&step), Some(&denied));
