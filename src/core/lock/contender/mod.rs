@@ -572,9 +572,7 @@ impl Contender {
         match failure {
             Failure::NoNode => self.list_again(),
             Failure::ConnectionLost => self.ask(Request::Watch(path.to_owned())),
-            failure => {
-                self.fail(trouble(failure, "watch the contender ahead", "READ", &self.entry.path))
-            }
+            failure => self.fail(trouble(failure, "watch the contender ahead", "READ", &self.entry.path)),
         }
     }
 
