@@ -1,6 +1,6 @@
 //! Nodes that don't let us: which permission is missing is said, and nothing is left behind.
 
-use crate::support::{Case, SOON, end};
+use crate::support::{Case, SOON, end, shared, wait_until};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -121,6 +121,10 @@ fn a_holder_that_may_not_read_its_own_node_any_more_says_so_when_it_stops() {
     let case = Case::new("forbidden-holder");
     let holder = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", SOON);
+    // From then on it doesn't read its node, which would show the same.
+    case.wait_until_it_tells_since_when(1);
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    wait_until("it to watch its node again", SOON, || shared().watchers_of(&node) == 1);
     forbid_the_last_contender(&case);
     holder.wait(SOON).assert_code(123).assert_stderr("(the ACL of its node was changed");
 }

@@ -92,7 +92,7 @@ fn a_watch_on_a_terminal_shows_the_newest_state_alone() {
 }
 
 #[test]
-fn a_cleared_screen_still_tells_what_cannot_be_seen() {
+fn a_watch_tells_again_on_a_cleared_screen_what_cannot_be_seen() {
     let case = Case::new("closed-screen");
     let closed = case.guarded(zookeeper::Permission::CREATE);
     let zklock = case.zklock().args(["status", "--watch", case.path(), &closed]).env("TERM", "xterm");
