@@ -249,6 +249,30 @@ mod tests {
         assert_eq!(once.verdict(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
     }
 
+    #[test]
+    fn only_answers_about_the_record_say_when_the_command_succeeded() {
+        let lock = LockPath::parse("/a/b".as_ref()).unwrap();
+        let own = OwnNode { path: "/a/b/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
+        let record = || "/a/.b.zklock-last".to_owned();
+        let mut once = Once::new(&lock, Duration::from_secs(10));
+        once.begin(&own, b"me");
+        let lost = once.take(Reply::Read(record(), Err(Failure::ConnectionLost)));
+        assert_eq!(lost, Ok(vec![Request::Get(record())]));
+        assert_eq!(once.take(Reply::Written(Err(Failure::NoNode))), Ok(vec![]), "its watch tells of that");
+        assert_eq!(once.take(Reply::Read(own.path.clone(), Err(Failure::NoNode))), Ok(vec![]));
+        once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
+        assert_eq!(once.verdict(), None, "the record isn't read yet");
+        let refused = once.take(Reply::Written(Err(Failure::NoAuth))).unwrap_err();
+        assert!(refused.to_string().contains("needs WRITE"), "{refused}");
+        once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
+        assert_eq!(once.verdict(), Some(OnceDecision::Due));
+        once.begin_again();
+        assert!(!once.has_begun() && once.verdict().is_none());
+        once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
+        once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
+        assert_eq!(once.verdict(), None, "those were answers to the session before");
+    }
+
     proptest! {
         #[test]
         fn a_success_counts_for_one_period_and_no_longer(last in 0..10_000i64, now in 0..10_000i64, period in 1..5_000u64) {

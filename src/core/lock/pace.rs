@@ -237,6 +237,42 @@ mod tests {
         assert_eq!(pace.start(&lease, at(630), GRACE, at(630)), Start::Never { trip: ms(3_000), timeout: T });
     }
 
+    #[test]
+    fn a_short_outage_is_not_counted_against_the_connection() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        pace.becomes_first(at(100));
+        for seconds in [120, 140, 150] {
+            pace.disconnected();
+            pace.answered(ms(10), at(seconds), T);
+        }
+        pace.answered(ms(10), at(170), T);
+        assert_eq!(
+            pace.start(&lease, at(170), GRACE, at(170)),
+            Start::NotYet,
+            "20 s of answers without a lease"
+        );
+        pace.answered(ms(10), at(200), T);
+        pace.answered(ms(10), at(210), T);
+        assert_eq!(pace.start(&lease, at(210), GRACE, at(210)), Start::Never { trip: ms(10), timeout: T });
+    }
+
+    #[test]
+    fn three_slow_answers_are_no_accident() {
+        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        pace.becomes_first(at(1));
+        for then in [Start::AskAgain, Start::AskAgain, Start::Never { trip: ms(9_000), timeout: T }] {
+            pace.answered(ms(9_000), at(1), T);
+            assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), then);
+        }
+    }
+
+    #[test]
+    fn a_silence_of_a_third_less_six_round_trips_is_ridden_out() {
+        assert_eq!(silence_ridden_out(T, ms(50)), ms(9_700));
+        assert_eq!(silence_ridden_out(T, Duration::ZERO), ms(10_000));
+        assert_eq!(silence_ridden_out(T, ms(5_000)), Duration::ZERO);
+    }
+
     proptest! {
         /// On a line that takes between its quickest answer and a twentieth longer.
         #[test]

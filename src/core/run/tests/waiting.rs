@@ -63,6 +63,14 @@ fn a_long_wait_is_told_now_and_then() {
 }
 
 #[test]
+fn nothing_is_told_of_a_wait_that_is_over() {
+    let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    turn_comes(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
+    script.is(STORIES, "no_progress_once_first");
+}
+
+#[test]
 fn a_waiter_gives_up_at_its_deadline() {
     let mut script = Script::of(with_deadline(3.0));
     script
@@ -314,6 +322,12 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
         let mut script = Script::of(plan());
         script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(STORIES, name);
     }
+    let mut script = Script::of(plan());
+    let mut elsewhere = record("web1", 30);
+    elsewhere.process.as_mut().unwrap().namespace = "2".to_owned();
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &elsewhere)).on(Input::Ancestors(vec![ancestor.clone()]));
+    script.is(STORIES, "a_process_of_another_namespace");
     let mut script = Script::of(plan());
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
     let read = Ok(node(THEIRS, 3, &record("web1", 30)));
