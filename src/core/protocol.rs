@@ -166,6 +166,12 @@ impl Node {
         Some(self).filter(|node| !node.is_hidden())
     }
 
+    /// Whether it is known to belong to no session, so that it stays when its creator ends. The server shows a container
+    /// as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
+    pub fn is_permanent(&self) -> bool {
+        matches!(self.owner, 0 | i64::MIN) && !self.is_hidden()
+    }
+
     /// Whether only its existence is known.
     pub fn is_hidden(&self) -> bool {
         *self == Self::HIDDEN

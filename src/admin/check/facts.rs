@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::core::lock::contender::ContentionError;
+use crate::core::lock::name::Family;
 use crate::runtime::zk::{Failure, Inspected, ServerTime};
 
 /// All that was seen.
@@ -33,6 +35,10 @@ pub(super) struct Facts {
     pub(super) path: Option<String>,
     /// What was tried with a node of our own.
     pub(super) probe: Option<Probe>,
+    /// The naming of the contenders that would queue there.
+    pub(super) family: Family,
+    /// Why every contender would refuse the queue of the lock that was named, if that is so.
+    pub(super) queue: Option<ContentionError>,
     /// Records of `--once-per` below the lock's parent and the lock itself.
     pub(super) records: Vec<OldRecord>,
     /// This host's clock.

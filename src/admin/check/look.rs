@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::facts::{Chroot, ChrootState, Facts, NoSession};
 use super::interrupt::Interrupt;
-use super::{old_records, probe};
+use super::{old_records, probe, queue};
 use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
@@ -47,6 +47,8 @@ pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrup
         own_certificate_ends: tls.and_then(Tls::identity_ends),
         path: check.path.as_ref().map(ToString::to_string),
         probe: None,
+        family: options.lock.family(),
+        queue: None,
         records: vec![],
         now: host_time(),
     };
@@ -110,6 +112,7 @@ fn ask(
     }
     if facts.chroot.as_ref().is_none_or(Chroot::is_there) {
         probe::probe(facts, inquiry, patience)?;
+        queue::look(facts, inquiry)?;
         old_records::look(facts, inquiry)?;
     } else {
         facts.trips = probe::round_trips(inquiry, "/", patience)?;

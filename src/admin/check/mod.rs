@@ -8,6 +8,7 @@ mod judge;
 mod look;
 mod old_records;
 mod probe;
+mod queue;
 mod table;
 
 use anyhow::Result;

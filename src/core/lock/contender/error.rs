@@ -31,6 +31,13 @@ pub enum ContentionError {
          give it READ"
     )]
     OwnNodeHidden,
+    /// A node of the queue belongs to no session. It has a contender's name, but nothing removes it when its creator
+    /// ends.
+    #[error(
+        "{0} has a contender's name but isn't ephemeral, so the lock would wait for it for ever: delete it if \
+         it is a leftover, or use another lock path"
+    )]
+    NotEphemeral(String),
     /// A node above the lock can't have children.
     #[error("the path lies below an ephemeral node, which can't have children: use another path")]
     EphemeralParent,

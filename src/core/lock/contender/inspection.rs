@@ -12,7 +12,7 @@ use crate::core::protocol::{Failure, Node, Reply, Request};
 
 /// The nodes to read before the queue can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Inspection {
+pub struct Inspection {
     /// Nodes below the lock path that may belong to another recipe, each with that recipe.
     unread: Vec<(String, Recipe)>,
     /// Children of the lock path to list next.
@@ -23,7 +23,7 @@ pub(super) struct Inspection {
 
 /// The result of an answer.
 #[derive(Debug)]
-pub(super) enum InspectionResult {
+pub enum InspectionResult {
     /// No other recipe uses the path.
     Clean,
     /// More requests are needed, or some are still unanswered.
@@ -34,7 +34,7 @@ pub(super) enum InspectionResult {
 
 impl Inspection {
     /// `None` if none of these children has to be read.
-    pub(super) fn of(children: &[String]) -> Option<Self> {
+    pub fn of(children: &[String]) -> Option<Self> {
         let unread: Vec<_> = children
             .iter()
             .filter_map(|child| neighbour::of_child(child).map(|recipe| (child.clone(), recipe)))
@@ -45,7 +45,7 @@ impl Inspection {
     }
 
     /// Makes the first request.
-    pub(super) fn begin(&mut self, lock: &LockPath) -> InspectionResult {
+    pub fn begin(&mut self, lock: &LockPath) -> InspectionResult {
         if self.unread.is_empty() {
             return self.list_next(lock);
         }
@@ -53,7 +53,7 @@ impl Inspection {
     }
 
     /// Takes in an answer.
-    pub(super) fn take(&mut self, lock: &LockPath, reply: Reply) -> InspectionResult {
+    pub fn take(&mut self, lock: &LockPath, reply: Reply) -> InspectionResult {
         match reply {
             Reply::Listed(listed) => self.listed(lock, listed),
             Reply::Read(path, read) => self.read(lock, &path, read),
@@ -93,7 +93,7 @@ impl Inspection {
             Err(Failure::ConnectionLost) => {
                 return InspectionResult::Ask(vec![Request::Get(path.to_owned())]);
             }
-            Ok(node) if node.owner == 0 && !node.is_hidden() => {}
+            Ok(node) if node.is_permanent() => {}
             Err(Failure::NoNode) => {}
             // A node that can't be read may be alive.
             Ok(_) | Err(Failure::NoAuth) => {

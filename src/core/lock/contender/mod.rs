@@ -13,7 +13,7 @@ use std::time::Duration;
 use self::around::Around;
 pub use self::error::ContentionError;
 use self::error::{cannot_list, trouble};
-use self::inspection::{Inspection, InspectionResult};
+pub use self::inspection::{Inspection, InspectionResult};
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use super::name::{Family, Mode, Name, prefix};
 use super::queue::{self, Decision};
@@ -501,6 +501,9 @@ impl Contender {
                 self.read_again(path, result)
             }
             ContenderPhase::Naming(holder) if self.path().child(holder) == path => {
+                if result.as_ref().is_ok_and(Node::is_permanent) {
+                    return self.fail(ContentionError::NotEphemeral(path.to_owned()));
+                }
                 let data = result.map(|node| node.data).unwrap_or_default();
                 let news = vec![News::Busy { holder: holder.clone(), data }];
                 self.phase = ContenderPhase::Ended;
@@ -517,6 +520,9 @@ impl Contender {
                 return self.go(ContenderPhase::Clearing, Request::Delete(path.to_owned()));
             }
             Ok(node) if node.is_hidden() && planted(Mistake::HiddenIsGone) => return self.hold(),
+            Ok(node) if node.is_permanent() => {
+                return self.fail(ContentionError::NotEphemeral(path.to_owned()));
+            }
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };

@@ -224,6 +224,26 @@ fn a_slot_is_told_of_where_somebody_is_behind() {
 }
 
 #[test]
+fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
+    for owner in [0, i64::MIN] {
+        let permanent = || Ok(Node { owner, ..theirs() });
+        let error = ContentionError::NotEphemeral(at(&other(3)));
+        let mut approaching = behind(&[3]).0;
+        assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+        let mut naming = looking();
+        naming.take(Reply::Listed(Ok(vec![other(3)])));
+        assert_eq!(failed(&naming.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+    }
+    let mut approaching = behind(&[3]).0;
+    let step = approaching.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    assert!(matches!(step.news[..], [News::Waiting { .. }]));
+    let mut naming = looking();
+    naming.take(Reply::Listed(Ok(vec![other(3)])));
+    let step = naming.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    assert!(matches!(step.news[..], [News::Busy { .. }]));
+}
+
+#[test]
 fn other_recipes_are_looked_at_before_the_queue_counts() {
     let refused = Refusal::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
     let gone = Node { owner: 0, ..theirs() };
