@@ -461,3 +461,6 @@ impl Contending {
         step
     }
 }
+
+#[cfg(test)]
+mod tests;

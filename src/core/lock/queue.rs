@@ -167,6 +167,14 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_is_used_until_a_hundred_thousand_numbers_are_left() {
+        for (sequence, is_refused) in [(2_147_383_646, false), (2_147_383_647, true)] {
+            let decision = decide(&[node(1, sequence)], &node(1, sequence));
+            assert_eq!(matches!(decision, Decision::Refuse(Refusal::CounterEnd { .. })), is_refused);
+        }
+    }
+
+    #[test]
     fn a_mixed_or_worn_queue_is_refused() {
         let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000009".to_owned();
         let own = node(1, 5);

@@ -311,7 +311,6 @@ impl Contender {
                 }
             }
             (ContenderPhase::Listing, Ok(children)) => self.decide(&children),
-            (ContenderPhase::Listing, Err(Failure::NoNode)) => self.fail(ContentionError::Deleted),
             (
                 ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing,
                 Err(Failure::ConnectionLost),
@@ -538,7 +537,7 @@ impl Contender {
         if parent.child(&predecessor) == path {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
-            if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
+            if may_get_a_slot(self.entry.mode, watch) && record::has_slot(&node.data) {
                 return self.go(ContenderPhase::Listing, self.catch_up());
             }
             *nearest = Some(node);
@@ -585,10 +584,10 @@ impl Contender {
     fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
         match &self.phase {
             // New data moves nobody in the queue, but for a predecessor that tells of its slot.
-            ContenderPhase::Waiting { watch, ahead, .. }
+            ContenderPhase::Waiting { watch, .. }
                 if !deleted
                     && watch.iter().any(|name| self.path().child(name) == path)
-                    && !(matches!(self.entry.mode, Mode::Slots(2..)) && watch.len() == 1 && *ahead > 1) =>
+                    && !may_get_a_slot(self.entry.mode, watch) =>
             {
                 self.ask(Request::Watch(path.to_owned()))
             }
@@ -647,6 +646,12 @@ impl Contender {
     fn is_own(&self, path: &str) -> bool {
         self.own.as_ref().is_some_and(|own| own.path == path)
     }
+}
+
+/// Whether the nodes that a waiter watches are those of a predecessor that waits for one of several slots too. A waiter
+/// behind the holders of all slots watches each of them.
+fn may_get_a_slot(mode: Mode, watch: &[String]) -> bool {
+    matches!(mode, Mode::Slots(2..)) && watch.len() == 1
 }
 
 #[cfg(test)]

@@ -244,6 +244,25 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
 }
 
 #[test]
+fn semaphores_are_listed_before_the_queue_counts() {
+    let mut contender = looking();
+    let step = contender.take(Reply::Listed(Ok(vec!["leases".to_owned()])));
+    assert_eq!(step.requests, [Request::List(at("leases"))]);
+    let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
+    assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
+    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs())));
+    let refused =
+        Refusal::OtherRecipe { node: "leases/lease-0000000001".to_owned(), recipe: Recipe::CuratorSemaphore };
+    assert_eq!(failed(&step), Some(&refused.into()));
+}
+
+#[test]
+fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(Failure::NoNode))), Step::default());
+}
+
+#[test]
 fn other_recipes_are_looked_at_before_the_queue_counts() {
     let refused = Refusal::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
     let gone = Node { owner: 0, ..theirs() };
