@@ -190,6 +190,19 @@ mod tests {
     }
 
     #[test]
+    fn only_a_curator_writer_that_steps_down_shares_its_number() {
+        let node = |family, mode, id| format!("{}0000000005", prefix(family, mode, Uuid::from_u128(id)));
+        let is_tie = |family, one, other| {
+            let (one, other) = (node(family, one, 1), node(family, other, 2));
+            matches!(decide(&[one.clone(), other], &one), Decision::Refuse(Refusal::Tie { .. }))
+        };
+        assert!(!is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Shared));
+        assert!(is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Exclusive));
+        assert!(is_tie(Family::CuratorRw, Mode::Shared, Mode::Shared));
+        assert!(is_tie(Family::Kazoo, Mode::Exclusive, Mode::Shared));
+    }
+
+    #[test]
     fn a_semaphore_behind_and_a_reader_ahead_are_accepted() {
         let own = node(1, 5);
         assert_eq!(decide(&[own.clone(), "slots2-lock-0000000009".to_owned()], &own), Decision::Hold);
