@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Failure, Inquiry, Limit, Node, Reply, Request, Settings, Unanswered};
+use super::zk::{Failure, Inquiry, Limit, Node, NodePath, Reply, Request, Settings, Unanswered};
 use crate::core::run::{Input, LookUp, Remains};
 
 /// Starts these sessions.
@@ -26,7 +26,7 @@ impl SideSessions {
     }
 
     /// Reads these nodes.
-    pub fn look_up(&self, nodes: Vec<String>) -> Result<()> {
+    pub fn look_up(&self, nodes: Vec<NodePath>) -> Result<()> {
         self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
     }
 
@@ -45,7 +45,7 @@ impl SideSessions {
 }
 
 /// Reads these nodes in one session.
-fn look_up(nodes: &[String], settings: Settings) -> LookUp {
+fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
     let questions: Vec<_> = nodes.iter().cloned().map(Request::Watch).collect();
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
     let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };

@@ -121,11 +121,10 @@ fn ask(
 }
 
 fn look_at_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, Unanswered> {
-    let is_missing =
-        matches!(one(inquiry, Request::Get(path.to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
+    let is_missing = matches!(one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(Failure::NoNode)));
     Ok(match is_missing {
         false => ChrootState::Exists,
-        true if create => match one(inquiry, Request::MakeLasting(path.to_owned()))? {
+        true if create => match one(inquiry, Request::MakeLasting(path.into()))? {
             Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
             _ => ChrootState::Created,
         },

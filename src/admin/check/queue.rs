@@ -22,7 +22,7 @@ pub(super) fn look(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), U
     if !matches!(facts.probe, Some(Probe { read: Some(Ok(())), .. })) {
         return Ok(());
     }
-    let Reply::Listed(Ok(children)) = one(inquiry, Request::List(lock.to_string()))? else { return Ok(()) };
+    let Reply::Listed(Ok(children)) = one(inquiry, Request::List(lock.node()))? else { return Ok(()) };
     facts.queue = match other_recipe(inquiry, &lock, &children)? {
         Some(error) => Some(error),
         None => match queue::look(&children, facts.family, Mode::Exclusive) {
@@ -71,7 +71,7 @@ fn not_ephemeral(
     let replies = inquiry.ask_all(&reads)?;
     Ok(replies.into_iter().find_map(|reply| match reply {
         Reply::Read(path, Ok(node)) if node.is_permanent() => {
-            let shown = path.strip_prefix(chroot).unwrap_or(&path);
+            let shown = path.as_str().strip_prefix(chroot).unwrap_or(path.as_str());
             Some(ContentionError::NotEphemeral(shown.to_owned()))
         }
         _ => None,

@@ -3,7 +3,7 @@ use std::ffi::OsStr;
 use super::*;
 use crate::core::lock::contender::Ids;
 use crate::core::lock::name::{Family, Mode};
-use crate::core::protocol::{Created, ServerTime};
+use crate::core::protocol::{Created, LockIndex, ServerTime};
 
 const T: Duration = Duration::from_secs(30);
 
@@ -33,7 +33,7 @@ fn claim() -> Claim {
         panic!("no create in {out:?}");
     };
     let created = Created { name: format!("{prefix}0000000005"), czxid: 50, created: ServerTime(0) };
-    reply(&mut claim, Asker::Lock(0), Reply::Created(Ok(created)), 0.2);
+    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.2);
     claim
 }
 
@@ -74,9 +74,9 @@ fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
 fn only_the_answer_to_the_create_measures_the_line() {
     let mut claim = claim();
     let listed = Reply::Listed(Ok(vec![]));
-    reply(&mut claim, Asker::Lock(0), listed, 9.0);
+    reply(&mut claim, Asker::Lock(LockIndex(0)), listed, 9.0);
     assert_eq!(claim.silence(at(9.1)), Some(Silence::SlowLine(Duration::from_millis(200))));
     let again = Created { name: "lock-0000000006".to_owned(), czxid: 51, created: ServerTime(0) };
-    reply(&mut claim, Asker::Lock(0), Reply::Created(Ok(again)), 9.5);
+    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(again)), 9.5);
     assert_eq!(claim.silence(at(9.6)), Some(Silence::SlowLine(Duration::from_millis(200))));
 }

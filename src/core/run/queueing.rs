@@ -314,8 +314,7 @@ impl Queueing {
                 if let Some(why) = self.lineage.waits_for_itself(&read.data, scene) {
                     return Some(Next::fail_at(scene.current_lock(), why));
                 }
-                let name = node.rsplit('/').next().unwrap_or_default();
-                let seen = seen(who(name, &read.data, scene), &read.data, read.created);
+                let seen = seen(who(node.name(), &read.data, scene), &read.data, read.created);
                 self.progress.holder(&node, Some(&seen), scene);
                 scene.does(Effect::Line(LineUpdate::Holder { node, seen }));
             }
@@ -349,7 +348,7 @@ impl Queueing {
     fn news(&mut self, path: LockPath, news: News, scene: &mut Scene<'_>) -> Option<Next> {
         match news {
             News::Queued(node) => {
-                scene.says_of(path, Message::Queued { node: node.path });
+                scene.says_of(path, Message::Queued { node: node.path.to_string() });
                 scene.does(Effect::Line(LineUpdate::Queued(node.created)));
                 self.progress.queued(node.created, scene.now);
                 if self.stop != Stop::Not {

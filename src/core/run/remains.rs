@@ -25,7 +25,7 @@ impl Remains {
     /// The requests about the nodes, followed by the one about the node that may have been created.
     pub fn questions(&self) -> Vec<Request> {
         let nodes = self.nodes.iter().map(|node| Request::Watch(node.path.clone()));
-        let entering = self.entering().map(|(parent, _)| Request::CatchUpAndList(parent.to_owned()));
+        let entering = self.entering().map(|(parent, _)| Request::CatchUpAndList(parent.into()));
         nodes.chain(entering).collect()
     }
 
@@ -41,7 +41,7 @@ impl Remains {
             self.entering().zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
                 Reply::Listed(Ok(children)) => {
                     let name = children.iter().find(|name| name.starts_with(prefix))?;
-                    Some(Request::Delete(format!("{parent}/{name}")))
+                    Some(Request::Delete(format!("{parent}/{name}").into()))
                 }
                 _ => None,
             });

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_line_has_the_facts_between_what_all_have() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
-        let own = OwnedNode { path: "/locks/job/n".to_owned(), czxid: 7 };
+        let own = OwnedNode { path: "/locks/job/n".into(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
         let line = of_a_run(&path, Some(&own), &message);
         let (_, rest) = line.split_once("Z\",").unwrap();

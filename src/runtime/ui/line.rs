@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::unistd::{Pid, tcgetpgrp};
 
 use super::output;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::ServerTime;
 use crate::core::run::Seen;
 use crate::core::time::BootTime;
@@ -44,7 +44,7 @@ struct QueueLine {
     ahead: usize,
     nearest: Seen,
     /// Who holds, if that is another than the nearest: the node asked for, and what it said when.
-    holder: Option<(String, Option<(Seen, BootTime)>)>,
+    holder: Option<(NodePath, Option<(Seen, BootTime)>)>,
 }
 
 impl WaitingLine {
@@ -75,7 +75,7 @@ impl WaitingLine {
     }
 
     /// There are contenders ahead: the nearest, and the node that holds if that is another.
-    pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<String>) {
+    pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<NodePath>) {
         if self.on_terminal {
             self.queue = Some(QueueLine { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
             self.next_draw = Some(clock::now());
@@ -83,7 +83,7 @@ impl WaitingLine {
     }
 
     /// Who the holder is, as its node says.
-    pub fn holder(&mut self, node: &str, holder: Seen) {
+    pub fn holder(&mut self, node: &NodePath, holder: Seen) {
         if let Some(queue) = &mut self.queue
             && let Some((asked, seen)) = &mut queue.holder
             && asked == node
@@ -167,7 +167,7 @@ impl QueueLine {
 mod tests {
     use super::*;
 
-    fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> QueueLine {
+    fn queue(holder: Option<(NodePath, Option<(Seen, BootTime)>)>) -> QueueLine {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000), held_since: None };
         QueueLine { path, ahead: 2, nearest, holder }
@@ -195,7 +195,7 @@ mod tests {
     fn what_was_seen_of_the_holder_grows_old() {
         let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
-        let queue = queue(Some(("/locks/job/a".to_owned(), Some((seen, at)))));
+        let queue = queue(Some(("/locks/job/a".into(), Some((seen, at)))));
         let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
         assert_eq!(
             text(1),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::session::Outlet;
 use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::core::protocol::QuestionIndex;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -136,18 +137,18 @@ impl<'a> Inquiry<'a> {
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
         for (number, request) in waiting.by_ref().take(WINDOW) {
-            self.session.ask(Asker::Question(number), request);
+            self.session.ask(question(number), request);
         }
         let mut until = self.limit.as_of_now();
         while left > 0 {
             match self.hear(Some(until))? {
                 Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
-                Heard::Reply(Asker::Question(number), reply) => {
+                Heard::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&Failure::ConnectionLost)
                         && let Some(request) = requests.get(number)
                         && !matches!(request, Request::Delete(_))
                     {
-                        self.session.ask(Asker::Question(number), request.clone());
+                        self.session.ask(question(number), request.clone());
                         continue;
                     }
                     // Only an answer shows that a server is answering.
@@ -158,7 +159,7 @@ impl<'a> Inquiry<'a> {
                         left -= 1;
                     }
                     if let Some((number, request)) = waiting.next() {
-                        self.session.ask(Asker::Question(number), request);
+                        self.session.ask(question(number), request);
                     }
                 }
                 Heard::Reply(..) => {}
@@ -262,4 +263,8 @@ impl<'a> Inquiry<'a> {
             _ => Ok(()),
         }
     }
+}
+
+fn question(number: usize) -> Asker {
+    Asker::Question(QuestionIndex(number))
 }

@@ -30,6 +30,7 @@ pub use self::security::{
     Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Sources, Tls, TlsError,
 };
 pub use self::session::{Outlet, Session};
+pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
     Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
 };

@@ -8,7 +8,7 @@ use futures::stream::FuturesUnordered;
 use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
 
 use super::perform::LocalFuture;
-use super::{Asker, Reply};
+use super::{Asker, NodePath, Reply};
 
 /// A watch that is set.
 pub(super) enum Watcher {
@@ -30,13 +30,13 @@ pub(super) struct Watches(FuturesUnordered<LocalFuture<'static, Fired>>);
 
 struct Fired {
     asker: Asker,
-    path: String,
+    path: NodePath,
     event: WatchedEvent,
     lasting: Option<Box<[PersistentWatcher; 2]>>,
 }
 
 impl Watches {
-    pub(super) fn add(&mut self, asker: Asker, path: String, watcher: Watcher) {
+    pub(super) fn add(&mut self, asker: Asker, path: NodePath, watcher: Watcher) {
         self.0.push(Box::pin(async move {
             let (event, lasting) = match watcher {
                 Watcher::Once(watcher) => (watcher.changed().await, None),
@@ -64,7 +64,7 @@ impl Watches {
             }
             if event.event_type != EventType::Session {
                 // A watch from above may also report that the lock path itself is gone.
-                let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
+                let deleted = event.event_type == EventType::NodeDeleted && event.path == path.as_str();
                 return (asker, Reply::Changed(path, deleted));
             }
         }

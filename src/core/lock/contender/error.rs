@@ -1,5 +1,7 @@
 //! Contention errors: why a contender can't continue, in messages that name the remedy.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::core::lock::queue::Refusal;
@@ -60,9 +62,14 @@ pub enum ContentionError {
 
 impl ContentionError {
     /// The error for a `failure` of `action`, which needs `permission` on `node`.
-    pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
+    pub fn of(
+        failure: Failure,
+        action: &'static str,
+        permission: &'static str,
+        node: &impl fmt::Display,
+    ) -> Self {
         match failure {
-            Failure::NoAuth => Self::Permission { action, permission, node: node.to_owned() },
+            Failure::NoAuth => Self::Permission { action, permission, node: node.to_string() },
             Failure::NoCreate(node) => Self::Permission { action, permission, node },
             Failure::Hidden => Self::OwnNodeHidden,
             Failure::EphemeralParent => Self::EphemeralParent,
@@ -77,7 +84,7 @@ pub(super) fn trouble(
     permission: &'static str,
     node: &LockPath,
 ) -> ContentionError {
-    ContentionError::of(failure, action, permission, node.as_str())
+    ContentionError::of(failure, action, permission, node)
 }
 
 pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> ContentionError {

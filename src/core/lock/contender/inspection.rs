@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::error::{ContentionError, trouble};
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::lock::refusal::Refusal;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Failure, Node, Reply, Request};
 
 /// The nodes to read before the queue can be trusted.
@@ -85,13 +85,13 @@ impl Inspection {
         }
     }
 
-    fn read(&mut self, lock: &LockPath, path: &str, read: Result<Node, Failure>) -> InspectionResult {
-        let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == path) else {
+    fn read(&mut self, lock: &LockPath, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+        let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == *path) else {
             return InspectionResult::Ask(vec![]);
         };
         match read {
             Err(Failure::ConnectionLost) => {
-                return InspectionResult::Ask(vec![Request::Get(path.to_owned())]);
+                return InspectionResult::Ask(vec![Request::Get(path.clone())]);
             }
             Ok(node) if node.is_permanent() => {}
             Err(Failure::NoNode) => {}
@@ -144,8 +144,8 @@ mod tests {
         (inspection, finding)
     }
 
-    fn read(inspection: &mut Inspection, path: &str, read: Result<Node, Failure>) -> InspectionResult {
-        inspection.take(&lock(), Reply::Read(path.to_owned(), read))
+    fn read(inspection: &mut Inspection, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+        inspection.take(&lock(), Reply::Read(path.clone(), read))
     }
 
     #[track_caller]
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_ephemeral_node_is_refused_and_a_persistent_one_ignored() {
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         let (mut inspection, finding) = inspection(&[LATCH]);
         assert_asks(&finding, &[Request::Get(path.clone())]);
         let mut again = inspection.clone();
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_hidden_node_counts_as_alive() {
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         for hidden in [Ok(Node::HIDDEN), Err(Failure::NoAuth)] {
             let (mut inspection, _) = inspection(&[LATCH]);
             assert_refused(&read(&mut inspection, &path, hidden), Recipe::CuratorLatch);
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn a_semaphore_is_found_by_its_leases_even_without_locks() {
         let (mut inspection, finding) = inspection(&["leases"]);
-        assert_asks(&finding, &[Request::List("/app/leases".to_owned())]);
+        assert_asks(&finding, &[Request::List("/app/leases".into())]);
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job", LEASE]))));
-        let lease = format!("/app/leases/{LEASE}");
+        let lease = lock().child(&format!("leases/{LEASE}"));
         assert_asks(&finding, &[Request::Get(lease.clone())]);
         assert_refused(&read(&mut inspection, &lease, Ok(node(7))), Recipe::CuratorSemaphore);
     }
@@ -197,7 +197,7 @@ mod tests {
     fn a_lock_below_leases_and_locks_is_no_semaphore() {
         let (mut inspection, _) = inspection(&["leases", "locks"]);
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job"]))));
-        assert_asks(&finding, &[Request::List("/app/locks".to_owned())]);
+        assert_asks(&finding, &[Request::List("/app/locks".into())]);
         assert!(matches!(
             inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))),
             InspectionResult::Clean
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn requests_unanswered_when_the_connection_was_lost_are_retried() {
         let (mut inspection, _) = inspection(&[LATCH, "leases"]);
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         let unanswered = read(&mut inspection, &path, Err(Failure::ConnectionLost));
         assert_asks(&unanswered, &[Request::Get(path.clone())]);
-        let list = [Request::List("/app/leases".to_owned())];
+        let list = [Request::List("/app/leases".into())];
         assert_asks(&read(&mut inspection, &path, Err(Failure::NoNode)), &list);
         assert_asks(&inspection.take(&lock(), Reply::Listed(Err(Failure::ConnectionLost))), &list);
     }

@@ -18,7 +18,7 @@ pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use super::name::{Family, Mode, Name, prefix};
 use super::queue::{self, Decision};
 use super::record::{self, Record};
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Created, Failure, Node, Reply, Request, ServerTime};
 
@@ -250,7 +250,7 @@ impl Contender {
         self.entries += 1;
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
         self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
-        let parent = self.path().to_string();
+        let parent = self.path().node();
         let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
         let list = self.list();
         self.phase = ContenderPhase::Entering { created: None };
@@ -275,7 +275,7 @@ impl Contender {
     }
 
     fn make_parents(&mut self) -> Step {
-        self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().to_string()))
+        self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().node()))
     }
 
     fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
@@ -382,7 +382,7 @@ impl Contender {
         if let Some(step) = self.must_inspect(children) {
             return step;
         }
-        let Some(own) = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()) else {
+        let Some(own) = self.own.as_ref().map(|own| own.path.name()) else {
             debug_assert!(false, "nothing is decided before its own node is known");
             return self.fail(ContentionError::Deleted);
         };
@@ -471,11 +471,11 @@ impl Contender {
     }
 
     /// The answer about the predecessor, or about a node that may be its own.
-    fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+    fn other_read(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
         match &self.phase {
-            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
-            ContenderPhase::Holding => self.seen_around(Reply::Read(path.to_owned(), result)),
-            ContenderPhase::Adopting(name) if self.path().child(name) == path => match result {
+            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
+            ContenderPhase::Holding => self.seen_around(Reply::Read(path.clone(), result)),
+            ContenderPhase::Adopting(name) if self.path().child(name) == *path => match result {
                 Ok(node) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);
                     self.own_watched = true;
@@ -490,18 +490,18 @@ impl Contender {
                 Err(failure) => self.fail(trouble(failure, "read its own node", "READ", &self.entry.path)),
             },
             ContenderPhase::Approaching { unset, .. }
-                if unset.iter().any(|name| self.path().child(name) == path) =>
+                if unset.iter().any(|name| self.path().child(name) == *path) =>
             {
                 self.approached(path, result)
             }
             ContenderPhase::Waiting { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
             {
                 self.read_again(path, result)
             }
-            ContenderPhase::Naming(holder) if self.path().child(holder) == path => {
+            ContenderPhase::Naming(holder) if self.path().child(holder) == *path => {
                 if result.as_ref().is_ok_and(Node::is_permanent) {
-                    return self.fail(ContentionError::NotEphemeral(path.to_owned()));
+                    return self.fail(ContentionError::NotEphemeral(path.to_string()));
                 }
                 let data = result.map(|node| node.data).unwrap_or_default();
                 let news = vec![News::Busy { holder: holder.clone(), data }];
@@ -513,14 +513,14 @@ impl Contender {
     }
 
     /// The answer about a node in the way.
-    fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+    fn approached(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
         let node = match result {
             Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
-                return self.go(ContenderPhase::Clearing, Request::Delete(path.to_owned()));
+                return self.go(ContenderPhase::Clearing, Request::Delete(path.clone()));
             }
             Ok(node) if node.is_hidden() && planted(Mistake::HiddenIsGone) => return self.hold(),
             Ok(node) if node.is_permanent() => {
-                return self.fail(ContentionError::NotEphemeral(path.to_owned()));
+                return self.fail(ContentionError::NotEphemeral(path.to_string()));
             }
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
@@ -529,12 +529,12 @@ impl Contender {
         let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
             return Step::default();
         };
-        unset.retain(|name| parent.child(name) != path);
+        unset.retain(|name| parent.child(name) != *path);
         let Some(predecessor) = watch.first().cloned() else {
             debug_assert!(false, "a waiter watches at least one node");
             return self.list_again();
         };
-        if parent.child(&predecessor) == path {
+        if parent.child(&predecessor) == *path {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
             if may_get_a_slot(self.entry.mode, watch) && record::has_slot(&node.data) {
@@ -556,7 +556,7 @@ impl Contender {
     }
 
     /// The answer about a node in the way that was written to while we waited. It is watched again.
-    fn read_again(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
+    fn read_again(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
         let node = match result {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
@@ -564,7 +564,7 @@ impl Contender {
         let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
             return Step::default();
         };
-        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == path) else {
+        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == *path) else {
             return Step::default();
         };
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
@@ -573,26 +573,26 @@ impl Contender {
     }
 
     /// A node in the way could not be read, and isn't watched.
-    fn not_watched(&mut self, path: &str, failure: Failure) -> Step {
+    fn not_watched(&mut self, path: &NodePath, failure: Failure) -> Step {
         match failure {
             Failure::NoNode => self.list_again(),
-            Failure::ConnectionLost => self.ask(Request::Watch(path.to_owned())),
+            Failure::ConnectionLost => self.ask(Request::Watch(path.clone())),
             failure => self.fail(trouble(failure, "watch the contender ahead", "READ", &self.entry.path)),
         }
     }
 
-    fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
+    fn other_changed(&mut self, path: &NodePath, deleted: bool) -> Step {
         match &self.phase {
             // New data moves nobody in the queue, but for a predecessor that tells of its slot.
             ContenderPhase::Waiting { watch, .. }
                 if !deleted
-                    && watch.iter().any(|name| self.path().child(name) == path)
+                    && watch.iter().any(|name| self.path().child(name) == *path)
                     && !may_get_a_slot(self.entry.mode, watch) =>
             {
-                self.ask(Request::Watch(path.to_owned()))
+                self.ask(Request::Watch(path.clone()))
             }
             ContenderPhase::Waiting { watch, sole, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
             {
                 // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
                 // requires that its own node still exists and that events arrive in order.
@@ -601,7 +601,7 @@ impl Contender {
             }
             // One of several nodes is gone before all watches are set: the listing is out of date.
             ContenderPhase::Approaching { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
             {
                 self.list_again()
             }
@@ -625,12 +625,12 @@ impl Contender {
     }
 
     fn list(&self) -> Request {
-        Request::List(self.path().to_string())
+        Request::List(self.path().node())
     }
 
     /// After a gap in the connection the server may lag behind what this client has already seen.
     fn catch_up(&self) -> Request {
-        Request::CatchUpAndList(self.path().to_string())
+        Request::CatchUpAndList(self.path().node())
     }
 
     fn go(&mut self, phase: ContenderPhase, request: Request) -> Step {
@@ -643,8 +643,8 @@ impl Contender {
         Step { requests: vec![request], news: vec![] }
     }
 
-    fn is_own(&self, path: &str) -> bool {
-        self.own.as_ref().is_some_and(|own| own.path == path)
+    fn is_own(&self, path: &NodePath) -> bool {
+        self.own.as_ref().is_some_and(|own| own.path == *path)
     }
 }
 

@@ -49,8 +49,8 @@ fn other(sequence: i32) -> String {
     )
 }
 
-fn at(name: &str) -> String {
-    format!("/locks/job/{name}")
+fn at(name: &str) -> NodePath {
+    format!("/locks/job/{name}").into()
 }
 
 fn ours(czxid: i64) -> Node {
@@ -132,7 +132,7 @@ fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
 
 #[test]
 fn with_several_ahead_the_queue_is_looked_at_again() {
-    let list = [Request::List("/locks/job".to_owned())];
+    let list = [Request::List("/locks/job".into())];
     let (mut contender, _) = asleep(&[1, 3]);
     assert_eq!(
         contender.take(Reply::Changed(at(&other(3)), true)).requests,
@@ -162,7 +162,7 @@ fn whoever_goes_while_its_new_data_is_read_is_missed() {
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 /// A holder whose node has a record.
@@ -231,7 +231,7 @@ fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.reconnected();
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let (mut contender, own) = asleep(&[3]);
     contender.reconnected();
     assert_eq!(
@@ -280,7 +280,7 @@ fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
 fn a_node_deleted_between_list_and_watch_causes_another_listing() {
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
     let first = prefix(&contender.begin());
     contender.take(Reply::Created(Err(Failure::NoNode)));
     let step = contender.take(Reply::Listed(Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::MakeParents("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::MakeParents("/locks/job".into())]);
     assert_ne!(prefix(&contender.take(Reply::ParentsMade(Ok(())))), first);
 }
 
@@ -317,7 +317,7 @@ fn searching() -> (Contender, String) {
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
     assert_eq!(
         step.requests,
-        [Request::CatchUpAndList("/locks/job".to_owned())],
+        [Request::CatchUpAndList("/locks/job".into())],
         "the server may lag: sync first"
     );
     (contender, prefix)
@@ -331,7 +331,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]);
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.news, [News::Held]);
     assert!(step.requests.is_empty(), "its node is already watched");
@@ -358,7 +358,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
 }
 
@@ -367,7 +367,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
 }
@@ -378,13 +378,13 @@ fn a_node_of_the_same_session_ahead_is_deleted() {
     let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
     assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
     let step = contender.take(Reply::Deleted(Ok(())));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
 fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let mut contender = contender(true);
-    assert_eq!(contender.begin().requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(contender.begin().requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));

@@ -12,11 +12,11 @@ fn permission(action: &'static str, permission: &'static str) -> ContentionError
 }
 
 fn list() -> Vec<Request> {
-    vec![Request::List(PATH.to_owned())]
+    vec![Request::List(PATH.into())]
 }
 
 fn list_after_a_gap() -> Vec<Request> {
-    vec![Request::CatchUpAndList(PATH.to_owned())]
+    vec![Request::CatchUpAndList(PATH.into())]
 }
 
 /// Lists again after its predecessor has gone.
@@ -86,7 +86,7 @@ fn the_parents_are_made_again_if_the_answer_was_lost() {
         contender
     };
     let step = missing().take(Reply::ParentsMade(Err(Failure::ConnectionLost)));
-    assert_eq!(step.requests, [Request::MakeParents(PATH.to_owned())]);
+    assert_eq!(step.requests, [Request::MakeParents(PATH.into())]);
     let step = missing().take(Reply::ParentsMade(Err(Failure::NoAuth)));
     assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
 }
@@ -227,7 +227,7 @@ fn a_slot_is_told_of_where_somebody_is_behind() {
 fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
     for owner in [0, i64::MIN] {
         let permanent = || Ok(Node { owner, ..theirs() });
-        let error = ContentionError::NotEphemeral(at(&other(3)));
+        let error = ContentionError::NotEphemeral(at(&other(3)).to_string());
         let mut approaching = behind(&[3]).0;
         assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
         let mut naming = looking();
@@ -298,9 +298,9 @@ fn a_holder_looks_around_and_a_waiter_does_not() {
     let (mut contender, _) = asleep(&[3]);
     assert_eq!(contender.look_around(), Step::default());
     let (mut contender, own, _) = behind(&[]);
-    assert_eq!(contender.look_around().requests, [Request::Get(PATH.to_owned())]);
+    assert_eq!(contender.look_around().requests, [Request::Get(PATH.into())]);
     let parent = Node { children: 2, owner: 0, ..theirs() };
-    assert_eq!(contender.take(Reply::Read(PATH.to_owned(), Ok(parent))).requests, list());
+    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent))).requests, list());
     let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
     let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
