@@ -390,7 +390,7 @@ impl fmt::Display for Message {
             Self::SessionClosed => {
                 f.write_str("the session was closed while zklock was waiting; run it again")
             }
-            Self::Contender(trouble) => trouble.fmt(f),
+            Self::Contender(error) => error.fmt(f),
             Self::PlaceRevoked(by) => {
                 write!(
                     f,

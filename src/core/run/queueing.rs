@@ -341,7 +341,7 @@ impl Queueing {
                 scene.asks(Asker::Once, requests);
                 None
             }
-            Err(trouble) => Some(Next::fail(Message::Contender(trouble))),
+            Err(error) => Some(Next::fail(Message::Contender(error))),
         }
     }
 
@@ -409,7 +409,7 @@ impl Queueing {
             News::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
                 return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
             }
-            News::Failed(trouble) => return Some(Next::fail_at(Some(path), Message::Contender(trouble))),
+            News::Failed(error) => return Some(Next::fail_at(Some(path), Message::Contender(error))),
         }
         None
     }

@@ -115,8 +115,8 @@ impl Running {
                 self.lose_at(Some(path), Loss::NodeDeleted, scene);
             }
             Notice::Lock(path, News::Revoked(by)) => self.lose_at(Some(path), Loss::Revoked(by), scene),
-            Notice::Lock(path, News::Failed(trouble)) => {
-                self.lose_at(Some(path), Loss::Queue(trouble), scene);
+            Notice::Lock(path, News::Failed(error)) => {
+                self.lose_at(Some(path), Loss::Queue(error), scene);
             }
             Notice::Disconnected => scene.says(Message::ConnectionLost),
             Notice::Reconnected => scene.says(Message::ConnectedAgain),

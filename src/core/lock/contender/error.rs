@@ -78,18 +78,9 @@ impl ContentionError {
     }
 }
 
-pub(super) fn trouble(
-    failure: Failure,
-    action: &'static str,
-    permission: &'static str,
-    node: &LockPath,
-) -> ContentionError {
-    ContentionError::of(failure, action, permission, node)
-}
-
 pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> ContentionError {
     match failure {
         Failure::NoNode => ContentionError::Deleted,
-        other => trouble(other, "see the queue", "READ", lock),
+        other => ContentionError::of(other, "see the queue", "READ", lock),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::error::{ContentionError, trouble};
+use super::error::ContentionError;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::lock::refusal::Refusal;
 use crate::core::path::{LockPath, NodePath};
@@ -81,7 +81,9 @@ impl Inspection {
                 "READ",
                 &lock.child(container),
             )),
-            Err(failure) => InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => {
+                InspectionResult::Fail(ContentionError::of(failure, "see the queue", "READ", lock))
+            }
         }
     }
 
@@ -100,7 +102,9 @@ impl Inspection {
                 let (node, recipe) = self.unread.swap_remove(index);
                 return InspectionResult::Fail(Refusal::OtherRecipe { node, recipe }.into());
             }
-            Err(failure) => return InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => {
+                return InspectionResult::Fail(ContentionError::of(failure, "see the queue", "READ", lock));
+            }
         }
         self.unread.swap_remove(index);
         if self.unread.is_empty() { self.list_next(lock) } else { InspectionResult::Ask(vec![]) }
@@ -155,8 +159,8 @@ mod tests {
 
     #[track_caller]
     fn assert_refused(finding: &InspectionResult, of: Recipe) {
-        let refused = |trouble: &ContentionError| matches!(trouble, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
-        assert!(matches!(finding, InspectionResult::Fail(trouble) if refused(trouble)), "{finding:?}");
+        let refused = |error: &ContentionError| matches!(error, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
+        assert!(matches!(finding, InspectionResult::Fail(error) if refused(error)), "{finding:?}");
     }
 
     #[test]

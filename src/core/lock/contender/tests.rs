@@ -1,10 +1,14 @@
 mod answers;
 
 use std::ffi::OsStr;
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::*;
+use crate::core::lock::name::{self, Family, Mode};
+use crate::core::lock::record::Record;
+use crate::core::protocol::ServerTime;
 
 const SESSION: i64 = 77;
 const NEVER: ServerTime = ServerTime(0);
@@ -44,7 +48,7 @@ fn name(prefix: &str, sequence: i32) -> String {
 
 fn other(sequence: i32) -> String {
     name(
-        &super::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
+        &name::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
         sequence,
     )
 }
@@ -105,7 +109,7 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
 }
 
 fn failed(step: &Step) -> Option<&ContentionError> {
-    step.news.iter().find_map(|news| if let News::Failed(trouble) = news { Some(trouble) } else { None })
+    step.news.iter().find_map(|news| if let News::Failed(error) = news { Some(error) } else { None })
 }
 
 #[test]
@@ -301,8 +305,8 @@ fn parents_that_keep_vanishing_are_an_error() {
         contender.take(Reply::Created(Err(Failure::NoNode)));
         contender.take(Reply::Listed(Err(Failure::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));
-        if let Some(trouble) = failed(&step) {
-            assert_eq!(trouble, &ContentionError::ParentsVanish);
+        if let Some(error) = failed(&step) {
+            assert_eq!(error, &ContentionError::ParentsVanish);
             return;
         }
     }
@@ -408,7 +412,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
 
 #[test]
 fn a_refused_request_names_the_missing_permission() {
-    for (failure, trouble) in [
+    for (failure, error) in [
         (
             Failure::NoAuth,
             ContentionError::Permission {
@@ -424,7 +428,7 @@ fn a_refused_request_names_the_missing_permission() {
         let mut contender = contender(false);
         contender.begin();
         contender.take(Reply::Created(Err(failure)));
-        assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&trouble));
+        assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&error));
     }
     let mut contender = contender(false);
     contender.begin();
