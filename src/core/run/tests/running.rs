@@ -152,6 +152,61 @@ fn a_revoked_lock_is_kept_until_the_command_is_gone() {
 }
 
 #[test]
+fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    // Without answers the lease ends before the grace does.
+    for (answered_until, name) in [(40, "revoked_in_full"), (5, "revoked_and_silent")] {
+        let mut script = Script::of(Plan { kill_after: seconds(30.0), ..plan() });
+        script.running();
+        let own = script.own(1);
+        for second in 1_u8..35 {
+            script.pass(second.into()).tick();
+            if second == 3 {
+                let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
+                script.reply(Asker::Lock(LockIndex(0)), changed).read(&own, node(OURS, 1, &revoked));
+            }
+            if second < answered_until {
+                script.confirmed(f64::from(second) - 0.1, Ok(()));
+            }
+        }
+        script.keeps_lines(&["revoked", "Kill", "Tick"]).is(STORIES, name);
+    }
+}
+
+#[test]
+fn a_command_is_reaped_once_all_its_processes_are_gone() {
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).on(Input::Child);
+    let leader_died = |none_left| Input::Children { leader: Some(LeaderChange::Died), none_left };
+    script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
+    script.on(Input::Children { leader: None, none_left: true }).is(STORIES, "reaped_when_none_is_left");
+}
+
+#[test]
+fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
+    let mut script = Script::of(plan());
+    script.running();
+    let own = script.own(1);
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false))
+        .read(&own, Node::HIDDEN)
+        .is(STORIES, "own_node_hidden");
+}
+
+#[test]
+fn looks_around_are_further_and_further_apart() {
+    let mut script = Script::of(plan());
+    script.running();
+    for second in 1_u8..20 {
+        script.pass(second.into()).confirmed(f64::from(second) - 0.1, Ok(()));
+        let answer = Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }));
+        script.reply(Asker::Lock(LockIndex(0)), answer);
+    }
+    script.keeps_lines(&["Get(", "Confirmed"]).is(STORIES, "looks_around");
+}
+
+#[test]
 fn a_command_may_go_on_without_its_lock() {
     let mut script = Script::of(Plan { terminates: false, ..plan() });
     script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).tick().pass(20.0).tick();

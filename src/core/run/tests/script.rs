@@ -297,6 +297,13 @@ impl Script {
         self
     }
 
+    /// Leaves out all lines but those with one of these words.
+    pub(super) fn keeps_lines(&mut self, words: &[&str]) -> &mut Self {
+        let is_kept = |line: &&str| words.iter().any(|word| line.contains(word));
+        self.story = self.story.lines().filter(is_kept).fold(String::new(), |all, line| all + line + "\n");
+        self
+    }
+
     /// A round of killing left nothing.
     pub(super) fn all_killed(&mut self) -> &mut Self {
         self.on(Input::KillRound(KillRound { gone: true, next: None, stuck: false, left: vec![] }))

@@ -248,6 +248,24 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
 }
 
 #[test]
+fn nothing_is_told_of_a_place_that_is_given_up() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    turn_comes(script.at(3.0)).tick();
+    script
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .is(STORIES, "leaves_in_silence");
+}
+
+#[test]
+fn a_place_that_can_not_be_confirmed_is_an_error() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(Failure::NoAuth));
+    script.session(SessionChange::Closed).is(STORIES, "place_hidden");
+}
+
+#[test]
 fn a_slow_line_starts_no_command() {
     let mut script = Script::of(Plan { kill_after: seconds(2.0), ..plan() });
     script.connected().at(4.5).created(0, 1).listed(0, &[], 1);
@@ -320,8 +338,9 @@ fn a_slot_is_free_while_fewer_hold() {
     }
     script.on(Input::Ancestors(vec![]));
     script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{}", names[0]).into(), true));
+    let behind = names[1].replace("0000000002", "0000000010");
     script
-        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own])))
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own, behind])))
         .tick()
         .is(STORIES, "slots");
 }
