@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::runtime::zk::{Failure, Inspected, ServerTime};
+use crate::runtime::zk::{Failure, ServerReport, ServerTime};
 
 /// All that was seen.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(super) struct Facts {
     /// Whether connections are encrypted.
     pub(super) tls: bool,
     /// Each address of each server, asked directly.
-    pub(super) servers: Vec<Inspected>,
+    pub(super) servers: Vec<ServerReport>,
     /// The session timeout that was asked for.
     pub(super) asked: Duration,
     /// The session timeout that was granted, or why there is no session.

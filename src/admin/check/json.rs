@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::facts::{ChrootState, Facts, OldRecord};
 use super::judge::{Finding, Severity, Verdict, enough_timeout, is_quick_enough, is_stale};
 use crate::core::lock::pace::silence_ridden_out;
-use crate::runtime::zk::Inspected;
+use crate::runtime::zk::ServerReport;
 
 const VERSION: u32 = 1;
 
@@ -107,17 +107,17 @@ pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-fn server(server: &Inspected, tls: bool) -> ServerEntry<'_> {
-    let said = server.said.as_ref().ok();
+fn server(server: &ServerReport, tls: bool) -> ServerEntry<'_> {
+    let info = server.info.as_ref().ok();
     ServerEntry {
         server: &server.server,
         address: server.address.map(|address| address.to_string()),
-        reached: said.is_some(),
-        error: server.said.as_ref().err().map(String::as_str),
-        version: said.and_then(|said| said.version.as_deref()),
-        role: said.and_then(|said| said.role.as_deref()),
-        tls: said.map(|_| tls),
-        certificate_ends: said.and_then(|said| said.certificate_ends).and_then(date),
+        reached: info.is_some(),
+        error: server.info.as_ref().err().map(String::as_str),
+        version: info.and_then(|info| info.version.as_deref()),
+        role: info.and_then(|info| info.role.as_deref()),
+        tls: info.map(|_| tls),
+        certificate_ends: info.and_then(|info| info.certificate_ends).and_then(date),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
 use crate::runtime::zk::{
-    Failure, Inquiry, Inspected, Limit, Reply, Request, ServerTime, Settings, Tls, Unanswered, inspect,
+    Failure, Inquiry, Limit, Reply, Request, ServerReport, ServerTime, Settings, Tls, Unanswered, inspect,
 };
 
 /// How often the end of the direct questions is looked for.
@@ -56,7 +56,7 @@ pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrup
 }
 
 /// Asks each address of each server meanwhile.
-fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<Inspected>>> {
+fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<ServerReport>>> {
     let (sender, servers) = channel();
     // Not joined: after Ctrl-C nobody waits for it.
     let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, patience)));
@@ -64,7 +64,7 @@ fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<Inspe
     Ok(servers)
 }
 
-fn wait_for(servers: &Receiver<Vec<Inspected>>, interrupt: &Interrupt) -> Vec<Inspected> {
+fn wait_for(servers: &Receiver<Vec<ServerReport>>, interrupt: &Interrupt) -> Vec<ServerReport> {
     while interrupt.signal().is_none() {
         match servers.recv_timeout(LOOK) {
             Ok(servers) => return servers,

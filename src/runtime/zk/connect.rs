@@ -6,8 +6,8 @@ use async_io::Timer;
 use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
-use super::addresses::Names;
-use super::finding::ServerDiagnosis;
+use super::addresses::Resolver;
+use super::diagnosis::ServerDiagnosis;
 use super::hosts::Server;
 use super::security::Rotation;
 use super::tour::{AttemptLimit, Tour};
@@ -51,12 +51,12 @@ impl LineSpeed {
 pub(super) struct Dialer<'a> {
     settings: &'a Settings,
     rotation: Option<&'a Rotation>,
-    names: Names,
+    resolver: Resolver,
 }
 
 impl<'a> Dialer<'a> {
     pub(super) fn new(settings: &'a Settings, rotation: Option<&'a Rotation>) -> Self {
-        Self { settings, rotation, names: Names::new(&settings.hosts.servers) }
+        Self { settings, rotation, resolver: Resolver::new(&settings.hosts.servers) }
     }
 
     /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
@@ -128,7 +128,7 @@ impl<'a> Dialer<'a> {
         let servers = if self.settings.security.needs_names() {
             self.settings.hosts.servers.clone()
         } else {
-            self.names.spread(LONGEST_LOOK_UP.min(timeout / 24)).await
+            self.resolver.resolve(LONGEST_LOOK_UP.min(timeout / 24)).await
         };
         for server in tour.pass(servers, clock::now()) {
             let (began, limit) = (clock::now(), tour.limit(&server));

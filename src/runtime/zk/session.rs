@@ -131,7 +131,7 @@ fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Voice)
 async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Voice, library: &OneTask) {
     // All settings were checked before, but a long list of CA certificates is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
-        return outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+        return outlet.session(SessionChange::Unreachable(diagnose::texts(settings)));
     };
     let mut dialer = Dialer::new(settings, rotation.as_ref());
     let Some(granted) = connect_until_told_otherwise(settings, &mut dialer, &mut inbox, outlet).await else {
@@ -303,7 +303,7 @@ async fn connect_until_told_otherwise(
             None
         }
         Either::Left((Some(Err(_)) | None, _)) => {
-            outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+            outlet.session(SessionChange::Unreachable(diagnose::texts(settings)));
             None
         }
         Either::Right(_) => {

@@ -17,7 +17,7 @@ pub(super) fn certificates(facts: &Facts) -> Vec<Finding> {
         .map(|ends| certificate("client certificate".to_owned(), ends, now, true, has_session));
     let mut findings: Vec<Finding> = own.into_iter().collect();
     for server in &facts.servers {
-        let ends = server.said.as_ref().ok().and_then(|said| said.certificate_ends);
+        let ends = server.info.as_ref().ok().and_then(|info| info.certificate_ends);
         findings.extend(ends.map(|ends| {
             certificate(format!("certificate {}", server.server), ends, now, false, has_session)
         }));

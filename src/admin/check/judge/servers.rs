@@ -7,7 +7,7 @@ use super::{Finding, enough_timeout, is_quick_enough};
 use crate::core::duration;
 use crate::core::lock::pace::silence_ridden_out;
 use crate::core::words;
-use crate::runtime::zk::Inspected;
+use crate::runtime::zk::ServerReport;
 
 /// Clocks that are further apart than this, in milliseconds, confuse whoever reads times.
 const MOST_APART: u64 = 5_000;
@@ -17,8 +17,8 @@ pub(super) fn servers(facts: &Facts) -> Vec<Finding> {
     facts.servers.iter().map(|server| self::server(facts, server)).collect()
 }
 
-fn server(facts: &Facts, inspected: &Inspected) -> Finding {
-    let Inspected { server, address, said } = inspected;
+fn server(facts: &Facts, report: &ServerReport) -> Finding {
+    let ServerReport { server, address, info } = report;
     let address = address.map(|address| address.to_string());
     // A server that is named by its address needs no other.
     let address = address.filter(|address| !server.starts_with(&format!("{address}:")));
@@ -27,16 +27,16 @@ fn server(facts: &Facts, inspected: &Inspected) -> Finding {
         Some(address) => format!("server {server} ({address})"),
         None => format!("server {server}"),
     };
-    match said {
-        Ok(said) => {
-            let version = match &said.version {
+    match info {
+        Ok(info) => {
+            let version = match &info.version {
                 Some(version) => format!("ZooKeeper {version}"),
                 None => {
                     "a ZooKeeper, version and role not told (srvr isn't in 4lw.commands.whitelist)".to_owned()
                 }
             };
             let tls = facts.tls.then(|| "TLS".to_owned());
-            let parts = [Some(version), said.role.clone(), tls];
+            let parts = [Some(version), info.role.clone(), tls];
             Finding::ok(about, parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
         }
         // The others carry on without it.
@@ -52,7 +52,7 @@ pub(super) fn session(facts: &Facts) -> Vec<Finding> {
     let granted = match &facts.session {
         Ok(granted) => *granted,
         Err(NoSession::TooLate(within)) => {
-            let what = if facts.servers.iter().all(|server| server.said.is_err()) {
+            let what = if facts.servers.iter().all(|server| server.info.is_err()) {
                 "no server gave a session".to_owned()
             } else {
                 format!("servers answer, but none opened a session within {}", duration::text(*within))

@@ -2,16 +2,16 @@ use std::time::Duration;
 
 use super::super::facts::{Chroot, ChrootState, Facts, NoSession, OldRecord, Probe};
 use super::{Finding, Severity, Verdict, judge};
-use crate::runtime::zk::{Failure, Inspected, Said, ServerTime};
+use crate::runtime::zk::{Failure, ServerInfo, ServerReport, ServerTime};
 
 const DAY: u64 = 24 * 60 * 60;
 
-fn server(name: &str, said: Result<Said, String>) -> Inspected {
-    Inspected { server: name.to_owned(), address: "192.0.2.1".parse().ok(), said }
+fn server(name: &str, info: Result<ServerInfo, String>) -> ServerReport {
+    ServerReport { server: name.to_owned(), address: "192.0.2.1".parse().ok(), info }
 }
 
-fn told() -> Said {
-    Said { version: Some("3.8.0".to_owned()), role: Some("leader".to_owned()), certificate_ends: None }
+fn told() -> ServerInfo {
+    ServerInfo { version: Some("3.8.0".to_owned()), role: Some("leader".to_owned()), certificate_ends: None }
 }
 
 /// A set-up without a fault.
@@ -146,7 +146,7 @@ fn certificates_are_warned_of_in_their_last_fourteen_days() {
         (now - 1, Verdict::Warnings),
     ] {
         let own = Facts { own_certificate_ends: Some(ends), ..fit() };
-        let servers = vec![server("zk1:2181", Ok(Said { certificate_ends: Some(ends), ..told() })); 2];
+        let servers = vec![server("zk1:2181", Ok(ServerInfo { certificate_ends: Some(ends), ..told() })); 2];
         let theirs = Facts { servers, tls: true, ..fit() };
         for (facts, about) in [(own, "client certificate"), (theirs, "certificate zk1:2181")] {
             match verdict {
