@@ -1,8 +1,8 @@
-//! Completions, asked for by the scripts for the shells: options and values from the definition, lock paths from the
-//! servers.
+//! Prints completions for the scripts in `completions/`: options and values from the definition of the command line, lock
+//! paths from the servers.
 //!
-//! The first line says what the shell completes by itself: nothing, `files`, or `command N`. Each further line is a
-//! word, a tab and a description.
+//! The first line says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
+//! word at which the command begins. Each further line is a word, a tab and a description.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::print;
 use crate::cli::{self, ByShell, Completion, complete as find};
 use crate::core::exit::Exit;
 
-/// Somebody waits with a finger on the key.
+/// The longest time to connect, because a user is waiting at the prompt.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints what can be typed in the place of the last word of `line`, and never a message.
+/// Prints the possible completions of the last word of `line`. Never prints a message.
 pub fn complete(line: &[String]) -> Result<Exit> {
     let found = find(line);
     let mut text = match found.shell {
@@ -29,17 +29,17 @@ pub fn complete(line: &[String]) -> Result<Exit> {
     for (word, description) in &found.words {
         let _ = writeln!(text, "{word}\t{description}");
     }
-    // Without servers there are no paths to offer.
+    // If no server can be reached, no paths are offered.
     for path in paths(&found).unwrap_or_default() {
         let _ = writeln!(text, "{path}\t");
     }
     print(text.as_bytes())
 }
 
-/// Locks, and nodes above locks with a slash behind them, that begin as was typed.
+/// The paths that begin with the typed text: locks, and nodes above locks with a slash at the end.
 fn paths(found: &Completion) -> Result<Vec<String>> {
     let Some(typed) = &found.lock else { return Ok(vec![]) };
-    // As `-n`, which tries every server once, would connect.
+    // With `-n`, every server is tried only once.
     let words =
         ["zklock", "-n"].into_iter().chain(found.connection.iter().map(String::as_str)).chain(["/-", "-"]);
     let (mut options, _) = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;

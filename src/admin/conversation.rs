@@ -1,4 +1,4 @@
-//! Questions to the ensemble and its answers, as a verb needs them, in words for its user.
+//! The session of a verb: an [`Inquiry`] whose errors are messages for the user.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::core::message::Message;
 use crate::runtime::clock;
 use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
 
-/// No server could be reached in time: what each said.
+/// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct Unreachable(String);
 
-/// A session to ask and to watch with.
+/// A session that sends requests and waits for changes.
 pub(super) struct Conversation {
     inquiry: Inquiry<'static>,
     patience: Duration,
@@ -24,7 +24,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Connects, within the time for that.
+    /// Connects, within `--connect-timeout`.
     pub(super) fn open(options: &Options) -> Result<Self> {
         let patience = options.ensemble.connect_timeout;
         let settings = options.settings(clock::now() + patience)?;
@@ -34,7 +34,7 @@ impl Conversation {
         Ok(Self { inquiry, patience, has_chroot })
     }
 
-    /// Refuses a chroot that doesn't exist. Otherwise a mistake in the connect string would look like free locks.
+    /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot
@@ -48,7 +48,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Whether all that is seen is below a chroot.
+    /// Whether the connect string has a chroot, below which all paths are.
     pub(super) fn has_chroot(&self) -> bool {
         self.has_chroot
     }
@@ -58,7 +58,7 @@ impl Conversation {
         self.inquiry.must_watch()
     }
 
-    /// Asks one thing.
+    /// Sends one request. See [`Inquiry::ask_all`].
     pub(super) fn ask(&mut self, request: Request) -> Result<Reply> {
         match self.ask_all(&[request])?.pop() {
             Some(reply) => Ok(reply),

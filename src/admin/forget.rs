@@ -11,7 +11,7 @@ use crate::core::lock::once::record_path;
 use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Node, Reply, Request};
 
-/// A connection that is lost as often as this won't get an answer through.
+/// The most attempts if the connection is lost each time.
 const MOST_TRIES: usize = 10;
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
@@ -19,17 +19,17 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let record = record_path(path.as_str());
     let mut conversation = Conversation::open(options)?;
     conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let told = match read(&mut conversation, &record)? {
+    let message = match read(&mut conversation, &record)? {
         Some(node) if delete(&mut conversation, &record)? => {
             format!("{path}: forgot the last success{}; the next --once-per run is due\n", of(&node))
         }
         _ => format!("{path}: no success is recorded\n"),
     };
     conversation.close();
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
+    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
 }
 
-/// The record, if there is one. A record that may not be read may still be deleted.
+/// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
 fn read(conversation: &mut Conversation, record: &str) -> Result<Option<Node>> {
     match conversation.ask(Request::Get(record.to_owned()))? {
         Reply::Read(_, Ok(node)) => Ok(Some(node)),
@@ -40,7 +40,7 @@ fn read(conversation: &mut Conversation, record: &str) -> Result<Option<Node>> {
     }
 }
 
-/// Deletes a record that was seen. `false`: it was gone, and not by an earlier try of this function.
+/// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
 fn delete(conversation: &mut Conversation, record: &str) -> Result<bool> {
     let parent =
         record.rsplit_once('/').map_or("/", |(parent, _)| if parent.is_empty() { "/" } else { parent });
@@ -60,7 +60,7 @@ fn delete(conversation: &mut Conversation, record: &str) -> Result<bool> {
     bail!("{}: the connection was lost {MOST_TRIES} times before an answer came", without_controls(record))
 }
 
-/// When the success was, and whose, as far as the record can be read.
+/// The time and the host of the recorded success, for the message; empty if the record can't be read.
 fn of(node: &Node) -> String {
     if node.is_hidden() {
         return String::new();

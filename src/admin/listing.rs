@@ -1,11 +1,11 @@
-//! A listing of what the servers have: locks, their contenders in order, and when the command of each last succeeded.
+//! Lists locks on the servers: their contenders in order, their neighbours, and the last success of `--once-per`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
 use super::conversation::Conversation;
-use super::neighbours::{self, Found, Neighbour, neighbours};
+use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::Owner;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
@@ -14,21 +14,21 @@ use crate::core::lock::record::held_since;
 use crate::core::path::LockPath;
 use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
-/// Nodes of the servers' own, no locks; below a chroot there are none.
+/// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const ZOOKEEPERS_OWN: &str = "/zookeeper";
 
-/// A lock as it is now.
+/// The state of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) path: String,
-    /// In the order of the queue; `None` if the queue can't be seen.
+    /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
-    /// Whoever uses the path with another recipe: zklock refuses to run beside them.
+    /// Users of the path with another recipe. zklock refuses to share a path with them.
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) last_success: Option<Success>,
 }
 
-/// One contender.
+/// A contender in the queue of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedContender {
     pub(super) position: usize,
@@ -38,16 +38,16 @@ pub(super) struct ListedContender {
     /// The full path of its node.
     pub(super) node: String,
     pub(super) owner: Owner,
-    /// This and what follows is unknown of a node that can't be read, since ZooKeeper 3.9.
+    /// This and the following fields are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
-    /// Since when it holds the lock, if it holds it and says so.
+    /// Since when it holds the lock, if it is a holder and its node says so.
     pub(super) held_since: Option<ServerTime>,
     pub(super) fencing_token: Option<i64>,
     pub(super) session: Option<i64>,
 }
 
 impl ListedContender {
-    /// Whether its node tells nothing.
+    /// Whether its node can't be read.
     pub(super) fn is_hidden(&self) -> bool {
         self.fencing_token.is_none()
     }
@@ -63,22 +63,22 @@ pub(super) struct Success {
 }
 
 impl Lock {
-    /// Whether anybody may be running under it, with whatever recipe.
+    /// Whether a contender or a neighbour may be using the lock.
     pub(super) fn is_held(&self) -> bool {
         self.contenders().iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
     }
 
-    /// Whoever can be seen in the queue.
+    /// The contenders; none if the path can't be listed.
     pub(super) fn contenders(&self) -> &[ListedContender] {
         self.contenders.as_deref().unwrap_or_default()
     }
 }
 
-/// What was found.
+/// The result of listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) locks: Vec<Lock>,
-    /// Paths whose children can't be listed. Such a path is never called free.
+    /// Paths whose children can't be listed. They must not be reported as free.
     pub(super) closed: Vec<String>,
     /// Other paths that can't be listed, below which a semaphore of Curator's may be held.
     pub(super) unlisted: Vec<String>,
@@ -94,7 +94,7 @@ impl Listing {
     }
 }
 
-/// The locks with these paths, also those that nobody holds.
+/// The locks with these paths, including those without a contender.
 pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Listing> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     let listed = list(conversation, &paths)?;
@@ -109,10 +109,10 @@ pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Resu
     Ok(Listing::new(describe(conversation, found)?, closed))
 }
 
-/// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
+/// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
 pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
-    // A root may be a lock of which nothing is left but the record of a success.
+    // A root may be a lock of which only the record of a success is left, beside it.
     let named = roots.iter().filter(|root| root.len() > 1);
     let mut found: BTreeMap<String, Vec<String>> = named.map(|root| (root.clone(), vec![])).collect();
     let mut level: Vec<String> = roots.to_vec();
@@ -171,7 +171,7 @@ pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Res
     Ok(paths.into_iter().zip(listed).flat_map(places).collect())
 }
 
-/// The children of each path; of one that isn't there, none. `None`: they can't be seen.
+/// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
 fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
     let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
     let replies = conversation.ask_all(&requests)?;
@@ -185,7 +185,8 @@ fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<
     paths.iter().zip(replies).map(children).collect()
 }
 
-/// Reads every contender's node and every record; and the paths where a semaphore can't be looked for.
+/// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
+/// semaphore.
 fn describe(
     conversation: &mut Conversation,
     locks: BTreeMap<String, Vec<String>>,
@@ -201,16 +202,16 @@ fn describe(
     for reply in replies {
         match reply {
             Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
-            // Gone since it was listed; a record that was never made.
+            // The node was deleted after the listing, or there is no record.
             Reply::Read(_, Err(Failure::NoNode)) => {}
             Reply::Read(path, Err(failure)) => bail!("{path}: {failure}"),
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    let Found { mut neighbours, unlisted } = neighbours(conversation, &locks)?;
+    let Neighbours { mut by_path, unlisted } = neighbours(conversation, &locks)?;
     let lock = |(path, children): (String, Vec<String>)| {
-        let beside = neighbours.remove(&path).unwrap_or_default();
-        lock(path, &children, &nodes, beside)
+        let neighbours = by_path.remove(&path).unwrap_or_default();
+        lock(path, &children, &nodes, neighbours)
     };
     Ok((locks.into_iter().map(lock).collect(), unlisted))
 }
@@ -221,9 +222,9 @@ fn lock(
     nodes: &BTreeMap<String, Node>,
     neighbours: Vec<Neighbour>,
 ) -> Lock {
-    let there: Vec<String> =
+    let existing: Vec<String> =
         children.iter().filter(|child| nodes.contains_key(&format!("{path}/{child}"))).cloned().collect();
-    let contenders = standings(&there)
+    let contenders = standings(&existing)
         .into_iter()
         .filter_map(|standing| {
             let node = format!("{path}/{}", standing.name.text);

@@ -1,4 +1,4 @@
-//! `revoke`: asks contenders to give up, or takes their nodes away.
+//! `revoke`: asks contenders to stop, or deletes their nodes.
 
 use std::fmt::Write;
 use std::process;
@@ -20,10 +20,10 @@ use crate::runtime::identity::host;
 use crate::runtime::ui;
 use crate::runtime::zk::{Failure, Node, Reply, Request};
 
-/// There was nobody to ask, as pkill(1) has it.
-const NOBODY: u8 = 1;
+/// The exit code if there is no contender to revoke, as of pkill(1).
+const NO_CONTENDER: u8 = 1;
 
-/// A node whose owner writes to it all the time isn't one of a lock.
+/// The most attempts to write a node that changes between read and write.
 const MOST_TRIES: usize = 10;
 
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
@@ -33,18 +33,18 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let mut listing = locks(&mut conversation, std::slice::from_ref(path))?;
     listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
     let lock = listing.locks.pop();
-    let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
+    let (contenders, neighbours) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let Some(contenders) = contenders else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
     };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
-        let whom = revoke.node.as_deref().map_or_else(
-            || match beside.as_slice() {
+        let why = revoke.node.as_deref().map_or_else(
+            || match neighbours.as_slice() {
                 [] => "it is free".to_owned(),
-                beside => format!(
+                neighbours => format!(
                     "no zklock holds it; {} uses the path and can't be asked to stop",
-                    neighbours::told(beside)
+                    neighbours::summary(neighbours)
                 ),
             },
             |node| {
@@ -54,30 +54,30 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
                 )
             },
         );
-        ui::error(path, whom);
-        return Ok(Exit::Code(NOBODY));
+        ui::error(path, why);
+        return Ok(Exit::Code(NO_CONTENDER));
     }
     if !revoke.force {
         chosen.iter().try_for_each(can_be_asked)?;
     }
-    let mut told = String::new();
+    let mut text = String::new();
     for contender in &chosen {
-        let done = if revoke.force {
+        let result = if revoke.force {
             delete(&mut conversation, contender)?
         } else {
             ask(&mut conversation, contender)?
         };
-        let _ = writeln!(told, "{path}: {}: {done}", who(contender));
+        let _ = writeln!(text, "{path}: {}: {result}", description(contender));
     }
     conversation.close();
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
+    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(text.as_bytes()) }
 }
 
-/// Whom the options mean.
+/// The contenders that the options select.
 fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Vec<ListedContender>> {
     let path: &LockPath = &revoke.path;
     if revoke.all {
-        // From the end, so that nobody gets the lock on the way.
+        // From the end of the queue, so that no contender acquires the lock meanwhile.
         return Ok(contenders.into_iter().rev().collect());
     }
     if let Some(node) = &revoke.node {
@@ -89,7 +89,7 @@ fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Ve
     Ok(holders)
 }
 
-/// Of the families, only Curator's has a way to ask, which zklock shares.
+/// Fails if the contender can't be asked: only zklock and Curator can be.
 fn can_be_asked(contender: &ListedContender) -> Result<()> {
     ensure!(
         contender.family != Family::Kazoo || contender.owner.pid.is_some(),
@@ -99,7 +99,7 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
     Ok(())
 }
 
-/// Marks the node, which its owner watches.
+/// Writes the mark into the contender's node, which its owner watches. Returns the result, for the message.
 fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
@@ -121,7 +121,7 @@ fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&
     bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
 }
 
-/// Deletes the node, if it is still the one that was chosen.
+/// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
 fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     if contender.is_hidden() {
         return delete_unread(conversation, contender);
@@ -139,7 +139,7 @@ fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Resul
     bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
 }
 
-/// Deletes a node that can't be read. No other contender ever gets its name, which has the number of the queue.
+/// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
 fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
     match conversation.ask(Request::Delete(contender.node.clone()))? {
         Reply::Deleted(Ok(())) => Ok("its node is deleted"),
@@ -149,7 +149,7 @@ fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -
     }
 }
 
-/// The node as it is now. `None`: it is gone, or another has its name.
+/// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
 fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<Option<Node>> {
     match conversation.ask(Request::Get(contender.node.clone()))? {
         Reply::Read(_, Ok(node)) if node.is_hidden() => {
@@ -162,10 +162,10 @@ fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<
     }
 }
 
-/// What the node says already, and who asks; Curator's own mark where it says nothing of ours.
+/// The node's data with the mark added: `revoked_by` in zklock's JSON, or else Curator's `__REVOKE__` in place of it.
 fn marked(data: &[u8]) -> Vec<u8> {
-    let ours = Record::from_bytes(data).and_then(|_| serde_json::from_slice::<Value>(data).ok());
-    let Some(Value::Object(mut record)) = ours else {
+    let json = Record::from_bytes(data).and_then(|_| serde_json::from_slice::<Value>(data).ok());
+    let Some(Value::Object(mut record)) = json else {
         return CURATOR_REVOKES.to_vec();
     };
     record.insert("revoked_by".to_owned(), Value::String(format!("{}:{}", host(), process::id())));
@@ -182,14 +182,14 @@ fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -
     }
 }
 
-fn who(contender: &ListedContender) -> String {
+fn description(contender: &ListedContender) -> String {
     if contender.is_hidden() {
         return format!("{} (hidden)", without_controls(&contender.node));
     }
     let name = without_controls(contender.node.rsplit('/').next().unwrap_or_default());
     match (contender.owner.place().as_str(), contender.owner.work()) {
         ("-", "-") => format!("node {name}"),
-        ("-", said) | (said, "-") => format!("{said} (node {name})"),
+        ("-", known) | (known, "-") => format!("{known} (node {name})"),
         (place, work) => format!("{place} ({work})"),
     }
 }
@@ -203,7 +203,7 @@ mod tests {
     use crate::runtime::identity;
 
     #[test]
-    fn a_mark_keeps_what_the_record_says_and_adds_who_asks() {
+    fn a_mark_keeps_the_record_and_adds_the_host_and_pid_that_ask() {
         let record = identity::record(
             nix::unistd::Pid::from_raw(7),
             Path::new("/bin/true"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn others_get_curator_s_own_mark() {
+    fn nodes_of_other_programs_get_curator_s_mark() {
         for data in [&b"10.0.0.1"[..], b"", b"{\"json\": \"of somebody else\"}"] {
             assert_eq!(marked(data), CURATOR_REVOKES);
         }
