@@ -14,7 +14,7 @@ fn main() {
     // A name that is none is told before anything is done.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
-    if let Some(line) = cli::asked(&words) {
+    if let Some(line) = cli::completion_request(&words) {
         end(admin::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }
     let (options, settings) = match cli::parse(&words) {

@@ -150,7 +150,7 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
     Ok(Listing::new((locks, unlisted), closed))
 }
 
-/// Locks directly below `parent`, which is empty for the root, and nodes there that have something else below them: these
+/// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
 /// with a slash at the end.
 pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Result<Vec<String>> {
     let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();

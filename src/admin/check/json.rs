@@ -1,4 +1,4 @@
-//! The document of `check --json`: `docs/check.md` describes it, and `VERSION` changes when its meaning does.
+//! The JSON of `check --json`, specified in `docs/check.md`. `VERSION` changes if the meaning of a field does.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::assess::{Finding, Fitness, Severity, enough_timeout, is_quick_enough, is_stale};
 use super::facts::{ChrootState, Facts, OldRecord};
-use super::judge::{Finding, Severity, Verdict, enough_timeout, is_quick_enough, is_stale};
 use crate::core::lock::pace::silence_ridden_out;
 use crate::runtime::zk::ServerReport;
 
 const VERSION: u32 = 1;
 
-/// Every field is always there; what isn't known is null.
+/// Every field is always present; an unknown value is null.
 #[derive(Serialize)]
 struct CheckDocument<'a> {
     version: u32,
@@ -86,12 +86,12 @@ struct FindingEntry<'a> {
     remedy: Option<&'a str>,
 }
 
-/// The document, for people who look at it too.
+/// The document, on several lines.
 pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
     let of = |level| findings.iter().filter(|finding| finding.level == level).map(finding).collect();
     let document = CheckDocument {
         version: VERSION,
-        verdict: Verdict::of(findings).word(),
+        verdict: Fitness::of(findings).word(),
         servers: facts.servers.iter().map(|server| self::server(server, facts.tls)).collect(),
         session: session(facts),
         lease: lease(facts),
@@ -142,7 +142,7 @@ fn lease(facts: &Facts) -> Option<LeaseEntry> {
 
 fn chroot(facts: &Facts) -> Option<ChrootEntry<'_>> {
     let chroot = facts.chroot.as_ref()?;
-    let exists = (chroot.state != ChrootState::Unknown).then(|| chroot.is_there());
+    let exists = (chroot.state != ChrootState::Unknown).then(|| chroot.exists());
     Some(ChrootEntry { path: &chroot.path, exists })
 }
 
@@ -165,12 +165,12 @@ fn finding(finding: &Finding) -> FindingEntry<'_> {
     FindingEntry { about: &finding.about, what: &finding.what, remedy: finding.remedy.as_deref() }
 }
 
-/// To the microsecond: more digits than that say nothing.
+/// Milliseconds, rounded to the microsecond.
 fn millis(time: Duration) -> f64 {
     f64::from(u32::try_from(time.as_micros()).unwrap_or(u32::MAX)) / 1_000.0
 }
 
-/// A moment in seconds since 1970, as RFC 3339 has it.
+/// A time in seconds since 1970 as RFC 3339.
 pub(super) fn date(seconds: u64) -> Option<String> {
     let time = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
     Some(time.to_string())

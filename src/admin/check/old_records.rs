@@ -1,15 +1,15 @@
-//! Looks for records of `--once-per`: each lock that ever used it has one, until somebody deletes it.
+//! Finds records of `--once-per`: each lock that has ever used it has one, until it is deleted by `zklock forget`.
 
 use super::facts::{Facts, OldRecord};
-use super::look::one;
+use super::gather::one;
 use crate::core::lock::once::recorded_lock;
 use crate::runtime::zk::{Inquiry, Reply, Request, ServerTime, Unanswered};
 
-/// More than so many are not read.
+/// The most records that are read.
 const MOST: usize = 1_000;
 
-/// Those beside the lock and below it, oldest first. What can't be read is left out.
-pub(super) fn look(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
+/// Adds the records beside the lock and below it to the facts, oldest first, except for those that can't be read.
+pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let beside = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());

@@ -1,21 +1,21 @@
-//! Tries what a contender does, with a node of its own that is no contender: makes it, confirms it, deletes it.
+//! Tries a contender's requests with a node that isn't a contender: creates it, confirms it and deletes it.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
-use super::look::{host_time, one};
+use super::gather::{host_time, one};
 use crate::runtime::clock;
 use crate::runtime::zk::{Failure, Inquiry, Reply, Request, ServerTime, Unanswered};
 
-/// So many quorum writes are timed.
+/// How many quorum writes are timed.
 const TRIPS: usize = 5;
 
-/// How the probe's name begins. No lock recipe takes it for a contender: it doesn't speak of a lock.
+/// The prefix of the node's name. No recipe takes it for a contender, because it doesn't contain a lock's marker.
 const PREFIX: &str = "zk-check-";
 
-/// Tries it at the lock path, or at the nearest node above it that is there.
+/// Tries the requests at the lock path, or at its nearest ancestor that exists, and adds the results to the facts.
 pub(super) fn probe(
     facts: &mut Facts,
     inquiry: &mut Inquiry<'_>,
@@ -42,8 +42,8 @@ pub(super) fn probe(
         Reply::Created(Err(failure)) => (Err(failure), None),
         other => (Err(Failure::Other(format!("an answer to another question: {other:?}"))), None),
     };
-    let shown = if parent.is_empty() { "/" } else { parent };
-    facts.probe = Some(Probe { parent: shown.to_owned(), create, read: None, delete: None });
+    let parent_path = if parent.is_empty() { "/" } else { parent };
+    facts.probe = Some(Probe { parent: parent_path.to_owned(), create, read: None, delete: None });
     let read = match (&facts.path, parent == path) {
         (Some(_), true) => Some(list(inquiry, format!("{chroot}{path}"))?),
         _ => None,
@@ -60,8 +60,8 @@ pub(super) fn probe(
     Ok(())
 }
 
-/// How far the servers' clock is ahead, as far as that is certain: what was done between two moments may have been done
-/// at any time in between.
+/// How far the servers' clock is ahead at least, in milliseconds: the server's time `at` was taken at an unknown moment
+/// between `before` and `after` on this host's clock.
 fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
 }
@@ -73,13 +73,13 @@ fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, 
 fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, Unanswered> {
     let reply = one(inquiry, Request::Delete(node))?;
     Ok(match reply.failure() {
-        // It is gone, or goes with the session.
+        // It is deleted, or will be with the session.
         None | Some(Failure::NoNode | Failure::ConnectionLost) => Ok(()),
         Some(failure) => Err(failure.clone()),
     })
 }
 
-/// How long quorum writes take, one after the other. One that is refused takes as long: the quorum agrees on that too.
+/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a quorum.
 pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_off_only_where_the_line_does_not_explain_it() {
+    fn a_clock_is_off_only_by_more_than_the_round_trip_explains() {
         let ahead_of = |at| ahead(ServerTime(at), ServerTime(1_000), ServerTime(3_000));
         assert_eq!([900, 1_000, 2_000, 3_000, 3_001].map(ahead_of), [-100, 0, 0, 0, 1]);
     }

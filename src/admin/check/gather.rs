@@ -1,4 +1,4 @@
-//! Looks at a set-up: asks the servers one by one, and through a session.
+//! Gathers the facts: asks each server directly, and tries requests in a session.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 
-use super::facts::{Chroot, ChrootState, Facts, NoSession};
+use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe};
 use crate::cli::{CheckOptions, Options};
@@ -17,11 +17,11 @@ use crate::runtime::zk::{
     Failure, Inquiry, Limit, Reply, Request, ServerReport, ServerTime, Settings, Tls, Unanswered, inspect,
 };
 
-/// How often the end of the direct questions is looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often to check for a signal while waiting for the direct answers.
+const INTERVAL: Duration = Duration::from_millis(50);
 
-/// All that can be seen, within twice the time for connecting.
-pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
+/// Gathers all facts within twice the connect timeout.
+pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
     let patience = options.ensemble.connect_timeout;
     let mut settings = options.settings(clock::now() + patience)?;
     settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
@@ -38,7 +38,7 @@ pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrup
         tls: tls.is_some(),
         servers: vec![],
         asked: settings.session_timeout,
-        session: Err(NoSession::TooLate(patience)),
+        session: Err(SessionError::TooLate(patience)),
         broken: None,
         trips: vec![],
         kill_after: options.lock.kill_after,
@@ -55,10 +55,10 @@ pub(super) fn look(check: &CheckOptions, options: &Options, interrupt: &Interrup
     Ok(facts)
 }
 
-/// Asks each address of each server meanwhile.
+/// Starts to ask each address of each server in a thread.
 fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<ServerReport>>> {
     let (sender, servers) = channel();
-    // Not joined: after Ctrl-C nobody waits for it.
+    // Not joined: after Ctrl-C its result isn't needed.
     let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, patience)));
     thread.context("can't start a thread to ask the servers")?;
     Ok(servers)
@@ -66,7 +66,7 @@ fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<Serve
 
 fn wait_for(servers: &Receiver<Vec<ServerReport>>, interrupt: &Interrupt) -> Vec<ServerReport> {
     while interrupt.signal().is_none() {
-        match servers.recv_timeout(LOOK) {
+        match servers.recv_timeout(INTERVAL) {
             Ok(servers) => return servers,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -89,12 +89,12 @@ fn ask_in_a_session(
         Ok(()) => {
             facts.session = Ok(inquiry.timeout().unwrap_or(facts.asked));
             if let Err(why) = ask(facts, &mut inquiry, patience, create_chroot) {
-                facts.broken = Some(said(&why, patience));
+                facts.broken = Some(text(&why, patience));
             }
         }
-        Err(why) => facts.session = Err(no_session(&why, patience)),
+        Err(why) => facts.session = Err(session_error(&why, patience)),
     }
-    // What is left of the probe goes with the session.
+    // A probe node that is left is deleted with the session.
     inquiry.close_in_any_case();
     Ok(())
 }
@@ -106,18 +106,18 @@ fn ask(
     create_chroot: bool,
 ) -> Result<(), Unanswered> {
     if let Some(chroot) = &mut facts.chroot {
-        chroot.state = look_at_chroot(inquiry, &chroot.path, create_chroot)?;
+        chroot.state = check_chroot(inquiry, &chroot.path, create_chroot)?;
     }
-    if facts.chroot.as_ref().is_none_or(Chroot::is_there) {
+    if facts.chroot.as_ref().is_none_or(Chroot::exists) {
         probe::probe(facts, inquiry, patience)?;
-        old_records::look(facts, inquiry)?;
+        old_records::find(facts, inquiry)?;
     } else {
         facts.trips = probe::round_trips(inquiry, "/", patience)?;
     }
     Ok(())
 }
 
-fn look_at_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, Unanswered> {
+fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, Unanswered> {
     let is_missing =
         matches!(one(inquiry, Request::Get(path.to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
     Ok(match is_missing {
@@ -130,27 +130,27 @@ fn look_at_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result
     })
 }
 
-/// Asks one thing.
+/// Sends one request.
 pub(super) fn one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, Unanswered> {
     inquiry.ask_all(&[request])?.pop().ok_or(Unanswered::TooLate)
 }
 
-/// What this host's clock shows.
+/// The time by this host's clock.
 pub(super) fn host_time() -> ServerTime {
     ServerTime(Timestamp::now().as_millisecond())
 }
 
-fn no_session(why: &Unanswered, patience: Duration) -> NoSession {
+fn session_error(why: &Unanswered, patience: Duration) -> SessionError {
     match why {
-        Unanswered::Over(Failure::AuthFailed) => NoSession::CredentialsRefused,
+        Unanswered::Over(Failure::AuthFailed) => SessionError::CredentialsRefused,
         Unanswered::Unreachable(_) | Unanswered::TooLate | Unanswered::GivenUp => {
-            NoSession::TooLate(patience)
+            SessionError::TooLate(patience)
         }
-        Unanswered::Over(failure) => NoSession::Other(failure.to_string()),
+        Unanswered::Over(failure) => SessionError::Other(failure.to_string()),
     }
 }
 
-fn said(why: &Unanswered, patience: Duration) -> String {
+fn text(why: &Unanswered, patience: Duration) -> String {
     match why {
         Unanswered::Over(failure) => failure.to_string(),
         _ => format!("no answer within {}", duration::text(patience * 2)),
