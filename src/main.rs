@@ -11,7 +11,7 @@ fn main() {
     let words: Vec<_> = env::args_os().collect();
     sys::fail_on_abort();
     sys::share_one_heap();
-    // A name that is none is told before anything is done.
+    // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
     if let Some(line) = cli::completion_request(&words) {

@@ -10,7 +10,7 @@ mod signals;
 mod spawn;
 
 pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};
-pub use self::fork::{Half, split, stay_in_memory, wake_on_death_of};
+pub use self::fork::{Half, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;
 pub use self::process::{fail_on_abort, let_go_of_the_caller, share_one_heap};
