@@ -9,7 +9,7 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Request, Wakeup};
 
 /// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
@@ -82,13 +82,13 @@ impl Conversation {
     }
 }
 
-fn explain(why: Unanswered, patience: Duration) -> anyhow::Error {
+fn explain(why: InquiryError, patience: Duration) -> anyhow::Error {
     match why {
-        Unanswered::Unreachable(servers) => {
+        InquiryError::Unreachable(servers) => {
             Unreachable(Message::Unreachable { within: Some(patience), servers }.to_string()).into()
         }
-        Unanswered::Over(failure) => failure.into(),
-        Unanswered::TooLate | Unanswered::GivenUp => {
+        InquiryError::SessionEnded(failure) => failure.into(),
+        InquiryError::TimedOut | InquiryError::GivenUp => {
             anyhow!("no answer within {}; check the servers' load", duration::text(patience))
         }
     }

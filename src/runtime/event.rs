@@ -16,7 +16,7 @@ use crate::core::run::Input;
 use crate::core::time::BootTime;
 use crate::runtime::alarm::Alarm;
 use crate::runtime::pair::{Orders, Received};
-use crate::runtime::zk::Outlet;
+use crate::runtime::zk::EventSink;
 
 /// The reading end of the channel.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Emitter {
     }
 }
 
-impl Outlet for Emitter {
+impl EventSink for Emitter {
     fn session(&self, session: SessionKey, change: SessionChange) {
         self.emit(Input::Session(session, change));
     }

@@ -14,7 +14,7 @@ use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
 use crate::runtime::zk::{
-    Failure, Inquiry, Limit, Reply, Request, ServerReport, ServerTime, Settings, Tls, Unanswered, inspect,
+    Failure, Inquiry, InquiryError, Limit, Reply, Request, ServerReport, ServerTime, Settings, Tls, inspect,
 };
 
 /// How often to check for a signal while waiting for the direct answers.
@@ -104,7 +104,7 @@ fn ask(
     inquiry: &mut Inquiry<'_>,
     patience: Duration,
     create_chroot: bool,
-) -> Result<(), Unanswered> {
+) -> Result<(), InquiryError> {
     if let Some(chroot) = &mut facts.chroot {
         chroot.state = check_chroot(inquiry, &chroot.path, create_chroot)?;
     }
@@ -117,7 +117,7 @@ fn ask(
     Ok(())
 }
 
-fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, Unanswered> {
+fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, InquiryError> {
     let is_missing =
         matches!(one(inquiry, Request::Get(path.to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
     Ok(match is_missing {
@@ -131,8 +131,8 @@ fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<C
 }
 
 /// Sends one request.
-pub(super) fn one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, Unanswered> {
-    inquiry.ask_all(&[request])?.pop().ok_or(Unanswered::TooLate)
+pub(super) fn one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, InquiryError> {
+    inquiry.ask_all(&[request])?.pop().ok_or(InquiryError::TimedOut)
 }
 
 /// The time by this host's clock.
@@ -140,19 +140,19 @@ pub(super) fn host_time() -> ServerTime {
     ServerTime(Timestamp::now().as_millisecond())
 }
 
-fn session_error(why: &Unanswered, patience: Duration) -> SessionError {
+fn session_error(why: &InquiryError, patience: Duration) -> SessionError {
     match why {
-        Unanswered::Over(Failure::AuthFailed) => SessionError::CredentialsRefused,
-        Unanswered::Unreachable(_) | Unanswered::TooLate | Unanswered::GivenUp => {
+        InquiryError::SessionEnded(Failure::AuthFailed) => SessionError::CredentialsRefused,
+        InquiryError::Unreachable(_) | InquiryError::TimedOut | InquiryError::GivenUp => {
             SessionError::TooLate(patience)
         }
-        Unanswered::Over(failure) => SessionError::Other(failure.to_string()),
+        InquiryError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
     }
 }
 
-fn text(why: &Unanswered, patience: Duration) -> String {
+fn text(why: &InquiryError, patience: Duration) -> String {
     match why {
-        Unanswered::Over(failure) => failure.to_string(),
+        InquiryError::SessionEnded(failure) => failure.to_string(),
         _ => format!("no answer within {}", duration::text(patience * 2)),
     }
 }

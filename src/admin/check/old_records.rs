@@ -3,13 +3,13 @@
 use super::facts::{Facts, OldRecord};
 use super::gather::one;
 use crate::core::lock::once::recorded_lock;
-use crate::runtime::zk::{Inquiry, Reply, Request, ServerTime, Unanswered};
+use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, ServerTime};
 
 /// The most records that are read.
 const MOST: usize = 1_000;
 
 /// Adds the records beside the lock and below it to the facts, oldest first, except for those that can't be read.
-pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
+pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let beside = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::facts::{Facts, Probe};
 use super::gather::{host_time, one};
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Reply, Request, ServerTime, Unanswered};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Reply, Request, ServerTime};
 
 /// How many quorum writes are timed.
 const TRIPS: usize = 5;
@@ -20,7 +20,7 @@ pub(super) fn probe(
     facts: &mut Facts,
     inquiry: &mut Inquiry<'_>,
     patience: Duration,
-) -> Result<(), Unanswered> {
+) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let mut parent = path.as_str();
@@ -66,11 +66,11 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
 }
 
-fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, Unanswered> {
+fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, InquiryError> {
     Ok(one(inquiry, Request::List(path))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
 }
 
-fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, Unanswered> {
+fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, InquiryError> {
     let reply = one(inquiry, Request::Delete(node))?;
     Ok(match reply.failure() {
         // It is deleted, or will be with the session.
@@ -84,7 +84,7 @@ pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,
     patience: Duration,
-) -> Result<Vec<Duration>, Unanswered> {
+) -> Result<Vec<Duration>, InquiryError> {
     let until = clock::now() + patience / 2;
     let mut trips = vec![];
     while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {

@@ -157,7 +157,7 @@ fn look_and_wait(
         }
         *shown = Some(listing);
     }
-    while conversation.wait_for_change()? == Wakeup::Away {
+    while conversation.wait_for_change()? == Wakeup::Disconnected {
         report_disconnection(screen, shown)?;
     }
     Ok(None)

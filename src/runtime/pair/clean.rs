@@ -2,7 +2,7 @@
 
 use crate::core::run::Remains;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Settings, Unanswered};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Settings};
 
 /// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when `gives_up`
 /// returns `true`. Returns whether they are certainly deleted.
@@ -29,7 +29,7 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
 }
 
 /// Deletes the nodes, and returns whether they are certainly deleted.
-fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, Unanswered> {
+fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, InquiryError> {
     inquiry.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&Failure::ConnectionLost);
     let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);

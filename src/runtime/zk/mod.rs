@@ -14,22 +14,22 @@ mod inquiry;
 mod inspect;
 mod perform;
 mod read;
+mod retry;
 mod security;
 mod session;
 mod task;
-mod tour;
 mod watches;
 mod write;
 
 use std::time::Duration;
 
 pub use self::hosts::{Hosts, HostsError, Server};
-pub use self::inquiry::{Inquiry, Limit, Unanswered, Wakeup};
+pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
     Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Sources, Tls, TlsError,
 };
-pub use self::session::{Outlet, Session};
+pub use self::session::{EventSink, Session};
 pub use crate::core::protocol::{
     Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
 };

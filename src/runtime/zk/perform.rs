@@ -80,7 +80,9 @@ fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, Answer
 }
 
 /// Makes a call immediately, and retries it after a pause for as long as a throttling server refuses it.
-pub(super) fn patiently<'a, T, F>(call: impl Fn() -> F + 'a) -> impl Future<Output = Result<T, Error>> + 'a
+pub(super) fn retry_throttled<'a, T, F>(
+    call: impl Fn() -> F + 'a,
+) -> impl Future<Output = Result<T, Error>> + 'a
 where
     T: 'a,
     F: Future<Output = Result<T, Error>> + 'a,

@@ -2,13 +2,13 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
-use super::perform::{Answer, LocalFuture, patiently, pause};
+use super::perform::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Failure, Node, Reply, ServerTime};
 
 pub(super) fn list<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
     let path = path.to_owned();
-    let list = patiently(move || client.list_children(&path));
+    let list = retry_throttled(move || client.list_children(&path));
     Box::pin(async move { Ok(list.await?) })
 }
 
@@ -42,7 +42,7 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result
 /// necessary.
 pub(super) fn watch(client: &Client, path: String) -> LocalFuture<'_, Answer> {
     let wanted = path.clone();
-    let read = patiently(move || client.get_and_watch_data(&wanted));
+    let read = retry_throttled(move || client.get_and_watch_data(&wanted));
     Box::pin(async move {
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
@@ -68,7 +68,7 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
 /// existence, because `exists` requires READ as well.
 pub(super) fn get(client: &Client, path: String) -> LocalFuture<'_, Result<Node, Failure>> {
     let wanted = path.clone();
-    let read = patiently(move || client.get_data(&wanted));
+    let read = retry_throttled(move || client.get_data(&wanted));
     Box::pin(async move {
         match read.await {
             Ok((data, stat)) => Ok(node(data, &stat)),

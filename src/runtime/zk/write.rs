@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
-use super::perform::{Answer, LocalFuture, patiently, pause};
+use super::perform::{Answer, LocalFuture, pause, retry_throttled};
 use super::{Created, Failure, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
@@ -118,7 +118,7 @@ pub(super) fn replace(
     data: Vec<u8>,
     version: i32,
 ) -> LocalFuture<'_, Result<ServerTime, Failure>> {
-    let write = patiently(move || client.set_data(&path, &data, Some(version)));
+    let write = retry_throttled(move || client.set_data(&path, &data, Some(version)));
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
