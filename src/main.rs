@@ -19,7 +19,7 @@ fn main() {
     }
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
-        Err(refused) => end(ui::refused(&refused)),
+        Err(error) => end(ui::report_start_error(&error)),
     };
     ui::init(options.ensemble.verbose, options.ensemble.quiet, options.ensemble.log_format);
     let done = match &options.verb {

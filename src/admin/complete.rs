@@ -9,45 +9,47 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::conversation::Conversation;
 use super::listing::places_below;
 use super::print;
-use crate::cli::{self, ByShell, Completion, complete as find};
+use super::session::AdminSession;
+use crate::cli::{self, ByShell, Completion, complete as complete_line};
 use crate::core::exit::Exit;
 
 /// The longest time to connect, because a user is waiting at the prompt.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 /// Prints the possible completions of the last word of `line`. Never prints a message.
 pub fn complete(line: &[String]) -> Result<Exit> {
-    let found = find(line);
-    let mut text = match found.shell {
+    let completion = complete_line(line);
+    let mut text = match completion.shell {
         ByShell::Nothing => "nothing\n".to_owned(),
         ByShell::Files => "files\n".to_owned(),
         ByShell::Command(at) => format!("command {at}\n"),
     };
-    for (word, description) in &found.words {
+    for (word, description) in &completion.words {
         let _ = writeln!(text, "{word}\t{description}");
     }
     // If no server can be reached, no paths are offered.
-    for path in paths(&found).unwrap_or_default() {
+    for path in paths(&completion).unwrap_or_default() {
         let _ = writeln!(text, "{path}\t");
     }
     print(text.as_bytes())
 }
 
 /// The paths that begin with the typed text: locks, and nodes above locks with a slash at the end.
-fn paths(found: &Completion) -> Result<Vec<String>> {
-    let Some(typed) = &found.lock else { return Ok(vec![]) };
+fn paths(completion: &Completion) -> Result<Vec<String>> {
+    let Some(typed) = &completion.lock else { return Ok(vec![]) };
     // With `-n`, every server is tried only once.
-    let words =
-        ["zklock", "-n"].into_iter().chain(found.connection.iter().map(String::as_str)).chain(["/-", "-"]);
+    let words = ["zklock", "-n"]
+        .into_iter()
+        .chain(completion.connection.iter().map(String::as_str))
+        .chain(["/-", "-"]);
     let (mut options, _) = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
-    options.ensemble.connect_timeout = PATIENCE.min(options.ensemble.connect_timeout);
+    options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let mut conversation = Conversation::open(&options)?;
-    let mut paths = places_below(&mut conversation, parent)?;
-    conversation.close();
+    let mut session = AdminSession::open(&options)?;
+    let mut paths = places_below(&mut session, parent)?;
+    session.close();
     paths.retain(|path| path.starts_with(typed));
     Ok(paths)
 }

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::conversation::Conversation;
 use super::owner::Owner;
 use super::print;
+use super::session::AdminSession;
 use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
@@ -17,21 +17,21 @@ const MOST_TRIES: usize = 10;
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
-    let mut conversation = Conversation::open(options)?;
-    conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let message = match read(&mut conversation, &record)? {
-        Some(node) if delete(&mut conversation, &record)? => {
+    let mut session = AdminSession::open(options)?;
+    session.check_chroot(options).with_context(|| path.to_string())?;
+    let message = match read(&mut session, &record)? {
+        Some(node) if delete(&mut session, &record)? => {
             format!("{path}: forgot the last success{}; the next --once-per run is due\n", of(&node))
         }
         _ => format!("{path}: no success is recorded\n"),
     };
-    conversation.close();
+    session.close();
     if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
 }
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
-fn read(conversation: &mut Conversation, record: &str) -> Result<Option<Node>> {
-    match conversation.ask(Request::Get(record.to_owned()))? {
+fn read(session: &mut AdminSession, record: &str) -> Result<Option<Node>> {
+    match session.ask(Request::Get(record.to_owned()))? {
         Reply::Read(_, Ok(node)) => Ok(Some(node)),
         Reply::Read(_, Err(Failure::NoAuth)) => Ok(Some(Node::HIDDEN)),
         Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
@@ -41,11 +41,11 @@ fn read(conversation: &mut Conversation, record: &str) -> Result<Option<Node>> {
 }
 
 /// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
-fn delete(conversation: &mut Conversation, record: &str) -> Result<bool> {
+fn delete(session: &mut AdminSession, record: &str) -> Result<bool> {
     let parent =
         record.rsplit_once('/').map_or("/", |(parent, _)| if parent.is_empty() { "/" } else { parent });
     for tries in 0..MOST_TRIES {
-        match conversation.ask(Request::Delete(record.to_owned()))? {
+        match session.ask(Request::Delete(record.to_owned()))? {
             Reply::Deleted(Ok(())) => return Ok(true),
             Reply::Deleted(Err(Failure::NoNode)) => return Ok(tries > 0),
             Reply::Deleted(Err(Failure::ConnectionLost)) => {}

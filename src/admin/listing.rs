@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use super::conversation::Conversation;
 use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::Owner;
+use super::session::AdminSession;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
@@ -95,9 +95,9 @@ impl Listing {
 }
 
 /// The locks with these paths, including those without a contender.
-pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Listing> {
+pub(super) fn locks(session: &mut AdminSession, paths: &[LockPath]) -> Result<Listing> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    let listed = list(conversation, &paths)?;
+    let listed = list(session, &paths)?;
     let mut closed = vec![];
     let mut found = BTreeMap::new();
     for (path, children) in paths.into_iter().zip(listed) {
@@ -106,18 +106,18 @@ pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Resu
         }
         found.insert(path, children.unwrap_or_default());
     }
-    Ok(Listing::new(describe(conversation, found)?, closed))
+    Ok(Listing::new(describe(session, found)?, closed))
 }
 
 /// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
-pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Listing> {
+pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
     // A root may be a lock of which only the record of a success is left, beside it.
     let named = roots.iter().filter(|root| root.len() > 1);
     let mut found: BTreeMap<String, Vec<String>> = named.map(|root| (root.clone(), vec![])).collect();
     let mut level: Vec<String> = roots.to_vec();
     while !level.is_empty() {
-        let listed = list(conversation, &level)?;
+        let listed = list(session, &level)?;
         let mut next = vec![];
         for (path, children) in level.into_iter().zip(listed) {
             let Some(children) = children else {
@@ -138,12 +138,12 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
                 found.insert(path, children);
             }
         }
-        if !conversation.has_chroot() {
+        if !session.has_chroot() {
             next.retain(|path| path != ZOOKEEPERS_OWN);
         }
         level = next;
     }
-    let (mut locks, unlisted) = describe(conversation, found)?;
+    let (mut locks, unlisted) = describe(session, found)?;
     locks.retain(|lock| {
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
@@ -152,16 +152,16 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
 
 /// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
 /// with a slash at the end.
-pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Result<Vec<String>> {
+pub(super) fn places_below(session: &mut AdminSession, parent: &str) -> Result<Vec<String>> {
     let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
     let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
-    let children = list(conversation, &[base])?.pop().flatten().unwrap_or_default();
+    let children = list(session, &[base])?.pop().flatten().unwrap_or_default();
     let recorded = children.iter().filter_map(|child| recorded_lock(child)).map(str::to_owned);
     let names: BTreeSet<String> =
         children.iter().filter(|child| is_place(child)).cloned().chain(recorded).collect();
     let mut paths: Vec<String> = names.into_iter().map(|name| format!("{parent}/{name}")).collect();
-    paths.retain(|path| conversation.has_chroot() || path != ZOOKEEPERS_OWN);
-    let listed = list(conversation, &paths)?;
+    paths.retain(|path| session.has_chroot() || path != ZOOKEEPERS_OWN);
+    let listed = list(session, &paths)?;
     let places = |(path, children): (String, Option<Vec<String>>)| {
         let children = children.unwrap_or_default();
         let above = children.iter().any(is_place).then(|| format!("{path}/"));
@@ -172,9 +172,9 @@ pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Res
 }
 
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
-fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
+fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
     let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
-    let replies = conversation.ask_all(&requests)?;
+    let replies = session.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
         Reply::Listed(Ok(children)) => Ok(Some(children)),
         Reply::Listed(Err(Failure::NoNode)) => Ok(Some(vec![])),
@@ -188,7 +188,7 @@ fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<
 /// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
 /// semaphore.
 fn describe(
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     locks: BTreeMap<String, Vec<String>>,
 ) -> Result<(Vec<Lock>, Vec<String>)> {
     let names = |(path, children): (&String, &Vec<String>)| {
@@ -197,7 +197,7 @@ fn describe(
         nodes.chain([record_path(path)]).map(Request::Get).collect::<Vec<_>>()
     };
     let requests: Vec<Request> = locks.iter().flat_map(names).collect();
-    let replies = conversation.ask_all(&requests)?;
+    let replies = session.ask_all(&requests)?;
     let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
     for reply in replies {
         match reply {
@@ -208,7 +208,7 @@ fn describe(
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    let Neighbours { mut by_path, unlisted } = neighbours(conversation, &locks)?;
+    let Neighbours { mut by_path, unlisted } = neighbours(session, &locks)?;
     let lock = |(path, children): (String, Vec<String>)| {
         let neighbours = by_path.remove(&path).unwrap_or_default();
         lock(path, &children, &nodes, neighbours)

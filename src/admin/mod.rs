@@ -2,7 +2,6 @@
 
 mod check;
 mod complete;
-mod conversation;
 mod forget;
 mod listing;
 mod manual_text;
@@ -10,6 +9,7 @@ mod neighbours;
 mod owner;
 mod pages;
 mod revoke;
+mod session;
 mod settings;
 mod status;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
-use super::conversation::Conversation;
 use super::owner::Owner;
+use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
@@ -39,7 +39,7 @@ pub(super) struct Neighbours {
 
 /// Finds the neighbours at these paths. `locks` has the children of each path, which were listed just before.
 pub(super) fn neighbours(
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     locks: &BTreeMap<String, Vec<String>>,
 ) -> Result<Neighbours> {
     let mut found = Neighbours::default();
@@ -53,7 +53,7 @@ pub(super) fn neighbours(
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
     let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone())).collect();
-    for ((path, at, container), reply) in containers.into_iter().zip(conversation.ask_all(&lists)?) {
+    for ((path, at, container), reply) in containers.into_iter().zip(session.ask_all(&lists)?) {
         let names = match reply {
             Reply::Listed(Ok(names)) => names,
             Reply::Listed(Err(Failure::NoNode)) => continue,
@@ -68,7 +68,7 @@ pub(super) fn neighbours(
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
     let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone())).collect();
-    for ((path, node, recipe), reply) in candidates.into_iter().zip(conversation.ask_all(&reads)?) {
+    for ((path, node, recipe), reply) in candidates.into_iter().zip(session.ask_all(&reads)?) {
         match reply {
             Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
             Reply::Read(_, Ok(read)) => {

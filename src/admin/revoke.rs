@@ -6,10 +6,10 @@ use std::process;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::conversation::Conversation;
 use super::listing::{ListedContender, locks};
 use super::neighbours;
 use super::print;
+use super::session::AdminSession;
 use crate::cli::{Options, RevokeOptions};
 use crate::core::exit::Exit;
 use crate::core::lock::name::Family;
@@ -28,9 +28,9 @@ const MOST_TRIES: usize = 10;
 
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
-    let mut conversation = Conversation::open(options)?;
-    conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let mut listing = locks(&mut conversation, std::slice::from_ref(path))?;
+    let mut session = AdminSession::open(options)?;
+    session.check_chroot(options).with_context(|| path.to_string())?;
+    let mut listing = locks(&mut session, std::slice::from_ref(path))?;
     listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
     let lock = listing.locks.pop();
     let (contenders, neighbours) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
@@ -62,14 +62,11 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     }
     let mut text = String::new();
     for contender in &chosen {
-        let result = if revoke.force {
-            delete(&mut conversation, contender)?
-        } else {
-            ask(&mut conversation, contender)?
-        };
+        let result =
+            if revoke.force { delete(&mut session, contender)? } else { ask(&mut session, contender)? };
         let _ = writeln!(text, "{path}: {}: {result}", description(contender));
     }
-    conversation.close();
+    session.close();
     if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(text.as_bytes()) }
 }
 
@@ -100,17 +97,17 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
 }
 
 /// Writes the mark into the contender's node, which its owner watches. Returns the result, for the message.
-fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
+fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
             return refused(contender, Failure::NoAuth, "READ and WRITE on its node");
         }
-        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
+        let Some(node) = read(session, contender)? else { return Ok("gone already") };
         if revocation(&node.data).is_some() {
             return Ok("was asked to stop before");
         }
         let write = Request::Write(contender.node.clone(), marked(&node.data), node.version);
-        match conversation.ask(write)? {
+        match session.ask(write)? {
             Reply::Written(Ok(_)) => return Ok("asked to stop"),
             Reply::Written(Err(Failure::NoNode)) => return Ok("gone already"),
             Reply::Written(Err(Failure::Changed)) => {}
@@ -122,13 +119,13 @@ fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&
 }
 
 /// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
-fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
+fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     if contender.is_hidden() {
-        return delete_unread(conversation, contender);
+        return delete_unread(session, contender);
     }
     for _ in 0..MOST_TRIES {
-        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
-        match conversation.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
+        let Some(node) = read(session, contender)? else { return Ok("gone already") };
+        match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
             Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
             Reply::Deleted(Err(Failure::NoNode)) => return Ok("gone already"),
             Reply::Deleted(Err(Failure::Changed)) => {}
@@ -140,8 +137,8 @@ fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Resul
 }
 
 /// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
-fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
-    match conversation.ask(Request::Delete(contender.node.clone()))? {
+fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
+    match session.ask(Request::Delete(contender.node.clone()))? {
         Reply::Deleted(Ok(())) => Ok("its node is deleted"),
         Reply::Deleted(Err(Failure::NoNode)) => Ok("gone already"),
         Reply::Deleted(Err(failure)) => refused(contender, failure, "DELETE on the lock path"),
@@ -150,8 +147,8 @@ fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -
 }
 
 /// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
-fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<Option<Node>> {
-    match conversation.ask(Request::Get(contender.node.clone()))? {
+fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Option<Node>> {
+    match session.ask(Request::Get(contender.node.clone()))? {
         Reply::Read(_, Ok(node)) if node.is_hidden() => {
             refused(contender, Failure::NoAuth, "READ on its node")
         }

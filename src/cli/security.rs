@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use super::values;
-use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Sources, Tls, TlsError};
+use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
 use crate::runtime::{files, memory};
 
 /// The variable for auth lines. There is no such option, because every user of the machine can read a process's arguments.
@@ -152,8 +152,8 @@ impl SecurityOptions {
             None if self.tls || identity.is_some() => Ca::system().with_context(|| self.place("tls"))?,
             None => return Ok(None),
         };
-        let sources = Sources::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
-        Ok(Some(Tls::new(ca, identity, sources)))
+        let files = TlsFiles::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
+        Ok(Some(Tls::new(ca, identity, files)))
     }
 
     fn acl(&self, is_authenticated: bool) -> Result<Acl> {

@@ -22,8 +22,8 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Gathers all facts within twice the connect timeout.
 pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
-    let patience = options.ensemble.connect_timeout;
-    let mut settings = options.settings(clock::now() + patience)?;
+    let connect_timeout = options.ensemble.connect_timeout;
+    let mut settings = options.settings(clock::now() + connect_timeout)?;
     settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
     settings.refusals_end = true;
     let hosts = settings.hosts.to_string();
@@ -31,14 +31,14 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
     if check.create_chroot && chroot.is_none() {
         anyhow::bail!("--create-chroot: the connect string {hosts} has no chroot; add it, as in {hosts}/app");
     }
-    let servers = ask_each(settings.clone(), patience)?;
+    let servers = ask_each(settings.clone(), connect_timeout)?;
     let tls = settings.security.tls.as_ref();
     let mut facts = Facts {
         hosts,
         tls: tls.is_some(),
         servers: vec![],
         asked: settings.session_timeout,
-        session: Err(SessionError::TooLate(patience)),
+        session: Err(SessionError::TooLate(connect_timeout)),
         broken: None,
         trips: vec![],
         kill_after: options.lock.kill_after,
@@ -50,16 +50,16 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
         records: vec![],
         now: host_time(),
     };
-    ask_in_a_session(&mut facts, settings, patience, check.create_chroot, interrupt)?;
+    ask_in_a_session(&mut facts, settings, connect_timeout, check.create_chroot, interrupt)?;
     facts.servers = wait_for(&servers, interrupt);
     Ok(facts)
 }
 
 /// Starts to ask each address of each server in a thread.
-fn ask_each(settings: Settings, patience: Duration) -> Result<Receiver<Vec<ServerReport>>> {
+fn ask_each(settings: Settings, connect_timeout: Duration) -> Result<Receiver<Vec<ServerReport>>> {
     let (sender, servers) = channel();
     // Not joined: after Ctrl-C its result isn't needed.
-    let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, patience)));
+    let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, connect_timeout)));
     thread.context("can't start a thread to ask the servers")?;
     Ok(servers)
 }
@@ -78,21 +78,21 @@ fn wait_for(servers: &Receiver<Vec<ServerReport>>, interrupt: &Interrupt) -> Vec
 fn ask_in_a_session(
     facts: &mut Facts,
     settings: Settings,
-    patience: Duration,
+    connect_timeout: Duration,
     create_chroot: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let limit = Limit::Until(clock::now() + patience * 2);
+    let limit = Limit::Until(clock::now() + connect_timeout * 2);
     let inquiry = Inquiry::open(settings, limit)?;
     let mut inquiry = inquiry.unless(|| interrupt.signal().is_some());
     match inquiry.connect() {
         Ok(()) => {
             facts.session = Ok(inquiry.timeout().unwrap_or(facts.asked));
-            if let Err(why) = ask(facts, &mut inquiry, patience, create_chroot) {
-                facts.broken = Some(text(&why, patience));
+            if let Err(why) = ask(facts, &mut inquiry, connect_timeout, create_chroot) {
+                facts.broken = Some(text(&why, connect_timeout));
             }
         }
-        Err(why) => facts.session = Err(session_error(&why, patience)),
+        Err(why) => facts.session = Err(session_error(&why, connect_timeout)),
     }
     // A probe node that is left is deleted with the session.
     inquiry.close_in_any_case();
@@ -102,17 +102,17 @@ fn ask_in_a_session(
 fn ask(
     facts: &mut Facts,
     inquiry: &mut Inquiry<'_>,
-    patience: Duration,
+    connect_timeout: Duration,
     create_chroot: bool,
 ) -> Result<(), InquiryError> {
     if let Some(chroot) = &mut facts.chroot {
         chroot.state = check_chroot(inquiry, &chroot.path, create_chroot)?;
     }
     if facts.chroot.as_ref().is_none_or(Chroot::exists) {
-        probe::probe(facts, inquiry, patience)?;
+        probe::probe(facts, inquiry, connect_timeout)?;
         old_records::find(facts, inquiry)?;
     } else {
-        facts.trips = probe::round_trips(inquiry, "/", patience)?;
+        facts.trips = probe::round_trips(inquiry, "/", connect_timeout)?;
     }
     Ok(())
 }
@@ -140,19 +140,19 @@ pub(super) fn host_time() -> ServerTime {
     ServerTime(Timestamp::now().as_millisecond())
 }
 
-fn session_error(why: &InquiryError, patience: Duration) -> SessionError {
+fn session_error(why: &InquiryError, connect_timeout: Duration) -> SessionError {
     match why {
         InquiryError::SessionEnded(Failure::AuthFailed) => SessionError::CredentialsRefused,
         InquiryError::Unreachable(_) | InquiryError::TimedOut | InquiryError::GivenUp => {
-            SessionError::TooLate(patience)
+            SessionError::TooLate(connect_timeout)
         }
         InquiryError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
     }
 }
 
-fn text(why: &InquiryError, patience: Duration) -> String {
+fn text(why: &InquiryError, connect_timeout: Duration) -> String {
     match why {
         InquiryError::SessionEnded(failure) => failure.to_string(),
-        _ => format!("no answer within {}", duration::text(patience * 2)),
+        _ => format!("no answer within {}", duration::text(connect_timeout * 2)),
     }
 }

@@ -19,7 +19,7 @@ const PREFIX: &str = "zk-check-";
 pub(super) fn probe(
     facts: &mut Facts,
     inquiry: &mut Inquiry<'_>,
-    patience: Duration,
+    connect_timeout: Duration,
 ) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
@@ -49,7 +49,7 @@ pub(super) fn probe(
         _ => None,
     };
     let timed = node.as_deref().unwrap_or("/");
-    facts.trips = round_trips(inquiry, timed, patience)?;
+    facts.trips = round_trips(inquiry, timed, connect_timeout)?;
     let delete = match node {
         Some(node) => Some(delete(inquiry, node)?),
         None => None,
@@ -83,9 +83,9 @@ fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>
 pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,
-    patience: Duration,
+    connect_timeout: Duration,
 ) -> Result<Vec<Duration>, InquiryError> {
-    let until = clock::now() + patience / 2;
+    let until = clock::now() + connect_timeout / 2;
     let mut trips = vec![];
     while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {
         let reply = one(inquiry, Request::Confirm(vec![node.to_owned()]))?;

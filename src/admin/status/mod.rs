@@ -15,10 +15,10 @@ use log::Level;
 use nix::sys::signal::Signal;
 
 use self::screen::Screen;
-use super::conversation::{Conversation, Unreachable};
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::neighbours;
 use super::print;
+use super::session::{AdminSession, UnreachableError};
 use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
@@ -33,8 +33,8 @@ const HELD: u8 = 1;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
-    let mut conversation = Conversation::open(options)?;
-    if let Err(error) = conversation.check_chroot(options) {
+    let mut session = AdminSession::open(options)?;
+    if let Err(error) = session.check_chroot(options) {
         // Without the chroot there are no locks to list. But a lock that the user named must not be reported as free.
         if status.exit_code || !is_recursive(status) {
             return Err(error);
@@ -42,10 +42,10 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
         log::warn!("{error:#}");
     }
     if status.watch {
-        watch(status, options, conversation)
+        watch(status, options, session)
     } else {
-        let listing = look(status, &mut conversation)?;
-        conversation.close();
+        let listing = look(status, &mut session)?;
+        session.close();
         let exit = show(status, &listing.locks)?;
         report_closed(&listing, is_incomplete(status, &listing));
         Ok(match exit {
@@ -86,12 +86,8 @@ fn is_recursive(status: &StatusOptions) -> bool {
     status.recursive || status.paths.is_empty()
 }
 
-fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Listing> {
-    if is_recursive(status) {
-        locks_below(conversation, &roots(status))
-    } else {
-        locks(conversation, &status.paths)
-    }
+fn look(status: &StatusOptions, session: &mut AdminSession) -> Result<Listing> {
+    if is_recursive(status) { locks_below(session, &roots(status)) } else { locks(session, &status.paths) }
 }
 
 /// The paths below which to search: without an argument, the root.
@@ -103,16 +99,16 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 }
 
 /// Shows the locks again whenever something below the paths changes. Between changes no requests are made.
-fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversation) -> Result<Exit> {
+fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -> Result<Exit> {
     let screen = Screen::of(status)?;
     let mut shown = None;
     loop {
-        match look_and_wait(status, screen.as_ref(), &mut conversation, &mut shown) {
+        match look_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
             // The session has ended, so a new one is opened.
             Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
-                conversation = reopened(options)?;
+                session = reopened(options)?;
             }
             Err(error) => return Err(error),
         }
@@ -120,10 +116,10 @@ fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversati
 }
 
 /// Opens another session, as soon as a server can be reached. Tries without a limit; the user can end it.
-fn reopened(options: &Options) -> Result<Conversation> {
+fn reopened(options: &Options) -> Result<AdminSession> {
     loop {
-        match Conversation::open(options) {
-            Err(error) if error.is::<Unreachable>() => thread::sleep(RETRY_AFTER),
+        match AdminSession::open(options) {
+            Err(error) if error.is::<UnreachableError>() => thread::sleep(RETRY_AFTER),
             result => return result,
         }
     }
@@ -133,13 +129,13 @@ fn reopened(options: &Options) -> Result<Conversation> {
 fn look_and_wait(
     status: &StatusOptions,
     screen: Option<&Screen>,
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     shown: &mut Option<Listing>,
 ) -> Result<Option<Exit>> {
-    if conversation.must_watch() {
-        set_watches(status, conversation)?;
+    if session.must_watch() {
+        set_watches(status, session)?;
     }
-    let listing = look(status, conversation)?;
+    let listing = look(status, session)?;
     if shown.as_ref() != Some(&listing) {
         let exit = match screen {
             Some(screen) => screen.show(&listing, None)?,
@@ -157,7 +153,7 @@ fn look_and_wait(
         }
         *shown = Some(listing);
     }
-    while conversation.wait_for_change()? == Wakeup::Disconnected {
+    while session.wait_for_change()? == Wakeup::Disconnected {
         report_disconnection(screen, shown)?;
     }
     Ok(None)
@@ -176,10 +172,10 @@ fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) ->
     Ok(())
 }
 
-fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {
+fn set_watches(status: &StatusOptions, session: &mut AdminSession) -> Result<()> {
     let records = status.paths.iter().map(LockPath::as_str).map(record_path);
     let requests: Vec<Request> = roots(status).into_iter().chain(records).map(Request::WatchBelow).collect();
-    for reply in conversation.ask_all(&requests)? {
+    for reply in session.ask_all(&requests)? {
         if let Reply::Watching(Err(failure)) = reply {
             bail!("can't watch: {failure}");
         }

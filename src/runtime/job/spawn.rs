@@ -90,7 +90,7 @@ pub fn spawn(
         }
         sys::restore_ignored(ignores_children);
         // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
-        sys::bear_until_exec(nix::libc::SIGTSTP);
+        sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
         // The last check, in case all of zklock was frozen since it checked its lease.
         if latest.is_some_and(|latest| clock::now() >= latest) {

@@ -15,7 +15,7 @@ pub use self::image::Image;
 pub use self::page::SharedPage;
 pub use self::process::{fail_on_abort, let_go_of_the_caller, share_one_heap};
 pub use self::signals::{
-    bear_until_exec, die_of, drop_handlers, restore_ignored, sigpipe_was_ignored, stop_by,
+    die_of, drop_handlers, ignore_until_exec, restore_ignored, sigpipe_was_ignored, stop_by,
     stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};

@@ -76,8 +76,8 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
 
 /// Reports why zklock doesn't start, and returns its exit code: 0 for help and version, which go to stdout, and
 /// otherwise 125.
-pub fn refused(refused: &StartError) -> Exit {
-    match refused {
+pub fn report_start_error(error: &StartError) -> Exit {
+    match error {
         StartError::Usage(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
@@ -90,7 +90,7 @@ pub fn refused(refused: &StartError) -> Exit {
         }
         StartError::Usage(error) => usage(error),
         StartError::Variable(..) | StartError::Config(_) => {
-            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&refused.to_string())));
+            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string())));
         }
     }
     Exit::Code(exit::FAILURE)

@@ -15,10 +15,10 @@ use crate::core::time::BootTime;
 use crate::runtime::clock;
 
 /// The last part of the connect timeout, at most a quarter of it, is reserved for the diagnosis.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIME: Duration = Duration::from_secs(1);
 
 /// With TLS the diagnosis takes longer: a handshake needs more round trips, and a server's first one may take a second.
-const PATIENCE_WITH_TLS: Duration = Duration::from_secs(2);
+const TIME_WITH_TLS: Duration = Duration::from_secs(2);
 
 /// A diagnosis gets at least this long, even after the deadline.
 const LEAST: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> Boot
 }
 
 fn longest(settings: &Settings) -> Duration {
-    if settings.security.tls.is_some() { PATIENCE_WITH_TLS } else { PATIENCE }
+    if settings.security.tls.is_some() { TIME_WITH_TLS } else { TIME }
 }
 
 /// The diagnosis of each server as text that names the remedy.

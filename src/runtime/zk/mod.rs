@@ -27,7 +27,7 @@ pub use self::hosts::{Hosts, HostsError, Server};
 pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
-    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Sources, Tls, TlsError,
+    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
 };
 pub use self::session::{EventSink, Session};
 pub use crate::core::protocol::{

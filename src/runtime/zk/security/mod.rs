@@ -15,7 +15,7 @@ use zookeeper_client::{Client, Connector, Error, TlsOptions};
 pub use self::acl::{Acl, AclError};
 pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
-pub use self::rotation::Sources;
+pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};
 pub(super) use self::tls::{end_of, server_name};
 

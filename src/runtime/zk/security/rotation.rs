@@ -24,13 +24,13 @@ const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The files that are read again. A pipe isn't one of them, because it can be read only once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sources {
+pub struct TlsFiles {
     ca: Option<PathBuf>,
     /// The certificate and its key.
     identity: Option<(PathBuf, PathBuf)>,
 }
 
-impl Sources {
+impl TlsFiles {
     /// The files named by the options.
     pub fn new(ca: Option<&Path>, certificate: Option<&Path>, key: Option<&Path>) -> Self {
         let regular = |file: Option<&Path>| {
@@ -40,7 +40,7 @@ impl Sources {
         Self { ca: regular(ca), identity: regular(certificate).zip(regular(key)) }
     }
 
-    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.ca.iter().chain(self.identity.iter().flat_map(|(certificate, key)| [certificate, key]))
     }
 
@@ -52,7 +52,7 @@ impl Sources {
             let [mtime, mtime_nsec, ctime, ctime_nsec] = numbers;
             Some([of.ino().into(), of.size().into(), mtime, mtime_nsec, ctime, ctime_nsec])
         };
-        self.files().map(stamp).collect()
+        self.paths().map(stamp).collect()
     }
 
     /// `tls` with the current content of the files.
@@ -83,7 +83,7 @@ impl Rotation {
     pub(in crate::runtime::zk) fn begin(tls: &Tls, hosts: String) -> Result<Self, Error> {
         let certs = TlsDynamicCerts::new(tls.certs()?);
         let (connected, inbox) = channel();
-        if tls.sources.files().next().is_some() {
+        if tls.files.paths().next().is_some() {
             let reloader = Reloader { tls: tls.clone(), certs: certs.clone(), hosts };
             // In a separate thread, because a file system can hang, and the session must not.
             let started =
@@ -119,7 +119,7 @@ impl Reloader {
         let mut stamps = None;
         let mut rejected = RejectedFiles::default();
         loop {
-            let now = self.tls.sources.stamps();
+            let now = self.tls.files.stamps();
             if stamps.as_ref() != Some(&now) {
                 match self.reload(stamps.is_none()) {
                     Ok(()) => (stamps, rejected) = (Some(now), RejectedFiles::default()),
@@ -139,7 +139,7 @@ impl Reloader {
     /// Reads the files, and uses them if they differ. A long list of CA certificates isn't kept in memory and can't be
     /// compared, so it counts as different unless this is the `first` time.
     fn reload(&mut self, first: bool) -> anyhow::Result<()> {
-        let tls = self.tls.sources.read(&self.tls)?;
+        let tls = self.tls.files.read(&self.tls)?;
         if tls != self.tls || (matches!(tls.ca, Ca::File(_)) && !first) {
             self.certs.update(tls.certs()?);
             log::info!("{}: the TLS files were read again, for the next connection", self.hosts);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
-use super::rotation::Sources;
+use super::rotation::TlsFiles;
 use crate::runtime::zk::hosts::Server;
 
 /// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.
@@ -26,7 +26,7 @@ const LONGEST: usize = 32 * 1024;
 pub struct Tls {
     pub(super) ca: Ca,
     pub(super) identity: Option<Identity>,
-    pub(super) sources: Sources,
+    pub(super) files: TlsFiles,
 }
 
 /// The CA certificates that a server's certificate is verified with.
@@ -142,8 +142,8 @@ impl Identity {
 
 impl Tls {
     /// The settings with these certificates, which were checked when they were read.
-    pub fn new(ca: Ca, identity: Option<Identity>, sources: Sources) -> Self {
-        Self { ca, identity, sources }
+    pub fn new(ca: Ca, identity: Option<Identity>, files: TlsFiles) -> Self {
+        Self { ca, identity, files }
     }
 
     /// Whether there is a client certificate.
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_key_is_never_shown() {
         let identity = Identity { certificate: "public".to_owned(), key: "s3cret".to_owned() };
-        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), Sources::default());
+        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), TlsFiles::default());
         let shown = format!("{tls:?} {tls:#?}");
         assert!(shown.contains("public") && !shown.contains("s3cret"), "{shown}");
     }

@@ -14,24 +14,24 @@ use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Request, 
 /// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(String);
+pub(super) struct UnreachableError(String);
 
 /// A session that sends requests and waits for changes.
-pub(super) struct Conversation {
+pub(super) struct AdminSession {
     inquiry: Inquiry<'static>,
-    patience: Duration,
+    connect_timeout: Duration,
     has_chroot: bool,
 }
 
-impl Conversation {
+impl AdminSession {
     /// Connects, within `--connect-timeout`.
     pub(super) fn open(options: &Options) -> Result<Self> {
-        let patience = options.ensemble.connect_timeout;
-        let settings = options.settings(clock::now() + patience)?;
-        let mut inquiry = Inquiry::open(settings, Limit::Each(patience))?;
-        inquiry.connect().map_err(|why| explain(why, patience))?;
+        let connect_timeout = options.ensemble.connect_timeout;
+        let settings = options.settings(clock::now() + connect_timeout)?;
+        let mut inquiry = Inquiry::open(settings, Limit::Each(connect_timeout))?;
+        inquiry.connect().map_err(|why| explain(why, connect_timeout))?;
         let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();
-        Ok(Self { inquiry, patience, has_chroot })
+        Ok(Self { inquiry, connect_timeout, has_chroot })
     }
 
     /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
@@ -68,12 +68,12 @@ impl Conversation {
 
     /// See [`Inquiry::ask_all`].
     pub(super) fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>> {
-        self.inquiry.ask_all(requests).map_err(|why| explain(why, self.patience))
+        self.inquiry.ask_all(requests).map_err(|why| explain(why, self.connect_timeout))
     }
 
     /// See [`Inquiry::wait_for_change`].
     pub(super) fn wait_for_change(&mut self) -> Result<Wakeup> {
-        self.inquiry.wait_for_change().map_err(|why| explain(why, self.patience))
+        self.inquiry.wait_for_change().map_err(|why| explain(why, self.connect_timeout))
     }
 
     /// Ends the session.
@@ -82,14 +82,15 @@ impl Conversation {
     }
 }
 
-fn explain(why: InquiryError, patience: Duration) -> anyhow::Error {
+fn explain(why: InquiryError, connect_timeout: Duration) -> anyhow::Error {
     match why {
         InquiryError::Unreachable(servers) => {
-            Unreachable(Message::Unreachable { within: Some(patience), servers }.to_string()).into()
+            UnreachableError(Message::Unreachable { within: Some(connect_timeout), servers }.to_string())
+                .into()
         }
         InquiryError::SessionEnded(failure) => failure.into(),
         InquiryError::TimedOut | InquiryError::GivenUp => {
-            anyhow!("no answer within {}; check the servers' load", duration::text(patience))
+            anyhow!("no answer within {}; check the servers' load", duration::text(connect_timeout))
         }
     }
 }
