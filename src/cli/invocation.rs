@@ -178,30 +178,30 @@ mod tests {
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "compared with what parse returns")]
-    fn said(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), InvocationError> {
+    fn ok(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), InvocationError> {
         let own = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Ok((own(locks), own(command)))
     }
 
     #[test]
     fn the_three_forms() {
-        assert_eq!(parse(&["/a", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
-        assert_eq!(parse(&["/a", "--", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
-        assert_eq!(parse(&["/a", "/b", "--", "ls"], None), said(&["/a", "/b"], &["ls"]));
-        assert_eq!(parse(&["/a", "-c", "x | y"], None), said(&["/a"], &["/bin/sh", "-c", "x | y"]));
-        assert_eq!(parse(&["/a", "/b"], Some("x")), said(&["/a", "/b"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--"], Some("x")), said(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
+        assert_eq!(parse(&["/a", "--", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
+        assert_eq!(parse(&["/a", "/b", "--", "ls"], None), ok(&["/a", "/b"], &["ls"]));
+        assert_eq!(parse(&["/a", "-c", "x | y"], None), ok(&["/a"], &["/bin/sh", "-c", "x | y"]));
+        assert_eq!(parse(&["/a", "/b"], Some("x")), ok(&["/a", "/b"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--"], Some("x")), ok(&["/a"], &["/bin/sh", "-c", "x"]));
     }
 
     #[test]
     fn what_follows_the_lock_belongs_to_the_command() {
-        assert_eq!(parse(&["/a", "git", "log", "--", "f"], None), said(&["/a"], &["git", "log", "--", "f"]));
-        assert_eq!(parse(&["/a", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--", "x", "--", "y"], None), said(&["/a"], &["x", "--", "y"]));
-        assert_eq!(parse(&["/a", "--", "--", "y"], None), said(&["/a"], &["--", "y"]));
-        assert_eq!(parse(&["/a", "--", "-c", "y"], None), said(&["/a"], &["-c", "y"]));
-        assert_eq!(parse(&["/a", "x", "-c", "y"], None), said(&["/a"], &["x", "-c", "y"]));
+        assert_eq!(parse(&["/a", "git", "log", "--", "f"], None), ok(&["/a"], &["git", "log", "--", "f"]));
+        assert_eq!(parse(&["/a", "/bin/sh", "-c", "x"], None), ok(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "/bin/sh", "-c", "x"], None), ok(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "x", "--", "y"], None), ok(&["/a"], &["x", "--", "y"]));
+        assert_eq!(parse(&["/a", "--", "--", "y"], None), ok(&["/a"], &["--", "y"]));
+        assert_eq!(parse(&["/a", "--", "-c", "y"], None), ok(&["/a"], &["-c", "y"]));
+        assert_eq!(parse(&["/a", "x", "-c", "y"], None), ok(&["/a"], &["x", "-c", "y"]));
     }
 
     #[test]

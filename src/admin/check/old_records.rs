@@ -12,9 +12,9 @@ const MOST: usize = 1_000;
 pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
-    let beside = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    let parent = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     let mut locks = vec![];
-    for directory in beside.into_iter().chain([path]) {
+    for directory in parent.into_iter().chain([path]) {
         let node = format!("{chroot}{directory}");
         let node = if node.is_empty() { "/".to_owned() } else { node };
         if let Reply::Listed(Ok(children)) = one(inquiry, Request::List(node))? {

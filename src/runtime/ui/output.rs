@@ -207,10 +207,10 @@ fn write_all() {
             } else {
                 format!("zklock: {message}\n")
             };
-            beside(bar.as_ref(), || write(text.as_bytes()));
+            without_line(bar.as_ref(), || write(text.as_bytes()));
         }
         match item {
-            Item::Text(_, bytes) => beside(bar.as_ref(), || write(&bytes)),
+            Item::Text(_, bytes) => without_line(bar.as_ref(), || write(&bytes)),
             Item::Line(Some(text)) => show(&mut bar, text),
             Item::Line(None) => {
                 if let Some(bar) = bar.take() {
@@ -223,7 +223,7 @@ fn write_all() {
 }
 
 /// Runs `write` with the waiting line removed from the screen.
-fn beside(bar: Option<&ProgressBar>, write: impl FnOnce()) {
+fn without_line(bar: Option<&ProgressBar>, write: impl FnOnce()) {
     match bar {
         Some(bar) => bar.suspend(write),
         None => write(),

@@ -205,8 +205,8 @@ impl fmt::Display for Diagnosis {
             }
             Self::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
             Self::NoName => f.write_str("that name can't appear in a certificate; use another host name"),
-            Self::Tls(said) => f.write_str(said),
-            Self::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
+            Self::Tls(why) => f.write_str(why),
+            Self::NotZooKeeper(answer) => write!(f, "not a ZooKeeper; it said '{answer}'"),
             Self::NotServing => f.write_str(
                 "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble",
             ),

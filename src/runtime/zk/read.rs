@@ -98,7 +98,7 @@ pub(super) fn watch_below(client: &Client, path: String) -> LocalFuture<'_, Answ
         match set {
             Ok(watchers) => Answer {
                 reply: Reply::Watching(Ok(())),
-                watch: Some((path, Watcher::Lasting(Box::new(watchers)))),
+                watch: Some((path, Watcher::Persistent(Box::new(watchers)))),
             },
             Err(error) => Reply::Watching(Err(error.into())).into(),
         }
