@@ -1,4 +1,4 @@
-//! The curves of a growing queue, as an SVG.
+//! Draws the costs of a growing queue as SVG.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::growth::Point;
 const WIDTH: f64 = 470.0;
 const HEIGHT: f64 = 260.0;
 const TOP: f64 = 50.0;
-/// A line for each power of ten, and this between them.
+/// The grid lines within each power of ten.
 const GRID: [f64; 3] = [1.0, 2.0, 5.0];
 
 type Value = fn(&Point) -> f64;
@@ -43,7 +43,7 @@ pub(crate) fn draw(points: &[Point]) -> String {
     svg
 }
 
-/// A range and where it lies on paper.
+/// A logarithmic axis: a range of values, and its range of coordinates.
 struct Axis {
     low: f64,
     high: f64,
