@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_tell_what_they_tell() {
+    fn data_of_other_programs_is_shown_as_far_as_it_is_known() {
         assert_eq!(Owner::of(b"10.0.0.7").place(), "10.0.0.7");
         assert_eq!(Owner::of(b"worker-1"), Owner { label: Some("worker-1".to_owned()), ..Owner::default() });
         assert_eq!(Owner::of(b"__REVOKE__"), Owner { asked_to_stop: true, ..Owner::default() });

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_file_that_says_where_each_setting_comes_from() {
+    fn the_settings_are_a_file_with_the_source_of_each() {
         let setting =
             |key, value: Option<&str>, source| Setting { key, value: value.map(str::to_owned), source };
         let text = toml(&[

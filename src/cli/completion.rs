@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_completed_behind_a_space_and_behind_an_equals_sign() {
+    fn values_are_completed_after_a_space_and_after_an_equals_sign() {
         assert_eq!(words("zklock completions "), ["bash", "zsh", "fish"]);
         assert_eq!(words("zklock --naming cur"), ["curator", "curator-rw"]);
         assert_eq!(words("zklock --naming=k"), ["--naming=kazoo"]);

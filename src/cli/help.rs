@@ -58,7 +58,7 @@ mod tests {
     use crate::cli::definition;
 
     #[test]
-    fn it_fits_one_screen_and_has_every_option_that_it_names() {
+    fn the_short_help_fits_one_screen_and_has_every_listed_option() {
         let text = short(&definition());
         assert!(text.lines().count() <= 24, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

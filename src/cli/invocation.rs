@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms() {
+    fn a_command_may_follow_one_lock_or_several_or_be_a_string() {
         assert_eq!(parse(&["/a", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
         assert_eq!(parse(&["/a", "--", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
         assert_eq!(parse(&["/a", "/b", "--", "ls"], None), ok(&["/a", "/b"], &["ls"]));
@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_of_the_command_arrives_untouched(command in prop::collection::vec("\\PC{1,5}", 1..6)) {
+        fn every_word_of_the_command_is_kept(command in prop::collection::vec("\\PC{1,5}", 1..6)) {
             let words: Vec<OsString> = ["/a", "--"].into_iter().map(OsString::from)
                 .chain(command.iter().map(OsString::from)).collect();
             let parsed = super::parse(&words, None);

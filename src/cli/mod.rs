@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_may_be_named_before_a_verb_and_behind_it() {
+    fn servers_may_be_named_before_and_after_a_verb() {
         for words in [["zklock", "-z", "h:1", "status"], ["zklock", "status", "-z", "h:1"]] {
             let options = Options::try_parse_from(words).unwrap();
             assert_eq!(options.ensemble.zookeeper.to_string(), "h:1");

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_value_is_taken_as_the_command_line_would_have_it() {
+    fn values_are_the_same_as_on_the_command_line() {
         let text = "zookeeper = 'zk1:2181,zk2:2181'\nkill-after = 2.5\nsession_timeout = 12\nquiet = true";
         let expected = [
             ("kill-after", "2.5"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_said_with_its_remedy() {
+    fn each_mistake_is_reported_with_its_remedy() {
         for (text, expected) in [
             (
                 "sesion-timeout = 5",

@@ -103,7 +103,7 @@ mod tests {
     use crate::core::lock::neighbour;
 
     #[test]
-    fn a_probe_is_no_contender_and_no_neighbour() {
+    fn a_probe_is_neither_a_contender_nor_a_neighbour() {
         let name = format!("{PREFIX}{}-0000000001", Uuid::new_v4());
         assert!(Name::parse(&name).is_none() && neighbour::of_child(&name).is_none());
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_reported_once_and_no_stop_beside_a_continue() -> Result<()> {
+    fn each_signal_is_reported_once_and_a_continue_cancels_a_stop() -> Result<()> {
         let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
         let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
         let mut signals = CaughtSignals { interrupts, others: deliver(wanted.into_iter())? };

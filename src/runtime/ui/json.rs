@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_facts_between_what_all_have() {
+    fn a_line_has_the_message_s_fields_between_the_common_ones() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let own = OwnedNode { path: "/locks/job/n".to_owned(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line_whatever_is_said() {
+    fn a_message_with_line_breaks_is_still_one_line() {
         let path = LockPath::parse("/a".as_ref()).unwrap();
         for text in ["a\nb", "\u{1b}[2J", "\u{2028}"] {
             let lines = [of_a_lock(Level::Warn, &path, text), of_the_log(Level::Debug, "x", text)];

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_position_holder_and_times() {
+    fn the_line_has_position_holder_and_times() {
         let (now, waited) = (clock::now(), Duration::from_millis(12_700));
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_tells_since_when_it_holds_is_shown_with_both_times() {
+    fn a_holder_with_a_known_start_is_shown_with_both_times() {
         let mut queue = queue(None);
         queue.nearest.held_since = Some(ServerTime(300_000));
         let text = queue.text(Some(ServerTime(310_000)), clock::now(), Duration::ZERO, None);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_of_the_holder_grows_old() {
+    fn old_information_about_the_holder_is_marked() {
         let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
         let queue = queue(Some(("/locks/job/a".to_owned(), Some((seen, at)))));

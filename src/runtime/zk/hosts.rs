@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connect_strings_are_completed_and_come_back() {
+    fn connect_strings_are_parsed_and_completed() {
         for (text, whole) in [
             ("zk", "zk:2181"),
             ("zk1:2181,zk2:2182", "zk1:2181,zk2:2182"),

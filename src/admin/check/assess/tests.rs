@@ -57,7 +57,7 @@ fn assert_fault(facts: &Facts, fitness: Fitness, parts: &[&str]) {
 }
 
 #[test]
-fn a_set_up_without_a_fault_is_fit_and_says_what_it_is() {
+fn a_set_up_without_a_fault_is_fit_and_described() {
     assert_eq!(faults(&fit(), Fitness::Fit), "");
     let text: Vec<String> = assess(&fit()).into_iter().map(|finding| finding.what).collect();
     let line = "a quorum write takes 20 ms, the median is 30 ms; a holder rides out 9.9 s of silence";
@@ -80,7 +80,7 @@ fn a_dead_server_is_a_warning_while_there_is_a_session_and_a_failure_without() {
 }
 
 #[test]
-fn refused_credentials_are_named_and_missing_ones_asked_for() {
+fn refused_credentials_are_named_and_missing_ones_requested() {
     let mut facts = Facts { session: Err(SessionError::CredentialsRefused), probe: None, ..fit() };
     assert_fault(&facts, Fitness::Unfit, &["demands credentials", "--auth-file"]);
     facts.credentials = vec!["digest:ci".to_owned()];
@@ -121,7 +121,7 @@ fn each_missing_permission_is_named_with_its_node() {
 }
 
 #[test]
-fn a_chroot_is_to_be_created_once() {
+fn a_missing_chroot_is_a_failure_with_the_command_that_creates_it() {
     let chroot = |state| Some(Chroot { path: "/app".to_owned(), state });
     let missing = Facts { chroot: chroot(ChrootState::Missing), probe: None, ..fit() };
     assert_fault(&missing, Fitness::Unfit, &["chroot /app", "zklock check --create-chroot -z zk1:2181"]);
@@ -137,7 +137,7 @@ fn a_chroot_is_to_be_created_once() {
 }
 
 #[test]
-fn certificates_are_warned_of_in_their_last_fourteen_days() {
+fn a_certificate_is_a_warning_in_its_last_fourteen_days() {
     let now = 1_800_000_000;
     for (ends, fitness) in [
         (now + 15 * DAY, Fitness::Fit),
@@ -159,7 +159,7 @@ fn certificates_are_warned_of_in_their_last_fourteen_days() {
 }
 
 #[test]
-fn a_client_certificate_that_ended_is_a_failure_where_there_is_no_session() {
+fn an_expired_client_certificate_is_a_failure_if_there_is_no_session() {
     let session = Err(SessionError::TooLate(Duration::from_secs(10)));
     let facts = Facts { own_certificate_ends: Some(1), session, probe: None, ..fit() };
     let text = faults(&facts, Fitness::Unfit);
@@ -167,7 +167,7 @@ fn a_client_certificate_that_ended_is_a_failure_where_there_is_no_session() {
 }
 
 #[test]
-fn a_clock_that_is_wrong_is_only_a_warning() {
+fn a_wrong_clock_is_only_a_warning() {
     for (ahead, text) in [(60_000, "1 min behind the servers'"), (-60_000, "1 min ahead of the servers'")] {
         let mut facts = fit();
         facts.probe = facts.probe.map(|probe| Probe { create: Ok(ahead), ..probe });
@@ -176,7 +176,7 @@ fn a_clock_that_is_wrong_is_only_a_warning() {
 }
 
 #[test]
-fn records_of_locks_out_of_use_are_counted_and_some_are_named() {
+fn records_of_unused_locks_are_counted_and_some_are_named() {
     let record = |number: u64| OldRecord {
         lock: format!("/locks/{number}"),
         last_success: ServerTime(0),

@@ -160,7 +160,7 @@ mod tests {
     const HASH: &str = "fE2ZyQd3xyBTrKdXNq9jCmvBvdk=";
 
     #[test]
-    fn lists_are_read_as_zookeeper_writes_them() {
+    fn lists_have_zookeeper_s_syntax() {
         for list in [
             "world:anyone:cdrwa".to_owned(),
             format!("world:anyone:r,digest:ci:{HASH}:cdrw,auth::cdrwa"),

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_credentials_except_for_comments_and_empty_ones() {
+    fn comments_and_empty_lines_are_ignored() {
         let mut credentials = Credentials::default();
         let text = "# who we are\n\n  digest:ci:s3:cr#t \nother:token\r\n";
         assert_eq!(credentials.add_lines(text), Ok(()));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_known_by_its_number() {
+    fn an_invalid_line_is_reported_by_its_number() {
         for (line, reason) in [
             ("s3cret", CredentialError::Scheme),
             (":s3cret", CredentialError::Scheme),
@@ -202,13 +202,13 @@ mod tests {
 
     #[cfg(not(feature = "gssapi"))]
     #[test]
-    fn kerberos_is_said_to_be_left_out() {
+    fn kerberos_is_refused_in_a_build_without_it() {
         let error = Credentials::default().add_lines("sasl-gssapi:");
         assert_eq!(error, Err((1, CredentialError::NoGssapi)));
     }
 
     #[test]
-    fn nothing_shows_the_secret() {
+    fn secrets_are_never_shown() {
         let mut credentials = Credentials::default();
         assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
         assert_eq!(credentials.add_lines("other:s3cret"), Ok(()));
