@@ -1,7 +1,7 @@
-//! How long the pure parts take: they run once for each look at the queue, and a look may list thousands.
+//! Times the pure parts, which run for each listing of a queue, and a listing may have thousands of nodes.
 //!
-//! `cargo bench --bench pure` compares with the run before and says what became slower.
-#![allow(missing_docs, reason = "criterion's macros write public functions without a word")]
+//! `cargo bench --bench pure` compares the times with those of the previous run.
+#![allow(missing_docs, reason = "criterion's macros generate public functions without documentation")]
 
 use std::hint::black_box;
 use std::path::Path;
@@ -16,16 +16,16 @@ use zklock::core::lock::record::Record;
 use zklock::core::time::BootTime;
 use zklock::runtime::identity;
 
-/// As many contenders as one list is looked at with.
+/// The numbers of contenders in a listing.
 const QUEUES: [i32; 5] = [10, 100, 500, 1000, 5000];
 
 fn node(sequence: i32) -> String {
-    // Mixed, so that the order of the names tells nothing about that of the numbers.
+    // Scattered ids, so that the order of the names differs from the order of the numbers.
     let id = u128::from(sequence.unsigned_abs()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     format!("{}{sequence:010}", prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(id)))
 }
 
-/// The children as a server lists them: in no order, here in that of their names.
+/// The children of a lock path. A server lists them in no particular order; here they are sorted by name.
 fn children(count: i32) -> Vec<String> {
     let mut names: Vec<String> = (0..count).map(node).collect();
     names.sort();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The job of scripts/demo, of the kind that cron starts on every host: it works on a shared report and
-# must not run twice at a time. It knows nothing of locks, and needs none to be written.
+# The job of scripts/demo: like a cron job on every host, it works on a shared report, and two runs must not overlap.
+# It contains no code for locks.
 set -euo pipefail
 
 report=${DEMO_REPORT:?the file to write to} host=${DEMO_HOST:?the name to sign with}
@@ -8,5 +8,5 @@ report=${DEMO_REPORT:?the file to write to} host=${DEMO_HOST:?the name to sign w
 note() { printf '%(%H:%M:%S)T %s %s\n' -1 "$host" "$1" | tee -a "$report"; }
 
 note begin
-sleep 1 # stands for the work
+sleep 1 # in place of real work
 note end

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What the scripts beside this file share. It is sourced, never run.
+# Functions that the other scripts share. This file is sourced, never run.
 
-# Where the project is, wherever the caller stands.
+# The project's directory, whatever the working directory is.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Talk goes to stderr: stdout is for what another program may read.
+# Messages go to stderr: stdout is for output that another program may read.
 say() { printf '%s\n' "$*" >&2; }
 
 # fail WHAT-HAPPENED [WHAT-TO-DO...]
@@ -22,7 +22,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # Whether this user may install packages.
 can_install() { have apt-get && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; }; }
 
-# Installs packages; where it may not, says which command would. For the caller to judge: it never exits.
+# Installs packages. If this user may not, prints the command that would, and returns 1 instead of exiting.
 install_packages() {
     have apt-get || { say "missing: $*, and there is no apt-get here to install them with"; return 1; }
     local as_root=(env)
@@ -34,13 +34,13 @@ install_packages() {
             return 1
         fi
     fi
-    # On a machine that has just booted, something else is often installing too: wait for it.
+    # After a boot, another program is often installing packages too, so wait for its lock.
     local apt=("${as_root[@]}" LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
     local install=("${apt[@]}" install --yes --no-install-recommends "$@") deadline=$((SECONDS + 120)) output
     say "installing $* ..."
-    # The package lists may be absent or too old; fetching them is slow, so only if it fails without.
+    # The package lists may be missing or too old. Fetching them is slow, so that is done only after a failure.
     output=$("${install[@]}" 2>&1 </dev/null) && return
-    # That option does not make `update` wait.
+    # `update` ignores the lock timeout.
     until output=$("${apt[@]}" update 2>&1 </dev/null) || [[ $output != *lock* ]] || ((SECONDS > deadline)); do
         sleep 1
     done
@@ -50,7 +50,7 @@ install_packages() {
     return 1
 }
 
-# missing_commands COMMAND:PACKAGE...: prints the packages of those that aren't here
+# missing_commands COMMAND:PACKAGE...: prints the packages of the missing commands
 missing_commands() {
     local pair
     for pair; do have "${pair%:*}" || printf '%s\n' "${pair#*:}"; done
@@ -69,7 +69,7 @@ need_commands() {
 
 debian_zookeeper=/usr/share/java/zookeeper.jar
 
-# The library's package is enough to run a server by hand, and nothing in it starts one by itself.
+# The library's package is enough to run a server, and doesn't start one by itself.
 missing_for_zookeeper() {
     missing_commands java:default-jre-headless
     [[ -n ${ZOOKEEPER_HOME:-} || -e $debian_zookeeper ]] || echo libzookeeper-java
@@ -88,7 +88,7 @@ need_java_and_zookeeper() {
             "and set ZOOKEEPER_HOME to its directory"
 }
 
-# Debian's jar names what it needs, except for a logger; slf4j-simple writes to stderr and needs no file.
+# The manifest of Debian's jar has its class path, except for a logger. slf4j-simple writes to stderr and needs no configuration file.
 zookeeper_classpath() {
     if [[ -n ${ZOOKEEPER_HOME:-} ]]; then
         printf '%s\n' "$ZOOKEEPER_HOME/conf:$ZOOKEEPER_HOME/lib/*"
@@ -97,7 +97,7 @@ zookeeper_classpath() {
     fi
 }
 
-# --- other projects' locks, beside which zklock is tested ---------------------------------------------
+# --- other lock programs with which zklock is tested ---------------------------------------------------
 
 curator_jar=/usr/share/java/curator-recipes.jar
 kazoo_version=2.11.0
@@ -107,10 +107,10 @@ missing_for_neighbours() {
     [[ -e $curator_jar ]] || echo libcurator-recipes-java
 }
 
-# Debian's Python can make no environment without this package.
+# Debian's Python needs this package to create a virtual environment.
 missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
 
-# Curator with a Java that can run a source file, and kazoo in the project's own .tools.
+# Installs Curator, a JDK, and kazoo (into .tools).
 need_neighbours() {
     local missing
     mapfile -t missing < <(missing_for_neighbours)
@@ -127,7 +127,7 @@ have_kazoo() {
     [[ $found == "$kazoo_version" ]]
 }
 
-# What else is in .tools/venv stays there.
+# Other packages in .tools/venv are kept.
 install_kazoo() {
     say "installing kazoo $kazoo_version into .tools ..."
     { python3 -m venv "$root/.tools/venv" &&
@@ -141,7 +141,7 @@ install_kazoo() {
 need_rust() {
     local wanted found component
     wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml")
-    # rustup's directory is not on the PATH of a cron job, nor of the shell that has just installed it.
+    # rustup's directory isn't in the PATH of a cron job or of the shell that has just installed it.
     have cargo || PATH="$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin"
     have cargo || fail "there is no cargo here; zklock is built with Rust $wanted or newer" \
         "install it with rustup: https://www.rust-lang.org/tools/install"
@@ -152,6 +152,6 @@ need_rust() {
         cargo "${component#rust}" --version >/dev/null 2>&1 ||
             fail "the toolchain has no $component" "run: rustup component add $component"
     done
-    # Rust links with the C compiler's help.
+    # Rust links with the C compiler.
     have cc || install_packages gcc libc6-dev || fail "there is no C compiler for Rust to link with"
 }

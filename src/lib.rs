@@ -1,25 +1,25 @@
 //! zklock runs a command while it holds a lock in Apache ZooKeeper.
 //!
-//! | module | what it is about |
+//! | module | content |
 //! |---|---|
-//! | [`core`] | decides, and does nothing: pure |
-//! | [`core::run`] | one machine for a run, from the look at the locks around it to the release; a file for each phase |
-//! | [`core::claim`] | a session, a contender for each lock, and the lease |
-//! | [`core::lock`] | names, the queue, a contender's next step, the lease and the line |
-//! | [`core::supervisor`] | signals to the command, its stop and its end |
-//! | [`core::monitor`] | what the second process has to do |
-//! | [`core::message`], [`core::event`] | everything that a run says to people, and to programs |
-//! | [`core::protocol`], [`core::pair`] | what is said to the ensemble, and between the two processes |
-//! | [`runtime`] | carries out what the core wants done |
-//! | [`runtime::run`], [`runtime::pair`] | two processes with one fate |
-//! | [`runtime::worker`], [`runtime::executor`] | the process that works: its loop, and what it does |
-//! | [`runtime::monitor`], [`runtime::descendants`] | the process that watches over it, and the end of every process below |
+//! | [`core`] | decisions: pure state machines and data |
+//! | [`core::run`] | the state machine of a whole run; a file for each phase |
+//! | [`core::claim`] | a session with a contender for each lock, and the lease |
+//! | [`core::lock`] | node names, the queue, a contender's next step, the lease |
+//! | [`core::supervisor`] | the state machine that signals and stops the command |
+//! | [`core::monitor`] | the state machine of the monitor process |
+//! | [`core::message`], [`core::event`] | the messages of a run, as text and as fields for JSON |
+//! | [`core::protocol`], [`core::pair`] | requests to the ensemble, and messages between the two processes |
+//! | [`runtime`] | actions: carries out the core's effects |
+//! | [`runtime::run`], [`runtime::pair`] | the fork into two processes, and how they communicate |
+//! | [`runtime::worker`], [`runtime::executor`] | the worker process: its loop, and how it carries out effects |
+//! | [`runtime::monitor`], [`runtime::descendants`] | the monitor process, and how all descendants are ended |
 //! | [`runtime::job`] | the command: started, signalled, stopped, reaped |
-//! | [`runtime::zk`], [`runtime::side_sessions`] | the ensemble: the only place that is async; sessions for questions and for what is left |
-//! | [`runtime::event`], [`runtime::clock`], [`runtime::alarm`] | one channel, one clock and its alarm |
-//! | [`runtime::ui`] | what people read |
-//! | [`runtime::sys`] | the fence around `unsafe` |
-//! | [`admin`] | the verbs: status, revoke, check, forget, completions, man; and what the shells complete |
+//! | [`runtime::zk`], [`runtime::side_sessions`] | sessions with ZooKeeper, the only async code; separate sessions for lookups and cleanup |
+//! | [`runtime::event`], [`runtime::clock`], [`runtime::alarm`] | the worker's channel of events, the clock for leases, and its timer |
+//! | [`runtime::ui`] | output to stderr |
+//! | [`runtime::sys`] | system calls: the only `unsafe` code |
+//! | [`admin`] | the verbs, and completions for shells |
 //! | [`cli`], [`config`] | the command line and the configuration files |
 
 pub mod admin;

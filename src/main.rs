@@ -11,15 +11,15 @@ fn main() {
     let words: Vec<_> = env::args_os().collect();
     sys::fail_on_abort();
     sys::share_one_heap();
-    // A name that is none is told before anything is done.
+    // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
-    if let Some(line) = cli::asked(&words) {
+    if let Some(line) = cli::completion_request(&words) {
         end(admin::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }
     let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
-        Err(refused) => end(ui::refused(&refused)),
+        Err(error) => end(ui::report_start_error(&error)),
     };
     ui::init(options.ensemble.verbose, options.ensemble.quiet, options.ensemble.log_format);
     let done = match &options.verb {

@@ -1,85 +1,85 @@
-//! Where the measurements take place: servers, programs and a directory, all told by `scripts/bench`.
+//! The environment of the measurements, which `scripts/bench` provides: servers, programs and directories.
 
 use std::env;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the script has started and found.
+/// The servers and programs that `scripts/bench` has started and found.
 pub(crate) struct Arena {
-    /// One server.
+    /// The connect string of a standalone server.
     pub(crate) one: String,
-    /// Three servers.
+    /// The connect string of an ensemble of three.
     pub(crate) three: String,
-    /// The endpoint of etcd; nothing where it is left out.
+    /// The endpoint of etcd, if it is measured.
     pub(crate) etcd: Option<String>,
-    /// A Python that has kazoo.
+    /// A Python interpreter with kazoo, if there is one.
     pub(crate) python: Option<PathBuf>,
-    /// A Java class path with Curator and the compiled peer.
+    /// A Java class path with Curator and the compiled `CuratorLock`, if there is one.
     pub(crate) curator: Option<String>,
-    /// Another build of zklock, to measure beside this one.
+    /// Another build of zklock to compare with, if one was named.
     pub(crate) other: Option<String>,
-    /// Whatever is written.
+    /// The directory for temporary files.
     pub(crate) dir: PathBuf,
-    /// Where the drawing goes.
+    /// The file for the drawing.
     pub(crate) drawing: PathBuf,
     locks: AtomicU32,
 }
 
-/// On how many servers.
+/// The servers to measure with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Servers {
-    /// A standalone one.
+    /// A standalone server.
     One,
     /// A leader and two followers.
     Three,
 }
 
-/// How long it may take.
+/// The size of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// Enough to see that it works.
+    /// Enough to see that they work.
     Quick,
-    /// Enough to believe the medians.
+    /// Enough for reliable medians.
     Full,
 }
 
 impl Size {
-    /// Understands what the script says.
+    /// Parses the argument of `scripts/bench`.
     pub(crate) fn parse(word: &str) -> Self {
         if word == "quick" { Self::Quick } else { Self::Full }
     }
 
-    /// The one or the other.
+    /// One of two values, depending on the size.
     pub(crate) fn pick<T>(self, quick: T, full: T) -> T {
         if self == Self::Quick { quick } else { full }
     }
 }
 
 impl Arena {
-    /// What the script says, in variables.
+    /// Reads the variables that `scripts/bench` sets.
     pub(crate) fn from_environment() -> Self {
-        let told = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let needed =
-            |name: &str| told(name).unwrap_or_else(|| panic!("{name} is not set; run scripts/bench"));
+            |name: &str| variable(name).unwrap_or_else(|| panic!("{name} is not set; run scripts/bench"));
         Self {
             one: needed("BENCH_ONE"),
             three: needed("BENCH_THREE"),
-            etcd: told("BENCH_ETCD"),
-            python: told("BENCH_PYTHON").map(PathBuf::from),
-            curator: told("BENCH_CURATOR"),
-            other: told("BENCH_OTHER"),
+            etcd: variable("BENCH_ETCD"),
+            python: variable("BENCH_PYTHON").map(PathBuf::from),
+            curator: variable("BENCH_CURATOR"),
+            other: variable("BENCH_OTHER"),
             dir: needed("BENCH_DIR").into(),
             drawing: needed("BENCH_DRAWING").into(),
             locks: AtomicU32::new(0),
         }
     }
 
-    /// The same, with another way to its one server.
+    /// The same environment with another connect string for the standalone server.
     pub(crate) fn at(one: String) -> Self {
         Self { one, ..Self::from_environment() }
     }
 
-    /// The connect string.
+    /// The connect string of these servers.
     pub(crate) fn hosts(&self, servers: Servers) -> &str {
         match servers {
             Servers::One => &self.one,
@@ -87,14 +87,14 @@ impl Arena {
         }
     }
 
-    /// A name that no lock, file or etcd key has had yet.
+    /// A new name for a lock, a file or an etcd key.
     pub(crate) fn new_name(&self) -> String {
         format!("bench-{}-{}", std::process::id(), self.locks.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// The rows, in every other round from the last to the first: nobody always comes after the same neighbour.
-pub(crate) fn there_and_back<T>(round: usize, rows: &mut [T]) -> impl Iterator<Item = &mut T> {
+/// The rows, in reverse order in every other round, so that no contestant always runs after the same other one.
+pub(crate) fn alternating<T>(round: usize, rows: &mut [T]) -> impl Iterator<Item = &mut T> {
     let mut ordered: Vec<&mut T> = rows.iter_mut().collect();
     if round % 2 == 1 {
         ordered.reverse();

@@ -1,4 +1,4 @@
-//! Whoever runs a command under a lock, or without one.
+//! The programs that are measured: each runs a command under a lock, or without one.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,28 +7,28 @@ use std::process::{Command, Stdio};
 use crate::arena::{Arena, Servers};
 use crate::wire;
 
-/// One way to run a command.
+/// A way to run a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contestant {
     /// Fork and exec, and nothing else.
     Plain,
-    /// util-linux.
+    /// flock(1) of util-linux.
     Flock,
     /// `etcdctl lock`.
     Etcd,
-    /// A script of kazoo's `Lock`.
+    /// A script with kazoo's `Lock`.
     Kazoo(Servers),
-    /// A program of Curator's `InterProcessMutex`.
+    /// A program with Curator's `InterProcessMutex`.
     Curator(Servers),
-    /// The same client library and the same requests, with no lock around.
+    /// The floor: zklock's client library and requests without the rest of zklock.
     Floor(Servers),
-    /// The program that all this is about.
+    /// zklock.
     Zklock(Servers),
-    /// Another build of it, to see what a change brings.
+    /// Another build of zklock, to measure a change.
     Other(Servers),
 }
 
-/// A lock that nobody has had yet, as each contestant names it.
+/// A new lock.
 #[derive(Debug, Clone)]
 pub(crate) struct Lock {
     /// The path in `ZooKeeper`, the file, or the key.
@@ -36,7 +36,7 @@ pub(crate) struct Lock {
 }
 
 impl Contestant {
-    /// How the tables call it.
+    /// The name in the tables.
     pub(crate) fn name(self) -> String {
         let (name, servers) = match self {
             Self::Plain => ("fork and exec", None),
@@ -55,7 +55,7 @@ impl Contestant {
         }
     }
 
-    /// The servers in whose queue it stands.
+    /// The ZooKeeper servers that it uses, if any.
     pub(crate) fn servers(self) -> Option<Servers> {
         match self {
             Self::Kazoo(servers)
@@ -67,8 +67,8 @@ impl Contestant {
         }
     }
 
-    /// Whether everything that it needs is there.
-    pub(crate) fn is_there(self, arena: &Arena) -> bool {
+    /// Whether everything that it needs is available.
+    pub(crate) fn is_available(self, arena: &Arena) -> bool {
         match self {
             Self::Etcd => arena.etcd.is_some(),
             Self::Kazoo(_) => arena.python.is_some(),
@@ -78,7 +78,7 @@ impl Contestant {
         }
     }
 
-    /// A new lock; its parent is made here, so that nobody's time goes into that.
+    /// A new lock. Its parent is created here, so that no contestant's time includes that.
     pub(crate) fn new_lock(self, arena: &Arena) -> Lock {
         let name = arena.new_name();
         match self.servers() {
@@ -92,7 +92,7 @@ impl Contestant {
         }
     }
 
-    /// The call that runs `job` under `lock`. It says nothing and reads nothing.
+    /// The call that runs `job` under `lock`, without input and output.
     pub(crate) fn command(self, arena: &Arena, lock: &Lock, job: &[OsString]) -> Command {
         let mut words: Vec<OsString> = match self {
             Self::Plain => vec![],
@@ -115,7 +115,7 @@ impl Contestant {
                 words
             }
             Self::Floor(servers) => {
-                let own = env::current_exe().expect("our own path");
+                let own = env::current_exe().expect("the path of this program");
                 vec![own.into(), "floor".into(), arena.hosts(servers).into(), (&lock.name).into()]
             }
             Self::Zklock(servers) | Self::Other(servers) => {

@@ -1,18 +1,18 @@
-//! What servers count of themselves.
+//! Reads the servers' own counters, with the four-letter word `mntr`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Packets that clients sent and got, on all servers together.
+/// The packets of all servers together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Packets {
-    /// From clients.
+    /// Received from clients.
     pub(crate) received: f64,
-    /// To clients.
+    /// Sent to clients.
     pub(crate) sent: f64,
 }
 
-/// Asks every server of a connect string.
+/// Reads the counters of all servers in a connect string.
 pub(crate) fn packets(hosts: &str) -> Packets {
     let mut all = Packets::default();
     for host in hosts.split(',') {
@@ -33,5 +33,6 @@ fn ask(host: &str, word: &str) -> String {
 
 fn number(answer: &str, name: &str) -> f64 {
     let line = answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
-    line.and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("mntr doesn't tell {name}"))
+    line.and_then(|value| value.trim().parse().ok())
+        .unwrap_or_else(|| panic!("the answer to mntr has no {name}"))
 }

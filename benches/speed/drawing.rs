@@ -1,4 +1,4 @@
-//! The curves of a growing queue, as an SVG.
+//! Draws the costs of a growing queue as SVG.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

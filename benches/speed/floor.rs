@@ -1,5 +1,6 @@
-//! The floor: the same client library doing the same requests, a fork and an exec, and nothing of what makes a
-//! lock of it. No lease, no second process, no signals, no lost answer: never use it for anything but to compare.
+//! The floor: zklock's client library and requests with a fork and an exec, as the least that a lock could take.
+//!
+//! It has no lease, no second process, no signal handling and no retries, so it is only good for comparison.
 
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
@@ -22,7 +23,7 @@ pub(crate) fn contend(hosts: &str, path: &str, command: &[&str]) -> ExitCode {
         let mut ended = Async::new(ended).expect("a socket that doesn't block");
         let code = execute(command, &mut ended).await;
         let delete = client.delete(&node, None);
-        // In one flight, as zklock does.
+        // The delete and the close are in flight together, as in zklock.
         let closed = close(client);
         delete.await.expect("a delete");
         closed.await;
@@ -30,7 +31,7 @@ pub(crate) fn contend(hosts: &str, path: &str, command: &[&str]) -> ExitCode {
     })
 }
 
-/// Creates and lists in one flight, then waits for the one ahead.
+/// Creates and lists together, then waits for the predecessor.
 async fn queue(client: &Client, path: &str) -> String {
     let (prefix, options) = (prefix(path), CreateMode::EphemeralSequential.with_acls(Acls::anyone_all()));
     let (create, list) = (client.create(&prefix, DATA, &options), client.list_children(path));
@@ -49,7 +50,7 @@ async fn queue(client: &Client, path: &str) -> String {
             Err(Error::NoNode) => {}
             Err(error) => panic!("can't watch {ahead}: {error}"),
         }
-        // As with zklock: if it was the only one ahead, nothing more is asked.
+        // As in zklock, no further listing is needed if it was the only one ahead.
         if children.iter().filter(|name| number(name) < sequence).count() == 1 {
             return node;
         }
@@ -68,7 +69,7 @@ async fn execute(command: &[&str], ended: &mut (impl AsyncRead + Unpin)) -> u8 {
         if let Some(status) = child.try_wait().expect("a child's state") {
             return status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255);
         }
-        // How many bytes came says nothing: they say only to look again.
-        let _ = ended.read(&mut [0; 8]).await.expect("word of a child");
+        // The number of bytes doesn't matter: any byte means that the child must be checked again.
+        let _ = ended.read(&mut [0; 8]).await.expect("a change of a child");
     }
 }

@@ -1,4 +1,4 @@
-//! The same, with more and more nodes in the queue. One session makes them all.
+//! Measures how costs grow with the number of nodes in the queue, all of which belong to one session.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -16,49 +16,49 @@ use crate::table::{Table, ms};
 use crate::waiter::Waiter;
 use crate::wire;
 
-/// What was measured with so many nodes in the queue.
+/// The costs with a given number of nodes in the queue.
 #[derive(Debug, Default)]
 pub(crate) struct Point {
-    /// How many.
+    /// The number of nodes.
     pub(crate) nodes: usize,
-    /// The list alone, over a session that is there.
+    /// A listing over an existing session.
     pub(crate) list: Sample,
     /// A whole `zklock -n`, which finds the lock busy.
     pub(crate) look: Sample,
-    /// From the start of zklock until it watches the one ahead.
+    /// From the start of zklock until it watches its predecessor.
     pub(crate) enqueue: Sample,
-    /// The one ahead gives up: until the next one ahead is watched.
+    /// From the moment the predecessor gives up until zklock watches the next one.
     pub(crate) look_again: Sample,
-    /// The holder's node goes, so many are behind, and zklock knew of no other ahead: until the command's
-    /// first line.
+    /// From the delete of the holder's node to the command's first line, if that was the only node ahead and `nodes` are
+    /// behind.
     pub(crate) wake: Sample,
-    /// The same, but when zklock came there were others ahead: it has to look whether they are gone.
+    /// The same if there were other nodes ahead when zklock queued, so that it has to list again.
     pub(crate) wake_and_look: Sample,
-    /// From the server, in KiB, for a look.
+    /// The KiB that the server sends for a `zklock -n`.
     pub(crate) look_bytes: f64,
-    /// The same for an entry into the queue and for leaving it.
+    /// The KiB that it sends to a contender that queues and gives up.
     pub(crate) enqueue_bytes: f64,
-    /// The same for a turn with so many behind: queue, wait, run, release.
+    /// The KiB that it sends to a contender that queues, waits, runs and releases, with `nodes` behind.
     pub(crate) turn_bytes: f64,
 }
 
-/// Measures it, says it and draws it.
+/// Measures the costs, prints a table and draws them.
 pub(crate) fn measure(arena: &Arena, size: Size) {
     let sizes: &[usize] = size.pick(&[10, 100, 1000], &[10, 30, 100, 300, 1000, 2000, 3500, 5000]);
     let mut points: Vec<Point> = sizes.iter().map(|&nodes| Point { nodes, ..Point::default() }).collect();
     let relay = Relay::to(&arena.one);
     for _ in 0..size.pick(2, 7) {
         for point in &mut points {
-            wire::run(behind_a_crowd(arena, &relay, point));
-            wire::run(before_a_crowd(arena, &relay, point));
+            wire::run(with_nodes_ahead(arena, &relay, point));
+            wire::run(with_nodes_behind(arena, &relay, point));
         }
     }
-    tell(&points);
+    print(&points);
     fs::write(&arena.drawing, drawing::draw(&points)).expect("the drawing");
 }
 
-/// The crowd was there before.
-async fn behind_a_crowd(arena: &Arena, relay: &Relay, point: &mut Point) {
+/// The costs with `nodes` ahead.
+async fn with_nodes_ahead(arena: &Arena, relay: &Relay, point: &mut Point) {
     let path = format!("/{}", arena.new_name());
     let client = crowd(&arena.one, &path).await;
     let mut names = join(&client, &path, point.nodes).await;
@@ -72,26 +72,26 @@ async fn behind_a_crowd(arena: &Arena, relay: &Relay, point: &mut Point) {
         point.look.add(took);
 
         let mut waiter = Waiter::start(&arena.one, &path, &["true".into()]);
-        point.enqueue.add(waiter.waits() - waiter.began);
+        point.enqueue.add(waiter.wait_until_queued() - waiter.began);
         let ahead = names.pop().expect("a node");
         let began = now();
         client.delete(&ahead, None).await.expect("a delete");
-        point.look_again.add(waiter.waits() - began);
-        waiter.leaves();
+        point.look_again.add(waiter.wait_until_queued() - began);
+        waiter.give_up();
         names.extend(join(&client, &path, 1).await);
     }
     relay.take();
     look(&relay.hosts(), &path);
     point.look_bytes = from_server(relay);
     let mut waiter = Waiter::start(&relay.hosts(), &path, &["true".into()]);
-    waiter.waits();
-    waiter.leaves();
+    waiter.wait_until_queued();
+    waiter.give_up();
     point.enqueue_bytes = from_server(relay);
     wire::close(client).await;
 }
 
-/// The crowd comes after zklock: a wake-up must not cost more for that.
-async fn before_a_crowd(arena: &Arena, relay: &Relay, point: &mut Point) {
+/// The costs of a wake-up with `nodes` behind, which shouldn't depend on their number.
+async fn with_nodes_behind(arena: &Arena, relay: &Relay, point: &mut Point) {
     let path = format!("/{}", arena.new_name());
     let times = arena.dir.join("wake.times");
     let words = job::words(&times, Duration::ZERO, None);
@@ -100,13 +100,13 @@ async fn before_a_crowd(arena: &Arena, relay: &Relay, point: &mut Point) {
         let mut holders = join(&client, &path, ahead).await;
         relay.take();
         let mut waiter = Waiter::start(&hosts, &path, &words);
-        waiter.waits();
+        waiter.wait_until_queued();
         let behind = join(&client, &path, point.nodes).await;
         let last = holders.pop().expect("a holder");
         join_all(holders.iter().map(|node| client.delete(node, None))).await;
         let began = now();
         client.delete(&last, None).await.expect("a delete");
-        waiter.has_its_turn();
+        waiter.wait_until_done();
         if hosts == arena.one {
             let sample = if ahead == 1 { &mut point.wake } else { &mut point.wake_and_look };
             sample.add(job::read(&times)[0].began - began);
@@ -131,7 +131,7 @@ fn from_server(relay: &Relay) -> f64 {
     bytes.sum::<usize>() as f64 / 1024.0
 }
 
-fn tell(points: &[Point]) {
+fn print(points: &[Point]) {
     let mut table = Table::new(&[
         "nodes in the queue",
         "list alone, ms",

@@ -1,43 +1,43 @@
-//! From the end of one command to the beginning of the next.
+//! Measures hand-offs: from the end of one command to the start of the next.
 
 use std::fs;
 use std::process::Child;
 use std::time::Duration;
 
-use crate::arena::{Arena, Servers, Size, there_and_back};
+use crate::arena::{Arena, Servers, Size, alternating};
 use crate::contestant::Contestant;
 use crate::job;
 use crate::queue;
 use crate::stats::Sample;
 use crate::table::{Table, ms, ratio};
 
-/// How long each command is at work: long enough for the one before to be out of the way.
+/// How long each command runs: long enough for the previous contender to have exited.
 const LASTS: Duration = Duration::from_millis(10);
-/// A chain of two is one hand-over: so many chains of them that each round brings as many as this.
-const A_ROUND_BRINGS: usize = 30;
+/// How many hand-offs each round measures: short chains are repeated.
+const HANDOFFS_PER_ROUND: usize = 30;
 
-/// Measures it and says it.
+/// Measures and prints tables.
 pub(crate) fn measure(arena: &Arena, size: Size) {
     let lengths: &[usize] = size.pick(&[2, 10], &[2, 10, 50, 100, 500]);
-    let there = contestants().into_iter().filter(|(contestant, _)| contestant.is_there(arena));
+    let available = contestants().into_iter().filter(|(contestant, _)| contestant.is_available(arena));
     let mut rows: Vec<_> =
-        there.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
+        available.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
     for round in 0..size.pick(1, 2) {
         for (index, &length) in lengths.iter().enumerate() {
-            for (who, most, samples) in there_and_back(round, &mut rows) {
+            for (who, most, samples) in alternating(round, &mut rows) {
                 if length <= *most {
-                    let chains = (A_ROUND_BRINGS / (length - 1)).max(1);
+                    let chains = (HANDOFFS_PER_ROUND / (length - 1)).max(1);
                     (0..chains).for_each(|_| samples[index].extend(chain(arena, *who, length)));
                 }
             }
         }
     }
     for (title, value) in [("median", Sample::median as fn(&Sample) -> f64), ("p90", Sample::p90)] {
-        tell(lengths, &rows, title, value);
+        print(lengths, &rows, title, value);
     }
 }
 
-/// Each with the longest queue that this machine has room for.
+/// The contestants, each with the longest queue that a machine has room for.
 fn contestants() -> Vec<(Contestant, usize)> {
     use Contestant::{Curator, Etcd, Flock, Floor, Kazoo, Other, Zklock};
     use Servers::{One, Three};
@@ -55,7 +55,7 @@ fn contestants() -> Vec<(Contestant, usize)> {
     ]
 }
 
-/// One holds until all others wait; then each runs in its turn. The gaps between them.
+/// Starts contenders, lets them run one after the other once all are queued, and returns the gaps between the commands.
 fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
     let (lock, name) = (who.new_lock(arena), arena.new_name());
     let (times, gate) = (arena.dir.join(format!("{name}.times")), arena.dir.join(format!("{name}.gate")));
@@ -65,7 +65,7 @@ fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
     let mut contenders = vec![start(Some(&gate))];
     queue::wait_for(arena, who, &lock, 1);
     for count in 1..length {
-        // A few at a time: a machine that starts hundreds at once does nothing else, for minutes.
+        // Started in groups, because a machine is overloaded for minutes if hundreds start at the same time.
         if count % 25 == 0 {
             queue::wait_for(arena, who, &lock, count);
         }
@@ -86,7 +86,7 @@ fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
 
 type Row = (Contestant, usize, Vec<Sample>);
 
-fn tell(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64) {
+fn print(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64) {
     let head: Vec<String> = lengths.iter().map(|length| format!("{length} contend")).collect();
     let mut columns = vec!["end to beginning, ms"];
     columns.extend(head.iter().map(String::as_str));

@@ -1,5 +1,4 @@
-//! The command under the lock. It writes down when it began and when it ended, on the one clock that all
-//! processes of a machine share.
+//! The command under the lock. It records when it began and when it ended, by the machine's monotonic clock.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,24 +17,24 @@ pub(crate) struct Times {
     pub(crate) began: f64,
     /// When it was about to exit.
     pub(crate) ended: f64,
-    /// The number of zklock's node; zero under another lock.
+    /// The sequence number of zklock's node; zero with another lock.
     pub(crate) sequence: u64,
 }
 
-/// The present moment in milliseconds, the same for every process of this machine.
+/// The current time in milliseconds, the same for all processes of this machine.
 pub(crate) fn now() -> f64 {
     Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).expect("a monotonic clock")).as_secs_f64() * 1e3
 }
 
-/// The words that run it: at work for `lasts`, and with `gate` until that file exists.
+/// The command line of a job that runs for `lasts`, and with `gate` until that file exists.
 pub(crate) fn words(times: &Path, lasts: Duration, gate: Option<&Path>) -> Vec<OsString> {
-    let own = env::current_exe().expect("our own path");
+    let own = env::current_exe().expect("the path of this program");
     let mut words = vec![own.into(), "job".into(), times.into(), lasts.as_micros().to_string().into()];
     words.extend(gate.map(OsString::from));
     words
 }
 
-/// Is the command.
+/// Runs as the job.
 pub(crate) fn run(times: &Path, rest: &[&str]) {
     let began = now();
     if let [lasts, gate @ ..] = rest {
@@ -47,20 +46,20 @@ pub(crate) fn run(times: &Path, rest: &[&str]) {
     let node = env::var("ZKLOCK_NODE").unwrap_or_default();
     let sequence = node.get(node.len().saturating_sub(10)..).unwrap_or("0");
     let mut file = OpenOptions::new().create(true).append(true).open(times).expect("the file of times");
-    // The last thing that is done; a short line is written in one piece.
+    // Written last, and in one piece because it is short.
     let line = format!("{began:.4} {:.4} {}\n", now(), sequence.parse::<u64>().unwrap_or(0));
     file.write_all(line.as_bytes()).expect("a line of times");
 }
 
-/// What was written down, in the order of the beginnings.
+/// The recorded times, in the order in which the jobs began.
 pub(crate) fn read(times: &Path) -> Vec<Times> {
     let text = fs::read_to_string(times).unwrap_or_default();
-    let mut all: Vec<Times> = text.lines().map(understand).collect();
+    let mut all: Vec<Times> = text.lines().map(parse).collect();
     all.sort_by(|a, b| a.began.total_cmp(&b.began));
     all
 }
 
-fn understand(line: &str) -> Times {
+fn parse(line: &str) -> Times {
     let words: Vec<&str> = line.split(' ').collect();
     let [began, ended, sequence] = words.as_slice() else { panic!("a line of times: {line}") };
     let number = |word: &str| word.parse().expect("a time");

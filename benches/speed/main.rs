@@ -1,25 +1,25 @@
-//! zklock beside its peers and beside the floor: what whole processes on real servers take. `scripts/bench`
-//! starts the servers, says where they are, and runs this.
+//! Measures zklock, other lock programs and the floor as whole processes on real servers. `scripts/bench` starts the
+//! servers and runs this program.
 //!
-//! | module | what it is about |
+//! | module | content |
 //! |---|---|
-//! | [`uncontended`], [`phases`] | one lock, nobody else: the whole run, and where it goes |
-//! | [`handover`], [`parts`] | from one command's end to the start of the next; the least it could take |
-//! | [`waiting`] | a thousand that wait: what they cost, and how they leave |
-//! | [`growth`], [`drawing`] | a longer and longer queue, measured and drawn |
-//! | [`contestant`], [`arena`], [`queue`] | who is measured, where, and how many of them wait |
-//! | [`crowd`], [`waiter`] | nodes without processes; a zklock that says when it waits |
-//! | [`floor`] | the same requests with no lock around them |
-//! | [`job`] | the command that is run: it writes down when it began and ended |
-//! | [`wire`], [`relay`], [`counters`] | a session; a relay that counts; what a server counts |
-//! | [`process`], [`stats`], [`table`] | what the kernel says of a process; medians; how all is said |
+//! | [`uncontended`], [`phases`] | one contender: the time of a whole run, and of its phases |
+//! | [`handover`], [`parts`] | hand-offs, and the least that they could take |
+//! | [`waiting`] | the cost of a thousand waiters |
+//! | [`growth`], [`drawing`] | the cost of longer and longer queues |
+//! | [`contestant`], [`arena`], [`queue`] | the programs that are measured, their environment, and the length of their queue |
+//! | [`crowd`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
+//! | [`floor`] | zklock's requests without the rest of zklock |
+//! | [`job`] | the command, which records when it began and ended |
+//! | [`wire`], [`relay`], [`counters`] | sessions; a relay that records the traffic; the servers' counters |
+//! | [`process`], [`stats`], [`table`] | the kernel's figures of a process; medians; tables |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a measurement that meets something unexpected is none: it ends there, and says where"
+    reason = "a measurement that fails must end, and say where"
 )]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the results go to stdout")]
 #![allow(clippy::cast_precision_loss, reason = "what is counted here is far below 2^52")]
 
 mod arena;

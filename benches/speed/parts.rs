@@ -1,5 +1,5 @@
-//! The least that a hand-over can take, in its two parts: from a delete to the word of it in another session,
-//! and a fork with an exec up to the command's first line.
+//! Measures the two parts of the least that a hand-off can take: from a delete until another session is notified, and a
+//! fork with an exec until the command's first line.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::stats::Sample;
 use crate::table::{Table, ms};
 use crate::wire;
 
-/// Measures it and says it.
+/// Measures and prints tables.
 pub(crate) fn measure(arena: &Arena, size: Size) {
     let rounds = size.pick(50, 500);
     let mut starts = Sample::default();
-    let mut told = [(Servers::One, Sample::default()), (Servers::Three, Sample::default())];
-    let paths = told.each_ref().map(|(servers, _)| {
+    let mut notified = [(Servers::One, Sample::default()), (Servers::Three, Sample::default())];
+    let paths = notified.each_ref().map(|(servers, _)| {
         let path = format!("/{}", arena.new_name());
         wire::make(arena.hosts(*servers), &path);
         path
     });
     for _ in 0..10 {
         starts.extend((0..rounds / 10).map(|_| start_a_job(arena)));
-        for ((servers, sample), path) in told.iter_mut().zip(&paths) {
-            sample.extend(delete_to_word(arena.hosts(*servers), path, rounds / 10));
+        for ((servers, sample), path) in notified.iter_mut().zip(&paths) {
+            sample.extend(delete_to_notification(arena.hosts(*servers), path, rounds / 10));
         }
     }
     let mut table = Table::new(&["the parts of a hand-over, ms", "median", "p90", "runs"]);
-    let [(_, one), (_, three)] = &told;
+    let [(_, one), (_, three)] = &notified;
     for (what, sample) in
         [("fork and exec", &starts), ("delete to word of it, 1 server", one), ("the same, 3 servers", three)]
     {
@@ -60,14 +60,14 @@ fn start_a_job(arena: &Arena) -> f64 {
     ran - began
 }
 
-/// Two sessions: one deletes, the other watches. Both are read on one thread, so that no hop between threads
-/// is in it.
-fn delete_to_word(hosts: &str, path: &str, rounds: usize) -> Vec<f64> {
+/// The times from a delete in one session to the notification in another. Both run on one thread, so that no switch
+/// between threads is included.
+fn delete_to_notification(hosts: &str, path: &str, rounds: usize) -> Vec<f64> {
     wire::run(async {
         let (one, other) = (wire::connect(hosts).await, wire::connect(hosts).await);
         let mut took = Vec::with_capacity(rounds);
         for _ in 0..rounds {
-            took.push(one_word(&one, &other, path).await);
+            took.push(one_notification(&one, &other, path).await);
         }
         wire::close(one).await;
         wire::close(other).await;
@@ -75,25 +75,25 @@ fn delete_to_word(hosts: &str, path: &str, rounds: usize) -> Vec<f64> {
     })
 }
 
-async fn one_word(one: &Client, other: &Client, path: &str) -> f64 {
+async fn one_notification(one: &Client, other: &Client, path: &str) -> f64 {
     let prefix = wire::prefix(path);
     let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
     let (_, sequence) = one.create(&prefix, wire::DATA, &options).await.expect("a node");
     let node = format!("{prefix}{sequence}");
-    // It may be connected to another server, which need not know of the node yet.
+    // The other session may use another server, which may not have the node yet.
     other.sync(path).await.expect("a sync");
     let (_, _, watch) = other.get_and_watch_data(&node).await.expect("the node");
     let began = now();
-    let word = async {
+    let notification = async {
         watch.changed().await;
         now() - began
     };
-    let (answer, took) = futures::join!(one.delete(&node, None), word);
+    let (answer, took) = futures::join!(one.delete(&node, None), notification);
     answer.expect("a delete");
     took
 }
 
-/// The write with which a waiter and a holder confirm, many in one flight: what the servers are up to.
+/// How many confirmations the servers carry out per second, with many in flight together.
 fn checks_a_second(hosts: &str, count: usize) -> f64 {
     wire::run(async {
         let client = wire::connect(hosts).await;

@@ -1,4 +1,4 @@
-//! Where the time of one uncontended run goes: what a relay saw go by, beside what the command wrote down.
+//! Measures the phases of an uncontended run, from the traffic at a relay and the times that the command records.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -24,13 +24,13 @@ const PHASES: [&str; 10] = [
     "until the last answer",
 ];
 
-/// Measures it and says it.
+/// Measures and prints tables.
 pub(crate) fn measure(arena: &Arena, size: Size) {
     let relay = Relay::to(&arena.one);
     let through = Arena::at(relay.hosts());
-    let there = [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
-    let there = there.into_iter().filter(|who| who.is_there(arena));
-    let mut columns: Vec<_> = there.map(|who| (who, vec![Sample::default(); PHASES.len() + 5])).collect();
+    let available = [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
+    let available = available.into_iter().filter(|who| who.is_available(arena));
+    let mut columns: Vec<_> = available.map(|who| (who, vec![Sample::default(); PHASES.len() + 5])).collect();
     let lock = Lock { name: format!("/{}-phases", arena.new_name()) };
     wire::make(&arena.one, &lock.name);
     let (warm_up, rounds) = size.pick((2, 10), (10, 200));
@@ -42,7 +42,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
             }
         }
     }
-    tell(&columns);
+    print(&columns);
 }
 
 fn one_run(arena: &Arena, who: Contestant, lock: &Lock, relay: &Relay) -> Vec<f64> {
@@ -78,14 +78,14 @@ fn one_run(arena: &Arena, who: Contestant, lock: &Lock, relay: &Relay) -> Vec<f6
     values
 }
 
-/// Writes of the client and of the server, and the client's bytes.
+/// The writes of the client, the writes of the server, and the bytes of both.
 fn totals(passages: &[Passage]) -> [f64; 3] {
     let of = |side| passages.iter().filter(move |passage| passage.by == side && passage.bytes > 0);
     let bytes: usize = passages.iter().map(|passage| passage.bytes).sum();
     [of(Side::Client).count() as f64, of(Side::Server).count() as f64, bytes as f64]
 }
 
-fn tell(columns: &[(Contestant, Vec<Sample>)]) {
+fn print(columns: &[(Contestant, Vec<Sample>)]) {
     let names: Vec<String> = columns.iter().map(|(who, _)| who.name()).collect();
     let head: Vec<&str> = ["medians, ms"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(&head);

@@ -1,4 +1,4 @@
-//! What the kernel says of a process.
+//! The kernel's figures of a process.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +14,7 @@ pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
             continue;
         };
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name stands in parentheses and may hold anything; behind it come the state and the parent.
+        // The name is in parentheses and may contain any character. The state and the parent follow.
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(2)?.parse().ok());
         if let Some(parent) = parent {
             families.entry(parent).or_default().push(pid);
@@ -23,25 +23,25 @@ pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
     families
 }
 
-/// The processor time of all children of this process that have ended, and of theirs; in milliseconds.
+/// The processor time in milliseconds of all descendants of this process that have ended and were reaped.
 pub(crate) fn spent_by_children() -> f64 {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("what children used");
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the children's usage");
     let ms = |time: TimeVal| time.tv_sec() as f64 * 1e3 + time.tv_usec() as f64 / 1e3;
     ms(usage.user_time()) + ms(usage.system_time())
 }
 
-/// The proportional set size, in KiB: what is shared counts by the number that share it.
+/// The proportional set size in KiB: shared memory is divided by the number of processes that share it.
 pub(crate) fn proportional(pid: u32) -> f64 {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a process's memory");
     field(&rollup, "Pss:")
 }
 
-/// How many threads it has.
+/// The number of its threads.
 pub(crate) fn threads(pid: u32) -> f64 {
     field(&fs::read_to_string(format!("/proc/{pid}/status")).expect("a process's state"), "Threads:")
 }
 
-/// How often its threads have gone to sleep by themselves: each is a wake-up.
+/// How often its threads have gone to sleep voluntarily, which is the number of its wake-ups.
 pub(crate) fn sleeps(pid: u32) -> f64 {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process's threads");
     let status = tasks.flatten().map(|task| fs::read_to_string(task.path().join("status")));
@@ -56,7 +56,7 @@ pub(crate) fn spent(pid: u32) -> f64 {
     used.map(|used| used.ok().and_then(first).unwrap_or(0.0) / 1e6).sum()
 }
 
-/// What the machine has to give, in KiB.
+/// The machine's available memory in KiB.
 pub(crate) fn available() -> f64 {
     field(&fs::read_to_string("/proc/meminfo").expect("the machine's memory"), "MemAvailable:")
 }

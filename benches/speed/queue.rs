@@ -1,4 +1,4 @@
-//! How many stand in a queue, as each contestant's servers or the kernel know it.
+//! The length of a contestant's queue, as its servers or the kernel report it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,10 +10,10 @@ use crate::arena::Arena;
 use crate::contestant::{Contestant, Lock};
 use crate::wire;
 
-/// Far more than anything needs.
+/// The longest wait for a queue to fill.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Waits until `count` stand in the queue, the holder among them, and have looked for the one ahead.
+/// Waits until `count` contenders are queued, including the holder.
 pub(crate) fn wait_for(arena: &Arena, contestant: Contestant, lock: &Lock, count: usize) {
     let until = Instant::now() + PATIENCE;
     while length(arena, contestant, lock) < count {
@@ -22,7 +22,7 @@ pub(crate) fn wait_for(arena: &Arena, contestant: Contestant, lock: &Lock, count
     }
 }
 
-/// What follows the entry in the queue, a read with a watch, takes the last ones a moment.
+/// Waits until the last contenders have read and watched their predecessor, which takes a moment after they are queued.
 pub(crate) fn settle(count: usize) {
     sleep(Duration::from_millis(150) + Duration::from_millis(1) * u32::try_from(count).unwrap_or(u32::MAX));
 }
@@ -48,7 +48,7 @@ fn etcd_keys(arena: &Arena, lock: &Lock) -> usize {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.is_empty()).count()
 }
 
-/// One line for who holds it and one for each who waits.
+/// The kernel's file locks: one line for the holder, and one for each waiter.
 fn kernel_locks(lock: &Lock) -> usize {
     let Ok(file) = fs::metadata(&lock.name) else { return 0 };
     let inode = format!(":{} ", file.ino());

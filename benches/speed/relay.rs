@@ -1,4 +1,4 @@
-//! Stands between one client and a server, passes everything on, and remembers when how much went by.
+//! A relay between a client and a server that records when how many bytes pass.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,18 +7,18 @@ use std::thread;
 
 use crate::job::now;
 
-/// Something went by.
+/// Bytes that passed, or a new connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passage {
-    /// When, in milliseconds.
+    /// The time in milliseconds.
     pub(crate) at: f64,
-    /// By whom.
+    /// The sender.
     pub(crate) by: Side,
-    /// How much; none is the connection itself.
+    /// The number of bytes; zero for a new connection.
     pub(crate) bytes: usize,
 }
 
-/// Who sent it.
+/// The sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The contender.
@@ -27,14 +27,14 @@ pub(crate) enum Side {
     Server,
 }
 
-/// A relay. Its threads end with the connections that they carry.
+/// A relay. Its threads end with their connections.
 pub(crate) struct Relay {
     port: u16,
     passages: Arc<Mutex<Vec<Passage>>>,
 }
 
 impl Relay {
-    /// Begins to listen, for one server.
+    /// Starts to listen for connections to this server.
     pub(crate) fn to(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -42,29 +42,29 @@ impl Relay {
         let (server, log) = (server.to_owned(), Arc::clone(&passages));
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                note(&log, Side::Client, 0);
-                carry(&client, &TcpStream::connect(&server).expect("a server"), &log);
+                record(&log, Side::Client, 0);
+                forward(&client, &TcpStream::connect(&server).expect("a server"), &log);
             }
         });
         Self { port, passages }
     }
 
-    /// Where to connect.
+    /// The connect string of the relay.
     pub(crate) fn hosts(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What has gone by since the last time.
+    /// The passages since the last call.
     pub(crate) fn take(&self) -> Vec<Passage> {
         std::mem::take(&mut self.passages.lock().expect("the passages"))
     }
 }
 
-fn note(log: &Mutex<Vec<Passage>>, by: Side, bytes: usize) {
+fn record(log: &Mutex<Vec<Passage>>, by: Side, bytes: usize) {
     log.lock().expect("the passages").push(Passage { at: now(), by, bytes });
 }
 
-fn carry(client: &TcpStream, server: &TcpStream, log: &Arc<Mutex<Vec<Passage>>>) {
+fn forward(client: &TcpStream, server: &TcpStream, log: &Arc<Mutex<Vec<Passage>>>) {
     for (from, to, by) in [(client, server, Side::Client), (server, client, Side::Server)] {
         to.set_nodelay(true).expect("a socket");
         let (mut from, mut to) = (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"));
@@ -72,7 +72,7 @@ fn carry(client: &TcpStream, server: &TcpStream, log: &Arc<Mutex<Vec<Passage>>>)
         thread::spawn(move || {
             let mut buffer = vec![0; 64 * 1024];
             while let Ok(bytes @ 1..) = from.read(&mut buffer) {
-                note(&log, by, bytes);
+                record(&log, by, bytes);
                 if to.write_all(&buffer[..bytes]).is_err() {
                     break;
                 }

@@ -1,6 +1,6 @@
-//! Tables as documents carry them.
+//! Markdown tables.
 
-/// Rows below a head.
+/// A table: the head, and the rows below it.
 #[derive(Debug)]
 pub(crate) struct Table(Vec<Vec<String>>);
 
@@ -10,18 +10,18 @@ impl Table {
         Self(vec![head.iter().map(ToString::to_string).collect()])
     }
 
-    /// One more row.
+    /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.0.push(cells.into_iter().collect());
     }
 
-    /// Says it, below a title.
+    /// Prints the table below a title.
     pub(crate) fn print(&self, title: &str) {
         println!("\n### {title}\n");
         for (index, row) in self.0.iter().enumerate() {
             println!("| {} |", row.join(" | "));
             if index == 0 {
-                // Numbers stand better on the right.
+                // Numbers are aligned to the right.
                 let rest = row.iter().skip(1).map(|_| "---:").collect::<Vec<_>>();
                 println!("|---|{}|", rest.join("|"));
             }
@@ -29,7 +29,7 @@ impl Table {
     }
 }
 
-/// Milliseconds, with as many places as mean something.
+/// Milliseconds with about three significant digits; empty if there is no value.
 pub(crate) fn ms(value: f64) -> String {
     match value {
         value if !value.is_finite() => String::new(),
@@ -39,7 +39,7 @@ pub(crate) fn ms(value: f64) -> String {
     }
 }
 
-/// A ratio of two values; nothing where one is missing.
+/// The ratio of two values; empty if one is missing.
 pub(crate) fn ratio(value: f64, to: f64) -> String {
     if (value / to).is_finite() { format!("{:.2}", value / to) } else { String::new() }
 }

@@ -1,38 +1,38 @@
-//! The whole process around `true`, with nobody else at the lock.
+//! Measures whole processes around `true` without other contenders.
 
 use std::process::Command;
 
-use crate::arena::{Arena, Servers, Size, there_and_back};
+use crate::arena::{Arena, Servers, Size, alternating};
 use crate::contestant::{Contestant, Lock};
 use crate::job::now;
 use crate::process::spent_by_children;
 use crate::stats::Sample;
 use crate::table::{Table, ms, ratio};
 
-/// One contestant and what it took.
+/// A contestant and its times.
 struct Row {
     who: Contestant,
     lock: Lock,
-    /// From before the fork to the end of the process.
+    /// The wall-clock time, from before the fork to the end of the process.
     wall: Sample,
-    /// The processor time of it and of all that it started.
+    /// The processor time of the process and its descendants.
     processor: Sample,
 }
 
-/// Measures it and says it.
+/// Measures and prints tables.
 pub(crate) fn measure(arena: &Arena, size: Size) {
-    let there = contestants().into_iter().filter(|who| who.is_there(arena));
+    let available = contestants().into_iter().filter(|who| who.is_available(arena));
     let row = |who: Contestant| Row {
         who,
         lock: who.new_lock(arena),
         wall: Sample::default(),
         processor: Sample::default(),
     };
-    let mut rows: Vec<Row> = there.map(row).collect();
+    let mut rows: Vec<Row> = available.map(row).collect();
     let (warm_up, rounds) = size.pick((2, 10), (10, 300));
     for round in 0..warm_up + rounds {
-        for row in there_and_back(round, &mut rows) {
-            // Java takes a second to start, and Python some time; a few of them tell enough.
+        for row in alternating(round, &mut rows) {
+            // Java takes a second to start, and Python some time, so fewer runs of these are measured.
             let each = match row.who {
                 Contestant::Curator(_) => 15,
                 Contestant::Kazoo(_) => 3,
@@ -43,7 +43,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
             }
         }
     }
-    tell(&rows);
+    print(&rows);
 }
 
 fn contestants() -> Vec<Contestant> {
@@ -64,10 +64,10 @@ fn run(command: &mut Command, row: &mut Row, counts: bool) {
     }
 }
 
-fn tell(rows: &[Row]) {
+fn print(rows: &[Row]) {
     let find = |wanted| rows.iter().find(|row| row.who == wanted);
-    let beside = |row: &Row, other: Option<&Row>| {
-        other.map_or_else(String::new, |other| ratio(row.wall.beside(&other.wall), 1.0))
+    let ratio_to = |row: &Row, other: Option<&Row>| {
+        other.map_or_else(String::new, |other| ratio(row.wall.ratio_to(&other.wall), 1.0))
     };
     let head = ["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
     let mut table = Table::new(&head);
@@ -79,8 +79,8 @@ fn tell(rows: &[Row]) {
             ms(row.wall.p90()),
             ms(row.processor.median()),
             row.wall.len().to_string(),
-            beside(row, find(Contestant::Floor(servers))),
-            beside(row, find(Contestant::Zklock(servers))),
+            ratio_to(row, find(Contestant::Floor(servers))),
+            ratio_to(row, find(Contestant::Zklock(servers))),
         ]);
     }
     table.print("Uncontended");

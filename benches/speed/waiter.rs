@@ -1,4 +1,4 @@
-//! A zklock that says when it waits.
+//! A waiting zklock whose messages are timed.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use crate::job::now;
 
-/// A zklock that says when it waits.
+/// A zklock process whose messages are timed.
 pub(crate) struct Waiter {
     /// When it was started.
     pub(crate) began: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Starts it.
+    /// Starts zklock with `job` as the command.
     pub(crate) fn start(hosts: &str, path: &str, job: &[OsString]) -> Self {
         let began = now();
         let mut command = Command::new(env!("CARGO_BIN_EXE_zklock"));
@@ -29,13 +29,13 @@ impl Waiter {
         let mut process = command.spawn().expect("a contender");
         let (sender, lines) = channel();
         let stderr = BufReader::new(process.stderr.take().expect("a pipe"));
-        // The moment is that of the line, not that of who asks for it.
+        // A thread takes each line's time when it arrives, not when it is asked for.
         thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|l| sender.send((now(), l))));
         Self { began, process, lines }
     }
 
-    /// When it said so.
-    pub(crate) fn waits(&mut self) -> f64 {
+    /// The time at which zklock next reports that it waits.
+    pub(crate) fn wait_until_queued(&mut self) -> f64 {
         let until = Duration::from_mins(1);
         loop {
             let (at, line) = self.lines.recv_timeout(until).expect("a zklock that waits");
@@ -46,12 +46,12 @@ impl Waiter {
     }
 
     /// Waits until its command has run.
-    pub(crate) fn has_its_turn(&mut self) {
+    pub(crate) fn wait_until_done(&mut self) {
         assert!(self.process.wait().expect("an end").success(), "the command failed");
     }
 
-    /// Makes it give up.
-    pub(crate) fn leaves(mut self) {
+    /// Makes zklock give up waiting.
+    pub(crate) fn give_up(mut self) {
         let pid = Pid::from_raw(i32::try_from(self.process.id()).expect("a process id"));
         kill(pid, Signal::SIGTERM).expect("a signal");
         self.process.wait().expect("an end");

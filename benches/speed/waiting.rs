@@ -1,4 +1,4 @@
-//! A thousand that wait: what they cost while nothing happens, and how they leave.
+//! Measures a thousand waiters: their cost while they wait, and how they run one after the other.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::queue;
 use crate::stats::Sample;
 use crate::table::{Table, ms};
 
-/// What a while of waiting cost.
+/// The cost of waiting for some time.
 struct Rest {
     lasted: f64,
     monitor: Sample,
@@ -25,10 +25,10 @@ struct Rest {
     packets: Packets,
 }
 
-/// Measures it and says it.
+/// Measures and prints the results.
 pub(crate) fn measure(arena: &Arena, size: Size) {
     let builds = [Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
-    builds.into_iter().filter(|who| who.is_there(arena)).for_each(|who| measure_one(arena, size, who));
+    builds.into_iter().filter(|who| who.is_available(arena)).for_each(|who| measure_one(arena, size, who));
 }
 
 fn measure_one(arena: &Arena, size: Size, who: Contestant) {
@@ -53,22 +53,22 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     let workers = workers(&waiters);
     let taken = (memory - available()) / count as f64;
     let mut table = Table::new(&[&format!("{count} waiters: {}", who.name()), "median", "most"]);
-    let mut say = |what: &str, sample: &Sample| {
+    let mut add_row = |what: &str, sample: &Sample| {
         table.row([what.to_owned(), ms(sample.median()), ms(sample.most())]);
     };
     let memory = |pid: &u32| proportional(*pid) / 1024.0;
     let ids: Vec<u32> = waiters.iter().map(Child::id).collect();
-    say("proportional set size of the monitor, MiB", &sample(&ids, memory));
-    say("the same of the worker, MiB", &sample(&workers, memory));
+    add_row("proportional set size of the monitor, MiB", &sample(&ids, memory));
+    add_row("the same of the worker, MiB", &sample(&workers, memory));
     let both = ids.iter().zip(&workers).map(|(own, worker)| memory(own) + memory(worker));
     let mut sum = Sample::default();
     sum.extend(both);
-    say("**both together, MiB**", &sum);
-    say("threads of the monitor", &sample(&ids, |pid| threads(*pid)));
-    say("**threads of the worker**", &sample(&workers, |pid| threads(*pid)));
+    add_row("**both together, MiB**", &sum);
+    add_row("threads of the monitor", &sample(&ids, |pid| threads(*pid)));
+    add_row("**threads of the worker**", &sample(&workers, |pid| threads(*pid)));
     let rest = rest(arena, &ids, &workers, watched);
-    say("wake-ups of the monitor in a minute", &rest.monitor);
-    say("wake-ups of the worker in a minute", &rest.worker);
+    add_row("wake-ups of the monitor in a minute", &rest.monitor);
+    add_row("wake-ups of the worker in a minute", &rest.worker);
     table.print("Waiting");
     let requests = rest.packets.received / rest.lasted / count as f64;
     println!(
@@ -78,10 +78,10 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     );
     println!("the server's share included. At rest each sent {requests:.3} requests a second");
     println!("and used {:.2} ms of processor time in a second.", rest.processor);
-    leave(arena, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
+    run_all(arena, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
 }
 
-/// The one child that each waiter has.
+/// The worker of each waiter, which is the waiter's only child.
 fn workers(waiters: &[Child]) -> Vec<u32> {
     let families = families();
     waiters.iter().map(|waiter| families[&waiter.id()][0]).collect()
@@ -93,7 +93,7 @@ fn sample(ids: &[u32], value: impl Fn(&u32) -> f64) -> Sample {
     sample
 }
 
-/// Looks at them for a while, in which nothing happens.
+/// Observes the waiters for some time, in which nothing happens.
 fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest {
     let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
     let (began, packets_before) = (Instant::now(), packets(&arena.one));
@@ -122,8 +122,8 @@ fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest 
     }
 }
 
-/// The holder ends, and one after the other has its turn.
-fn leave(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Path, gate: &Path, idle: f64) {
+/// Ends the holder, and lets the waiters run one after the other.
+fn run_all(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Path, gate: &Path, idle: f64) {
     let (began, before) = (Instant::now(), packets(&arena.one));
     fs::write(gate, "").expect("an open gate");
     assert!(holder.wait().expect("an end").success());
@@ -146,7 +146,7 @@ fn leave(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Path,
         "Requests for each hand-over: {:.1} received, {:.1} sent; heartbeats taken off, {:.1} received.",
         (after.received - before.received) / count,
         (after.sent - before.sent) / count,
-        // Those who have had their turn beat no more: half of what it would have been.
+        // A contender that has run sends no more heartbeats, so half of them are subtracted.
         (after.received - before.received - heartbeats) / count
     );
 }

@@ -1,4 +1,4 @@
-//! A session of the same client library, on the thread that asks for it.
+//! Sessions of zklock's client library, on the calling thread.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use async_executor::LocalExecutor;
 use asyncs::task::{Spawn, Task};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
-/// The session timeout that zklock asks for, too.
+/// The session timeout: zklock's default.
 pub(crate) const SESSION: Duration = Duration::from_secs(30);
 
 struct Here(Rc<LocalExecutor<'static>>);
@@ -19,7 +19,7 @@ impl Spawn for Here {
     }
 }
 
-/// Runs `work`, and with it the sessions that it opens, on this thread.
+/// Runs `work` and the sessions that it opens on this thread.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     let executor = Rc::new(LocalExecutor::new());
     let here = Here(Rc::clone(&executor));
@@ -27,7 +27,7 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     async_io::block_on(executor.run(work))
 }
 
-/// Connects as zklock does.
+/// Connects like zklock.
 pub(crate) async fn connect(hosts: &str) -> Client {
     Client::connector()
         .with_session_timeout(SESSION)
@@ -38,14 +38,14 @@ pub(crate) async fn connect(hosts: &str) -> Client {
         .expect("a session")
 }
 
-/// Closes a session, at once and behind whatever was asked before. What it returns waits for the answer.
+/// Sends the close of a session, after all earlier requests. The returned future waits for the answer.
 pub(crate) fn close(client: Client) -> impl Future<Output = ()> {
     let mut state = client.state_watcher();
     drop(client);
     async move { while !state.changed().await.is_terminated() {} }
 }
 
-/// Makes a lock path.
+/// Creates a lock path if it doesn't exist.
 pub(crate) fn make(hosts: &str, path: &str) {
     run(async {
         let client = connect(hosts).await;
@@ -57,7 +57,7 @@ pub(crate) fn make(hosts: &str, path: &str) {
     });
 }
 
-/// How many nodes are below `path`.
+/// The number of children of `path`.
 pub(crate) fn children(hosts: &str, path: &str) -> usize {
     run(async {
         let client = connect(hosts).await;
@@ -67,10 +67,10 @@ pub(crate) fn children(hosts: &str, path: &str) -> usize {
     })
 }
 
-/// The prefix of a contender's node, as zklock and Curator name it.
+/// The prefix of a contender's node, in Curator's naming.
 pub(crate) fn prefix(path: &str) -> String {
     format!("{path}/_c_{}-lock-", uuid::Uuid::new_v4())
 }
 
-/// The data that zklock writes is as long.
+/// Data of about the same length as zklock's.
 pub(crate) const DATA: &[u8] = br#"{"version":1,"host":"host-a","pid":12345,"user":"somebody","program":"true","mode":"exclusive","slots":1}"#;

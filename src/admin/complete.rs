@@ -1,53 +1,55 @@
-//! Completions, asked for by the scripts for the shells: options and values from the definition, lock paths from the
-//! servers.
+//! Prints completions for the scripts in `completions/`: options and values from the definition of the command line, lock
+//! paths from the servers.
 //!
-//! The first line says what the shell completes by itself: nothing, `files`, or `command N`. Each further line is a
-//! word, a tab and a description.
+//! The first line says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
+//! word at which the command begins. Each further line is a word, a tab and a description.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::conversation::Conversation;
 use super::listing::places_below;
 use super::print;
-use crate::cli::{self, ByShell, Completion, complete as find};
+use super::session::AdminSession;
+use crate::cli::{self, ByShell, Completion, complete as complete_line};
 use crate::core::exit::Exit;
 
-/// Somebody waits with a finger on the key.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest time to connect, because a user is waiting at the prompt.
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
-/// Prints what can be typed in the place of the last word of `line`, and never a message.
+/// Prints the possible completions of the last word of `line`. Never prints a message.
 pub fn complete(line: &[String]) -> Result<Exit> {
-    let found = find(line);
-    let mut text = match found.shell {
+    let completion = complete_line(line);
+    let mut text = match completion.shell {
         ByShell::Nothing => "nothing\n".to_owned(),
         ByShell::Files => "files\n".to_owned(),
         ByShell::Command(at) => format!("command {at}\n"),
     };
-    for (word, description) in &found.words {
+    for (word, description) in &completion.words {
         let _ = writeln!(text, "{word}\t{description}");
     }
-    // Without servers there are no paths to offer.
-    for path in paths(&found).unwrap_or_default() {
+    // If no server can be reached, no paths are offered.
+    for path in paths(&completion).unwrap_or_default() {
         let _ = writeln!(text, "{path}\t");
     }
     print(text.as_bytes())
 }
 
-/// Locks, and nodes above locks with a slash behind them, that begin as was typed.
-fn paths(found: &Completion) -> Result<Vec<String>> {
-    let Some(typed) = &found.lock else { return Ok(vec![]) };
-    // As `-n`, which tries every server once, would connect.
-    let words =
-        ["zklock", "-n"].into_iter().chain(found.connection.iter().map(String::as_str)).chain(["/-", "-"]);
+/// The paths that begin with the typed text: locks, and nodes above locks with a slash at the end.
+fn paths(completion: &Completion) -> Result<Vec<String>> {
+    let Some(typed) = &completion.lock else { return Ok(vec![]) };
+    // With `-n`, every server is tried only once.
+    let words = ["zklock", "-n"]
+        .into_iter()
+        .chain(completion.connection.iter().map(String::as_str))
+        .chain(["/-", "-"]);
     let (mut options, _) = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
-    options.ensemble.connect_timeout = PATIENCE.min(options.ensemble.connect_timeout);
+    options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let mut conversation = Conversation::open(&options)?;
-    let mut paths = places_below(&mut conversation, parent)?;
-    conversation.close();
+    let mut session = AdminSession::open(&options)?;
+    let mut paths = places_below(&mut session, parent)?;
+    session.close();
     paths.retain(|path| path.starts_with(typed));
     Ok(paths)
 }

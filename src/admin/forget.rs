@@ -2,36 +2,36 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::conversation::Conversation;
 use super::owner::Owner;
 use super::print;
+use super::session::AdminSession;
 use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
 use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Node, NodePath, Reply, Request};
 
-/// A connection that is lost as often as this won't get an answer through.
+/// The most attempts if the connection is lost each time.
 const MOST_TRIES: usize = 10;
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
-    let mut conversation = Conversation::open(options)?;
-    conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let told = match read(&mut conversation, &record)? {
-        Some(node) if delete(&mut conversation, &record)? => {
+    let mut session = AdminSession::open(options)?;
+    session.check_chroot(options).with_context(|| path.to_string())?;
+    let message = match read(&mut session, &record)? {
+        Some(node) if delete(&mut session, &record)? => {
             format!("{path}: forgot the last success{}; the next --once-per run is due\n", of(&node))
         }
         _ => format!("{path}: no success is recorded\n"),
     };
-    conversation.close();
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
+    session.close();
+    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
 }
 
-/// The record, if there is one. A record that may not be read may still be deleted.
-fn read(conversation: &mut Conversation, record: &NodePath) -> Result<Option<Node>> {
-    match conversation.ask(Request::Get(record.clone()))? {
+/// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
+fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
+    match session.ask(Request::Get(record.clone()))? {
         Reply::Read(_, Ok(node)) => Ok(Some(node)),
         Reply::Read(_, Err(Failure::NoAuth)) => Ok(Some(Node::HIDDEN)),
         Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
@@ -40,11 +40,11 @@ fn read(conversation: &mut Conversation, record: &NodePath) -> Result<Option<Nod
     }
 }
 
-/// Deletes a record that was seen. `false`: it was gone, and not by an earlier try of this function.
-fn delete(conversation: &mut Conversation, record: &NodePath) -> Result<bool> {
+/// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
+fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
     let parent = Some(record.split().0).filter(|parent| !parent.is_empty()).unwrap_or("/");
     for tries in 0..MOST_TRIES {
-        match conversation.ask(Request::Delete(record.clone()))? {
+        match session.ask(Request::Delete(record.clone()))? {
             Reply::Deleted(Ok(())) => return Ok(true),
             Reply::Deleted(Err(Failure::NoNode)) => return Ok(tries > 0),
             Reply::Deleted(Err(Failure::ConnectionLost)) => {}
@@ -62,7 +62,7 @@ fn delete(conversation: &mut Conversation, record: &NodePath) -> Result<bool> {
     )
 }
 
-/// When the success was, and whose, as far as the record can be read.
+/// The time and the host of the recorded success, for the message; empty if the record can't be read.
 fn of(node: &Node) -> String {
     if node.is_hidden() {
         return String::new();

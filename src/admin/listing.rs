@@ -1,12 +1,12 @@
-//! A listing of what the servers have: locks, their contenders in order, and when the command of each last succeeded.
+//! Lists locks on the servers: their contenders in order, their neighbours, and the last success of `--once-per`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use super::conversation::Conversation;
-use super::neighbours::{self, Found, Neighbour, neighbours};
+use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::Owner;
+use super::session::AdminSession;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
@@ -14,21 +14,21 @@ use crate::core::lock::record::held_since;
 use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
-/// Nodes of the servers' own, no locks; below a chroot there are none.
+/// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const ZOOKEEPERS_OWN: &str = "/zookeeper";
 
-/// A lock as it is now.
+/// The state of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) path: String,
-    /// In the order of the queue; `None` if the queue can't be seen.
+    /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
-    /// Whoever uses the path with another recipe: zklock refuses to run beside them.
+    /// Users of the path with another recipe. zklock refuses to share a path with them.
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) last_success: Option<Success>,
 }
 
-/// One contender.
+/// A contender in the queue of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedContender {
     pub(super) position: usize,
@@ -38,16 +38,16 @@ pub(super) struct ListedContender {
     /// The full path of its node.
     pub(super) node: NodePath,
     pub(super) owner: Owner,
-    /// This and what follows is unknown of a node that can't be read, since ZooKeeper 3.9.
+    /// This and the following fields are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
-    /// Since when it holds the lock, if it holds it and says so.
+    /// Since when it holds the lock, if it is a holder and its node says so.
     pub(super) held_since: Option<ServerTime>,
     pub(super) fencing_token: Option<i64>,
     pub(super) session: Option<i64>,
 }
 
 impl ListedContender {
-    /// Whether its node tells nothing.
+    /// Whether its node can't be read.
     pub(super) fn is_hidden(&self) -> bool {
         self.fencing_token.is_none()
     }
@@ -63,22 +63,22 @@ pub(super) struct Success {
 }
 
 impl Lock {
-    /// Whether anybody may be running under it, with whatever recipe.
+    /// Whether a contender or a neighbour may be using the lock.
     pub(super) fn is_held(&self) -> bool {
         self.contenders().iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
     }
 
-    /// Whoever can be seen in the queue.
+    /// The contenders; none if the path can't be listed.
     pub(super) fn contenders(&self) -> &[ListedContender] {
         self.contenders.as_deref().unwrap_or_default()
     }
 }
 
-/// What was found.
+/// The result of listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) locks: Vec<Lock>,
-    /// Paths whose children can't be listed. Such a path is never called free.
+    /// Paths whose children can't be listed. They must not be reported as free.
     pub(super) closed: Vec<String>,
     /// Other paths that can't be listed, below which a semaphore of Curator's may be held.
     pub(super) unlisted: Vec<String>,
@@ -94,10 +94,10 @@ impl Listing {
     }
 }
 
-/// The locks with these paths, also those that nobody holds.
-pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Result<Listing> {
+/// The locks with these paths, including those without a contender.
+pub(super) fn locks(session: &mut AdminSession, paths: &[LockPath]) -> Result<Listing> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    let listed = list(conversation, &paths)?;
+    let listed = list(session, &paths)?;
     let mut closed = vec![];
     let mut found = BTreeMap::new();
     for (path, children) in paths.into_iter().zip(listed) {
@@ -106,18 +106,18 @@ pub(super) fn locks(conversation: &mut Conversation, paths: &[LockPath]) -> Resu
         }
         found.insert(path, children.unwrap_or_default());
     }
-    Ok(Listing::new(describe(conversation, found)?, closed))
+    Ok(Listing::new(describe(session, found)?, closed))
 }
 
-/// Every lock at or below these paths. What is a lock shows by its contenders, or by the record of a success.
-pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> Result<Listing> {
+/// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
+pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
-    // A root may be a lock of which nothing is left but the record of a success.
+    // A root may be a lock of which only the record of a success is left, beside it.
     let named = roots.iter().filter(|root| root.len() > 1);
     let mut found: BTreeMap<String, Vec<String>> = named.map(|root| (root.clone(), vec![])).collect();
     let mut level: Vec<String> = roots.to_vec();
     while !level.is_empty() {
-        let listed = list(conversation, &level)?;
+        let listed = list(session, &level)?;
         let mut next = vec![];
         for (path, children) in level.into_iter().zip(listed) {
             let Some(children) = children else {
@@ -138,30 +138,30 @@ pub(super) fn locks_below(conversation: &mut Conversation, roots: &[String]) -> 
                 found.insert(path, children);
             }
         }
-        if !conversation.has_chroot() {
+        if !session.has_chroot() {
             next.retain(|path| path != ZOOKEEPERS_OWN);
         }
         level = next;
     }
-    let (mut locks, unlisted) = describe(conversation, found)?;
+    let (mut locks, unlisted) = describe(session, found)?;
     locks.retain(|lock| {
         !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
     });
     Ok(Listing::new((locks, unlisted), closed))
 }
 
-/// Locks directly below `parent`, which is empty for the root, and nodes there that have something else below them: these
+/// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
 /// with a slash at the end.
-pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Result<Vec<String>> {
+pub(super) fn places_below(session: &mut AdminSession, parent: &str) -> Result<Vec<String>> {
     let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
     let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
-    let children = list(conversation, &[base])?.pop().flatten().unwrap_or_default();
+    let children = list(session, &[base])?.pop().flatten().unwrap_or_default();
     let recorded = children.iter().filter_map(|child| recorded_lock(child)).map(str::to_owned);
     let names: BTreeSet<String> =
         children.iter().filter(|child| is_place(child)).cloned().chain(recorded).collect();
     let mut paths: Vec<String> = names.into_iter().map(|name| format!("{parent}/{name}")).collect();
-    paths.retain(|path| conversation.has_chroot() || path != ZOOKEEPERS_OWN);
-    let listed = list(conversation, &paths)?;
+    paths.retain(|path| session.has_chroot() || path != ZOOKEEPERS_OWN);
+    let listed = list(session, &paths)?;
     let places = |(path, children): (String, Option<Vec<String>>)| {
         let children = children.unwrap_or_default();
         let above = children.iter().any(is_place).then(|| format!("{path}/"));
@@ -171,10 +171,10 @@ pub(super) fn places_below(conversation: &mut Conversation, parent: &str) -> Res
     Ok(paths.into_iter().zip(listed).flat_map(places).collect())
 }
 
-/// The children of each path; of one that isn't there, none. `None`: they can't be seen.
-fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
+/// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
+fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
     let requests: Vec<Request> = paths.iter().map(|path| Request::List(path.clone().into())).collect();
-    let replies = conversation.ask_all(&requests)?;
+    let replies = session.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
         Reply::Listed(Ok(children)) => Ok(Some(children)),
         Reply::Listed(Err(Failure::NoNode)) => Ok(Some(vec![])),
@@ -185,9 +185,10 @@ fn list(conversation: &mut Conversation, paths: &[String]) -> Result<Vec<Option<
     paths.iter().zip(replies).map(children).collect()
 }
 
-/// Reads every contender's node and every record; and the paths where a semaphore can't be looked for.
+/// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
+/// semaphore.
 fn describe(
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     locks: BTreeMap<String, Vec<String>>,
 ) -> Result<(Vec<Lock>, Vec<String>)> {
     let names = |(path, children): (&String, &Vec<String>)| {
@@ -196,21 +197,21 @@ fn describe(
         nodes.chain([record_path(path)]).map(Request::Get).collect::<Vec<_>>()
     };
     let requests: Vec<Request> = locks.iter().flat_map(names).collect();
-    let replies = conversation.ask_all(&requests)?;
+    let replies = session.ask_all(&requests)?;
     let mut nodes: BTreeMap<NodePath, Node> = BTreeMap::new();
     for reply in replies {
         match reply {
             Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
-            // Gone since it was listed; a record that was never made.
+            // The node was deleted after the listing, or there is no record.
             Reply::Read(_, Err(Failure::NoNode)) => {}
             Reply::Read(path, Err(failure)) => bail!("{path}: {failure}"),
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    let Found { mut neighbours, unlisted } = neighbours(conversation, &locks)?;
+    let Neighbours { mut by_path, unlisted } = neighbours(session, &locks)?;
     let lock = |(path, children): (String, Vec<String>)| {
-        let beside = neighbours.remove(&path).unwrap_or_default();
-        lock(path, &children, &nodes, beside)
+        let neighbours = by_path.remove(&path).unwrap_or_default();
+        lock(path, &children, &nodes, neighbours)
     };
     Ok((locks.into_iter().map(lock).collect(), unlisted))
 }
@@ -221,12 +222,12 @@ fn lock(
     nodes: &BTreeMap<NodePath, Node>,
     neighbours: Vec<Neighbour>,
 ) -> Lock {
-    let there: Vec<String> = children
+    let existing: Vec<String> = children
         .iter()
         .filter(|child| nodes.contains_key(&NodePath::from(format!("{path}/{child}"))))
         .cloned()
         .collect();
-    let contenders = standings(&there)
+    let contenders = standings(&existing)
         .into_iter()
         .filter_map(|standing| {
             let node = NodePath::from(format!("{path}/{}", standing.name.text));

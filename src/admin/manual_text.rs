@@ -1,9 +1,9 @@
-//! The parts of the manual page that the definition of the command line doesn't hold, in roff.
+//! The sections of the manual page that can't be generated from the definition of the command line, in roff.
 
-/// When the page changed last; readers of manual pages want a date.
+/// The date of the last change, which is shown at the bottom of the page.
 pub(super) const DATE: &str = "2026-11-23";
 
-/// What it is, before the options.
+/// The section before the options.
 pub(super) const DESCRIPTION: &str = r".SH DESCRIPTION
 \fBzklock\fR runs \fICOMMAND\fR while it holds the lock \fIPATH\fR in Apache ZooKeeper: of all that ask for one path,
 on all hosts, one runs at a time, in the order they came. It releases the lock when the command ends, however it ends.
@@ -18,7 +18,7 @@ A holder that is cut off from ZooKeeper is stopped before anyone else can start.
 stdout is the command's.
 ";
 
-/// What comes behind the verbs.
+/// The sections after the verbs.
 pub(super) const REST: &str = r#".SH EXIT STATUS
 .TP
 \fBthe command's own\fR

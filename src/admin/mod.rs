@@ -1,8 +1,7 @@
-//! The verbs: what operators do with locks besides running commands under them.
+//! The verbs, such as `status` and `revoke`: everything that zklock does besides running a command.
 
 mod check;
 mod complete;
-mod conversation;
 mod forget;
 mod listing;
 mod manual_text;
@@ -10,6 +9,7 @@ mod neighbours;
 mod owner;
 mod pages;
 mod revoke;
+mod session;
 mod settings;
 mod status;
 
@@ -23,7 +23,7 @@ pub use self::pages::{completions, manual};
 use crate::cli::{Options, Setting, Verb};
 use crate::core::exit::Exit;
 
-/// Does what the verb says.
+/// Carries out a verb, and returns how zklock is to exit.
 pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
     match verb {
         Verb::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
@@ -36,7 +36,7 @@ pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
     }
 }
 
-/// Writes to stdout. Whoever reads it may stop reading (`| head`): then we end as any program does.
+/// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
 fn print(bytes: &[u8]) -> Result<Exit> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

@@ -1,48 +1,48 @@
-//! Who uses a lock's path with a recipe that zklock can't share it with.
+//! Neighbours: nodes at a lock path that belong to a recipe with which zklock can't share the path.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
-use super::conversation::Conversation;
 use super::owner::Owner;
+use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
 
-/// A living node of another recipe.
+/// An ephemeral node of another recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Neighbour {
     pub(super) recipe: Recipe,
     /// The full path of its node.
     pub(super) node: String,
     pub(super) owner: Owner,
-    /// This and the session are unknown of a node that can't be read, since ZooKeeper 3.9.
+    /// This and the session are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
     pub(super) session: Option<i64>,
 }
 
-/// Whether these children may belong to another recipe. Only their nodes tell.
+/// Whether these children may belong to another recipe. Only reading their nodes shows whether they do.
 pub(super) fn may_be_among(children: &[String]) -> bool {
     !neighbour::containers(children).is_empty()
         || children.iter().any(|child| neighbour::of_child(child).is_some())
 }
 
-/// What was found at some paths.
+/// The neighbours at some paths.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// By the path.
-    pub(super) neighbours: BTreeMap<String, Vec<Neighbour>>,
+pub(super) struct Neighbours {
+    /// The neighbours at each path that has some.
+    pub(super) by_path: BTreeMap<String, Vec<Neighbour>>,
     /// Children of the paths that can't be listed, below which a semaphore may be held.
     pub(super) unlisted: Vec<String>,
 }
 
-/// The neighbours at each of these paths, whose children were listed just now.
+/// Finds the neighbours at these paths. `locks` has the children of each path, which were listed just before.
 pub(super) fn neighbours(
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     locks: &BTreeMap<String, Vec<String>>,
-) -> Result<Found> {
-    let mut found = Found::default();
+) -> Result<Neighbours> {
+    let mut found = Neighbours::default();
     let mut candidates: Vec<(&String, String, Recipe)> = vec![];
     let mut containers = vec![];
     for (path, children) in locks {
@@ -53,7 +53,7 @@ pub(super) fn neighbours(
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
     let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone().into())).collect();
-    for ((path, at, container), reply) in containers.into_iter().zip(conversation.ask_all(&lists)?) {
+    for ((path, at, container), reply) in containers.into_iter().zip(session.ask_all(&lists)?) {
         let names = match reply {
             Reply::Listed(Ok(names)) => names,
             Reply::Listed(Err(Failure::NoNode)) => continue,
@@ -68,14 +68,14 @@ pub(super) fn neighbours(
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
     let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone().into())).collect();
-    for ((path, node, recipe), reply) in candidates.into_iter().zip(conversation.ask_all(&reads)?) {
+    for ((path, node, recipe), reply) in candidates.into_iter().zip(session.ask_all(&reads)?) {
         match reply {
             Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
             Reply::Read(_, Ok(read)) => {
                 let known = read.known();
                 let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
                 let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
-                found.neighbours.entry(path.clone()).or_default().push(neighbour);
+                found.by_path.entry(path.clone()).or_default().push(neighbour);
             }
             Reply::Read(_, Err(Failure::NoNode)) => {}
             Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
@@ -85,21 +85,21 @@ pub(super) fn neighbours(
     Ok(found)
 }
 
-/// What to say of a child of a lock path that can't be listed.
+/// The warning about a child of a lock path that can't be listed.
 pub(super) fn unlisted(path: &str) -> String {
     let path = without_controls(path);
     format!("{path}: no permission to look there (READ); a semaphore of Curator's would not be shown")
 }
 
-/// The recipes in words, each with the number of its nodes.
-pub(super) fn told(neighbours: &[Neighbour]) -> String {
+/// The recipes of these neighbours, each with the number of its nodes, for messages.
+pub(super) fn summary(neighbours: &[Neighbour]) -> String {
     let mut counts: BTreeMap<Recipe, usize> = BTreeMap::new();
     for neighbour in neighbours {
         *counts.entry(neighbour.recipe).or_default() += 1;
     }
-    let told = counts.into_iter().map(|(recipe, count)| match count {
+    let parts = counts.into_iter().map(|(recipe, count)| match count {
         1 => recipe.to_string(),
         count => format!("{recipe} ({count} nodes)"),
     });
-    told.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }

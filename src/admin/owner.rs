@@ -1,11 +1,11 @@
-//! Who a lock node belongs to, as far as its data tells: ours says much, others' little.
+//! The owner of a lock node, as far as the node's data describes it.
 
 use std::net::IpAddr;
 
 use crate::core::lock::record::{CURATOR_REVOKES, Record, foreign};
 use crate::core::words::printable;
 
-/// What a node says of its owner. All of it is printable.
+/// What is known about a node's owner. All texts are printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) host: Option<String>,
@@ -15,15 +15,15 @@ pub(super) struct Owner {
     pub(super) label: Option<String>,
     /// Whether it is stopped, as by Ctrl-Z.
     pub(super) stopped: bool,
-    /// Whether somebody has asked it to give up.
+    /// Whether it was asked to stop, by `zklock revoke` or by Curator's revocation.
     pub(super) asked_to_stop: bool,
-    /// Who has, as far as that is told.
+    /// The host and pid that asked, if known.
     pub(super) revoked_by: Option<String>,
 }
 
 impl Owner {
-    /// Understands the data of a lock node, whoever wrote it. Curator writes its address by default, kazoo
-    /// whatever the program calls itself.
+    /// Parses the data of a lock node. Other programs' data is an IP address (Curator's default) or any text (kazoo's
+    /// `identifier`), which becomes the label.
     pub(super) fn of(data: &[u8]) -> Self {
         if let Some(record) = Record::from_bytes(data) {
             return Self::of_record(&record);
@@ -31,11 +31,11 @@ impl Owner {
         if data == CURATOR_REVOKES {
             return Self { asked_to_stop: true, ..Self::default() };
         }
-        let said = foreign(data);
-        if let Some(address) = said.as_deref().and_then(|said| said.parse::<IpAddr>().ok()) {
+        let text = foreign(data);
+        if let Some(address) = text.as_deref().and_then(|text| text.parse::<IpAddr>().ok()) {
             return Self { host: Some(address.to_string()), ..Self::default() };
         }
-        Self { label: said, ..Self::default() }
+        Self { label: text, ..Self::default() }
     }
 
     fn of_record(record: &Record) -> Self {
@@ -51,7 +51,7 @@ impl Owner {
         }
     }
 
-    /// `host:pid`, or what there is of it.
+    /// `host:pid`, or `host`, or `-` if neither is known.
     pub(super) fn place(&self) -> String {
         match (&self.host, self.pid) {
             (Some(host), Some(pid)) => format!("{host}:{pid}"),
@@ -60,7 +60,7 @@ impl Owner {
         }
     }
 
-    /// What runs: the label, or else the program.
+    /// The label, or else the program, or else `-`.
     pub(super) fn work(&self) -> &str {
         self.label.as_deref().or(self.program.as_deref()).unwrap_or("-")
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_tell_what_they_tell() {
+    fn data_of_other_programs_is_shown_as_far_as_it_is_known() {
         assert_eq!(Owner::of(b"10.0.0.7").place(), "10.0.0.7");
         assert_eq!(Owner::of(b"worker-1"), Owner { label: Some("worker-1".to_owned()), ..Owner::default() });
         assert_eq!(Owner::of(b"__REVOKE__"), Owner { asked_to_stop: true, ..Owner::default() });

@@ -1,4 +1,4 @@
-//! Completions and the manual page, made from the definition of the command line.
+//! The completion scripts, and the manual page, which is generated from the definition of the command line.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use super::manual_text;
 use crate::cli::{KnownShell, definition};
 
-/// The completions for a shell: a script that asks zklock what can follow.
+/// The completion script for a shell. It runs zklock to get the completions.
 pub fn completions(shell: KnownShell) -> &'static str {
     match shell {
         KnownShell::Bash => include_str!("completions/zklock.bash"),
@@ -19,7 +19,7 @@ pub fn completions(shell: KnownShell) -> &'static str {
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
-    // What the short help leaves out would have no text here.
+    // clap_mangen leaves out the text of options that are hidden from the short help.
     let mut command = definition().mut_args(|arg| arg.hide_short_help(false));
     command.build();
     let mut text = Vec::new();
@@ -34,7 +34,7 @@ pub fn manual() -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// What each verb does, with the options that are its own.
+/// The section about the verbs, each with its own options.
 fn verbs(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     writeln!(text, ".SH VERBS")?;
     for verb in command.get_subcommands() {
@@ -56,7 +56,7 @@ fn verbs(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Plain text for roff: a dash is a dash, also for whoever copies it.
+/// Escapes plain text for roff. `\-` is an ASCII dash, so that an option can be copied from the page.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -1,4 +1,4 @@
-//! `revoke`: asks contenders to give up, or takes their nodes away.
+//! `revoke`: asks contenders to stop, or deletes their nodes.
 
 use std::fmt::Write;
 use std::process;
@@ -6,10 +6,10 @@ use std::process;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::conversation::Conversation;
 use super::listing::{ListedContender, locks};
 use super::neighbours;
 use super::print;
+use super::session::AdminSession;
 use crate::cli::{Options, RevokeOptions};
 use crate::core::exit::Exit;
 use crate::core::lock::name::Family;
@@ -20,31 +20,31 @@ use crate::runtime::identity::host;
 use crate::runtime::ui;
 use crate::runtime::zk::{Failure, Node, Reply, Request};
 
-/// There was nobody to ask, as pkill(1) has it.
-const NOBODY: u8 = 1;
+/// The exit code if there is no contender to revoke, as of pkill(1).
+const NO_CONTENDER: u8 = 1;
 
-/// A node whose owner writes to it all the time isn't one of a lock.
+/// The most attempts to write a node that changes between read and write.
 const MOST_TRIES: usize = 10;
 
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
-    let mut conversation = Conversation::open(options)?;
-    conversation.check_chroot(options).with_context(|| path.to_string())?;
-    let mut listing = locks(&mut conversation, std::slice::from_ref(path))?;
+    let mut session = AdminSession::open(options)?;
+    session.check_chroot(options).with_context(|| path.to_string())?;
+    let mut listing = locks(&mut session, std::slice::from_ref(path))?;
     listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
     let lock = listing.locks.pop();
-    let (contenders, beside) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
+    let (contenders, neighbours) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
     let Some(contenders) = contenders else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
     };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
-        let whom = revoke.node.as_deref().map_or_else(
-            || match beside.as_slice() {
+        let why = revoke.node.as_deref().map_or_else(
+            || match neighbours.as_slice() {
                 [] => "it is free".to_owned(),
-                beside => format!(
+                neighbours => format!(
                     "no zklock holds it; {} uses the path and can't be asked to stop",
-                    neighbours::told(beside)
+                    neighbours::summary(neighbours)
                 ),
             },
             |node| {
@@ -54,30 +54,27 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
                 )
             },
         );
-        ui::error(path, whom);
-        return Ok(Exit::Code(NOBODY));
+        ui::error(path, why);
+        return Ok(Exit::Code(NO_CONTENDER));
     }
     if !revoke.force {
         chosen.iter().try_for_each(can_be_asked)?;
     }
-    let mut told = String::new();
+    let mut text = String::new();
     for contender in &chosen {
-        let done = if revoke.force {
-            delete(&mut conversation, contender)?
-        } else {
-            ask(&mut conversation, contender)?
-        };
-        let _ = writeln!(told, "{path}: {}: {done}", who(contender));
+        let result =
+            if revoke.force { delete(&mut session, contender)? } else { ask(&mut session, contender)? };
+        let _ = writeln!(text, "{path}: {}: {result}", description(contender));
     }
-    conversation.close();
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(told.as_bytes()) }
+    session.close();
+    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(text.as_bytes()) }
 }
 
-/// Whom the options mean.
+/// The contenders that the options select.
 fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Vec<ListedContender>> {
     let path: &LockPath = &revoke.path;
     if revoke.all {
-        // From the end, so that nobody gets the lock on the way.
+        // From the end of the queue, so that no contender acquires the lock meanwhile.
         return Ok(contenders.into_iter().rev().collect());
     }
     if let Some(node) = &revoke.node {
@@ -89,7 +86,7 @@ fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Ve
     Ok(holders)
 }
 
-/// Of the families, only Curator's has a way to ask, which zklock shares.
+/// Fails if the contender can't be asked: only zklock and Curator can be.
 fn can_be_asked(contender: &ListedContender) -> Result<()> {
     ensure!(
         contender.family != Family::Kazoo || contender.owner.pid.is_some(),
@@ -99,18 +96,18 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
     Ok(())
 }
 
-/// Marks the node, which its owner watches.
-fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
+/// Writes the mark into the contender's node, which its owner watches. Returns the result, for the message.
+fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
             return refused(contender, Failure::NoAuth, "READ and WRITE on its node");
         }
-        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
+        let Some(node) = read(session, contender)? else { return Ok("gone already") };
         if revocation(&node.data).is_some() {
             return Ok("was asked to stop before");
         }
         let write = Request::Write(contender.node.clone(), marked(&node.data), node.version);
-        match conversation.ask(write)? {
+        match session.ask(write)? {
             Reply::Written(Ok(_)) => return Ok("asked to stop"),
             Reply::Written(Err(Failure::NoNode)) => return Ok("gone already"),
             Reply::Written(Err(Failure::Changed)) => {}
@@ -121,14 +118,14 @@ fn ask(conversation: &mut Conversation, contender: &ListedContender) -> Result<&
     bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
 }
 
-/// Deletes the node, if it is still the one that was chosen.
-fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
+/// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
+fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     if contender.is_hidden() {
-        return delete_unread(conversation, contender);
+        return delete_unread(session, contender);
     }
     for _ in 0..MOST_TRIES {
-        let Some(node) = read(conversation, contender)? else { return Ok("gone already") };
-        match conversation.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
+        let Some(node) = read(session, contender)? else { return Ok("gone already") };
+        match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
             Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
             Reply::Deleted(Err(Failure::NoNode)) => return Ok("gone already"),
             Reply::Deleted(Err(Failure::Changed)) => {}
@@ -139,9 +136,9 @@ fn delete(conversation: &mut Conversation, contender: &ListedContender) -> Resul
     bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
 }
 
-/// Deletes a node that can't be read. No other contender ever gets its name, which has the number of the queue.
-fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -> Result<&'static str> {
-    match conversation.ask(Request::Delete(contender.node.clone()))? {
+/// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
+fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
+    match session.ask(Request::Delete(contender.node.clone()))? {
         Reply::Deleted(Ok(())) => Ok("its node is deleted"),
         Reply::Deleted(Err(Failure::NoNode)) => Ok("gone already"),
         Reply::Deleted(Err(failure)) => refused(contender, failure, "DELETE on the lock path"),
@@ -149,9 +146,9 @@ fn delete_unread(conversation: &mut Conversation, contender: &ListedContender) -
     }
 }
 
-/// The node as it is now. `None`: it is gone, or another has its name.
-fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<Option<Node>> {
-    match conversation.ask(Request::Get(contender.node.clone()))? {
+/// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
+fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Option<Node>> {
+    match session.ask(Request::Get(contender.node.clone()))? {
         Reply::Read(_, Ok(node)) if node.is_hidden() => {
             refused(contender, Failure::NoAuth, "READ on its node")
         }
@@ -162,10 +159,10 @@ fn read(conversation: &mut Conversation, contender: &ListedContender) -> Result<
     }
 }
 
-/// What the node says already, and who asks; Curator's own mark where it says nothing of ours.
+/// The node's data with the mark added: `revoked_by` in zklock's JSON, or else Curator's `__REVOKE__` in place of it.
 fn marked(data: &[u8]) -> Vec<u8> {
-    let ours = Record::from_bytes(data).and_then(|_| serde_json::from_slice::<Value>(data).ok());
-    let Some(Value::Object(mut record)) = ours else {
+    let json = Record::from_bytes(data).and_then(|_| serde_json::from_slice::<Value>(data).ok());
+    let Some(Value::Object(mut record)) = json else {
         return CURATOR_REVOKES.to_vec();
     };
     record.insert("revoked_by".to_owned(), Value::String(format!("{}:{}", host(), process::id())));
@@ -182,14 +179,14 @@ fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -
     }
 }
 
-fn who(contender: &ListedContender) -> String {
+fn description(contender: &ListedContender) -> String {
     if contender.is_hidden() {
         return format!("{} (hidden)", without_controls(contender.node.as_str()));
     }
     let name = without_controls(contender.node.name());
     match (contender.owner.place().as_str(), contender.owner.work()) {
         ("-", "-") => format!("node {name}"),
-        ("-", said) | (said, "-") => format!("{said} (node {name})"),
+        ("-", known) | (known, "-") => format!("{known} (node {name})"),
         (place, work) => format!("{place} ({work})"),
     }
 }
@@ -203,7 +200,7 @@ mod tests {
     use crate::runtime::identity;
 
     #[test]
-    fn a_mark_keeps_what_the_record_says_and_adds_who_asks() {
+    fn a_mark_keeps_the_record_and_adds_the_host_and_pid_that_ask() {
         let record = identity::record(
             nix::unistd::Pid::from_raw(7),
             Path::new("/bin/true"),
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn others_get_curator_s_own_mark() {
+    fn nodes_of_other_programs_get_curator_s_mark() {
         for data in [&b"10.0.0.1"[..], b"", b"{\"json\": \"of somebody else\"}"] {
             assert_eq!(marked(data), CURATOR_REVOKES);
         }

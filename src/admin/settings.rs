@@ -1,8 +1,8 @@
-//! `status --show-config`: the settings in effect, as a configuration file that says where each comes from.
+//! `status --show-config`: prints the settings in effect as a configuration file, with the source of each as a comment.
 
 use crate::cli::{Setting, Source};
 
-/// A file that would set what is set now. What nobody has set is shown as a comment.
+/// A configuration file with the settings in effect. Defaults, and settings without a value, are shown as comments.
 pub(super) fn toml(settings: &[Setting]) -> String {
     let width = settings.iter().map(|setting| line(setting).len()).max().unwrap_or(0);
     let lines = settings.iter().map(|setting| format!("{:width$}  # {}", line(setting), setting.source));
@@ -19,7 +19,7 @@ fn line(setting: &Setting) -> String {
     }
 }
 
-/// Numbers and truth values as they are, anything else as a string.
+/// The value in TOML: numbers and booleans without quotes, everything else as a string.
 fn toml_value(text: &str) -> String {
     let is_bare = text.parse::<f64>().is_ok_and(f64::is_finite) || matches!(text, "true" | "false");
     if is_bare { text.to_owned() } else { toml::Value::String(text.to_owned()).to_string() }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_file_that_says_where_each_setting_comes_from() {
+    fn the_settings_are_a_file_with_the_source_of_each() {
         let setting =
             |key, value: Option<&str>, source| Setting { key, value: value.map(str::to_owned), source };
         let text = toml(&[

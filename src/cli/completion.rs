@@ -1,29 +1,29 @@
-//! What can be typed next on a command line that isn't finished: for the completions of the shells.
+//! Finds the possible completions of an unfinished command line.
 
 use clap::{Arg, ArgAction, Command};
 
 use super::definition;
 
-/// The first word of a call that asks for completions. It is no verb: people never type it.
-const ASKED: &str = "__complete";
+/// The first argument of a call by a completion script. It isn't a verb, because users never type it.
+const REQUEST: &str = "__complete";
 
-/// The usual ones; zklock takes every signal.
+/// The signals that are offered for `--signal`, which accepts every signal.
 const SIGNALS: [&str; 7] = ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"];
 
-/// What can be typed next.
+/// The possible completions of a word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Words, each with a description.
     pub words: Vec<(String, String)>,
-    /// A lock path that begins like this.
+    /// The beginning of a lock path, if the word can be one.
     pub lock: Option<String>,
-    /// What the shell completes by itself.
+    /// What the shell itself completes in addition.
     pub shell: ByShell,
-    /// Options that were typed and say how to reach the servers.
+    /// The global options on the line, which say how to reach the servers.
     pub connection: Vec<String>,
 }
 
-/// What the shell completes by itself.
+/// What the shell itself completes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ByShell {
     /// Nothing.
@@ -31,17 +31,17 @@ pub enum ByShell {
     Nothing,
     /// The name of a file.
     Files,
-    /// A command that begins with the word of this number, counted from 0.
+    /// The words of a command that begins with the word of this number, counted from 0.
     Command(usize),
 }
 
-/// The line whose completions a shell asks for, up to the cursor; `None` if this is an ordinary call.
-pub fn asked(words: &[std::ffi::OsString]) -> Option<Vec<String>> {
-    let line = words.get(1).filter(|word| *word == ASKED).and_then(|_| words.get(2..))?;
+/// The line to complete, up to the cursor, if this is a call by a completion script.
+pub fn completion_request(words: &[std::ffi::OsString]) -> Option<Vec<String>> {
+    let line = words.get(1).filter(|word| *word == REQUEST).and_then(|_| words.get(2..))?;
     Some(line.iter().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-/// What can be typed in the place of the last word of `line`. The first is zklock.
+/// The possible completions of the last word of `line`, whose first word is zklock.
 pub fn complete(line: &[String]) -> Completion {
     let mut definition = definition();
     definition.build();
@@ -55,7 +55,7 @@ pub fn complete(line: &[String]) -> Completion {
     }
     let mut found = match (walk.value_of, walk.path) {
         (Some(arg), _) => value(arg, ""),
-        (None, Some(path)) => behind_path(path, before, typed, walk.is_string_given),
+        (None, Some(path)) => after_path(path, before, typed, walk.is_string_given),
         (None, None) => walk.next(typed),
     };
     found.words.retain(|(word, _)| word.starts_with(typed.as_str()));
@@ -63,18 +63,20 @@ pub fn complete(line: &[String]) -> Completion {
     found
 }
 
-/// What the words so far were.
+/// A scan of the words before the one to complete.
 struct Walk<'a> {
-    /// The whole definition or that of a verb.
+    /// The definition of the whole command line, or of the verb.
     command: &'a Command,
     is_verb: bool,
     /// The next word is the value of this option.
     value_of: Option<&'a Arg>,
+    /// `--` has ended the options.
     only_words: bool,
+    /// There is a shell string (`-c`), so no command follows.
     is_string_given: bool,
-    /// How many words that are no options a verb has.
+    /// The number of the verb's words that aren't options.
     positionals: usize,
-    /// The place of the first lock path.
+    /// The index of the first lock path.
     path: Option<usize>,
     connection: Vec<String>,
 }
@@ -109,7 +111,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// One word with an option, or with several short ones.
+    /// Takes in a word with a long option, or with one or more short options.
     fn option(&mut self, word: &str) {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) =
@@ -125,7 +127,7 @@ impl<'a> Walk<'a> {
             };
             let rest = &word[at + short.len_utf8()..];
             if arg.get_action().takes_values() {
-                // Of several in one word only this one has a value.
+                // Of several short options in a word, only the last can have a value.
                 self.keep(arg, &format!("-{short}{rest}"));
                 self.value_of = Some(arg).filter(|_| rest.is_empty());
                 return;
@@ -134,7 +136,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Remembers what says how to reach the servers.
+    /// Records an option or a value if it says how to reach the servers.
     fn keep(&mut self, arg: &Arg, word: &str) {
         self.is_string_given |= arg.get_id() == "command";
         if arg.is_global_set() {
@@ -142,7 +144,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What can follow where no lock path has been named yet.
+    /// The completions before the first lock path.
     fn next(&self, typed: &str) -> Completion {
         if typed.starts_with('-') && !self.only_words {
             return match typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
@@ -167,8 +169,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What can follow the first lock path, which is the word number `path`.
-fn behind_path(path: usize, before: &[String], typed: &str, is_string_given: bool) -> Completion {
+/// The completions after the first lock path, which is the word number `path`.
+fn after_path(path: usize, before: &[String], typed: &str, is_string_given: bool) -> Completion {
     let rest = before.get(path + 1..).unwrap_or_default();
     let paths = rest.iter().take_while(|word| word.starts_with('/')).count();
     let command = |at: usize| ByShell::Command(path + 1 + at);
@@ -183,7 +185,7 @@ fn behind_path(path: usize, before: &[String], typed: &str, is_string_given: boo
                 std::iter::once(word("--", "The command follows")).chain((paths == 0).then_some(string));
             Completion { words: words.collect(), ..Completion::default() }
         }
-        // Another lock, or the command.
+        // The word may be another lock or the command.
         None if typed.starts_with('/') => Completion { shell: command(0), ..locks(typed) },
         _ => Completion { shell: command(0), ..Completion::default() },
     }
@@ -194,7 +196,7 @@ fn locks(typed: &str) -> Completion {
     Completion { lock, ..Completion::default() }
 }
 
-/// The values of an option, each behind `prefix`.
+/// The values of an option, each after `prefix`.
 fn value(arg: &Arg, prefix: &str) -> Completion {
     let listed = arg.get_possible_values();
     let known: Vec<&str> = match arg.get_id().as_str() {
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_completed_behind_a_space_and_behind_an_equals_sign() {
+    fn values_are_completed_after_a_space_and_after_an_equals_sign() {
         assert_eq!(words("zklock completions "), ["bash", "zsh", "fish"]);
         assert_eq!(words("zklock --naming cur"), ["curator", "curator-rw"]);
         assert_eq!(words("zklock --naming=k"), ["--naming=kazoo"]);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_the_shell_s_affair() {
+    fn the_command_is_completed_by_the_shell() {
         for (line, at) in [
             ("zklock /a ", 2),
             ("zklock -n /a l", 3),

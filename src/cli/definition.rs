@@ -1,4 +1,4 @@
-//! The whole command line in one definition, from which help, manual and completions are made too.
+//! The definition of the command line, from which the help, the manual page and the completions are generated too.
 
 use anyhow::Result;
 use clap::error::ErrorKind;
@@ -59,7 +59,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What it takes to connect, by this time at the latest. Files are read and checked here.
+    /// The settings for a session that must be open by `deadline`. Reads and checks the files named by options.
     pub fn settings(&self, deadline: BootTime) -> Result<Settings> {
         Ok(Settings {
             hosts: self.ensemble.zookeeper.clone(),
@@ -89,11 +89,11 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
-/// Gives each verb a help of its own. The help of `without_servers` leaves out the options for a connection, which are
-/// accepted there too.
+/// Gives each verb its own help. The help of the verbs `without_servers` leaves out the connection options, which they
+/// accept and ignore.
 pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
-    // A copy looks at no variable: for the original it counts less than the command line.
+    // The copies for the verbs read no variable: it would override an option before the verb.
     let shown: Vec<Arg> = global.map(|arg| arg.clone().env(None::<&str>)).collect();
     let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
     let help = |text: &'static str| {
@@ -108,7 +108,7 @@ pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     })
 }
 
-/// The verb that has this option, which was written elsewhere.
+/// The remedy for an option of a verb that was written before the verb.
 pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
     let long = option.strip_prefix("--")?;
     let has =
@@ -117,15 +117,15 @@ pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
     Some(format!("it goes behind its verb: zklock {verb} {option}"))
 }
 
-/// Refuses options of the main job in front of a verb, where they would mean nothing.
+/// Refuses options of the main job before a verb, where they have no effect.
 pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(verb) = matches.subcommand_name() else {
         return Ok(());
     };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
-    let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let means_something = |id: &str| verb == "check" && id == "session_timeout";
-    let is_misplaced = |id: &str| said(id) && !means_something(id);
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let has_effect = |id: &str| verb == "check" && id == "session_timeout";
+    let is_misplaced = |id: &str| is_given(id) && !has_effect(id);
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What it takes to reach the ensemble, and how much to say: options that every verb has.
+//! The options that every verb has, for the connection and for messages.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::security::{AuthLines, SecurityOptions};
 use super::values;
 use crate::runtime::zk::Hosts;
 
-/// Options that go with a command and with every verb. The `-h` of a verb leaves them out.
+/// The options that a command and every verb have. The `-h` of a verb leaves them out.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Ensemble {
@@ -52,7 +52,7 @@ pub struct Ensemble {
     #[allow(missing_docs, reason = "a comment here would become the whole program's help")]
     pub security: SecurityOptions,
 
-    /// Credentials of the environment or the configuration. None are ever taken from the arguments.
+    /// Credentials from the environment or a configuration file. There is no option for them.
     #[arg(skip)]
     pub auth: Vec<AuthLines>,
 

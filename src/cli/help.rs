@@ -1,8 +1,8 @@
-//! What `zklock -h` prints: the options that are used most, on one screen.
+//! The short help of `zklock -h`: the most used options, on one screen.
 
 use clap::{Arg, ArgMatches, Command};
 
-/// By their names in the definition, in this order.
+/// The ids of the options in the short help, in order.
 const MOST_USED: [&str; 11] = [
     "zookeeper",
     "nonblock",
@@ -31,12 +31,12 @@ Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
 More help:  zklock --help, zklock VERB --help
 ";
 
-/// Whether the command line says `-h`, and no verb.
-pub(super) fn is_asked_for(matches: &ArgMatches) -> bool {
+/// Whether the command line has `-h`, and not after a verb.
+pub(super) fn is_requested(matches: &ArgMatches) -> bool {
     matches.get_flag("short_help")
 }
 
-/// The text, made from the definition.
+/// The text, generated from the definition.
 pub(super) fn short(definition: &Command) -> String {
     let verbs: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
     let option = |id: &&str| definition.get_arguments().find(|arg| arg.get_id() == *id).map(line);
@@ -58,7 +58,7 @@ mod tests {
     use crate::cli::definition;
 
     #[test]
-    fn it_fits_one_screen_and_has_every_option_that_it_names() {
+    fn the_short_help_fits_one_screen_and_has_every_listed_option() {
         let text = short(&definition());
         assert!(text.lines().count() <= 24, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

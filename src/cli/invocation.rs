@@ -1,21 +1,21 @@
-//! The words behind the options: which are locks, and where the command begins.
+//! Separates the words after the options into locks and command.
 //!
-//! A lock path begins with a slash, and so may a command. Only a `--` that comes after nothing but absolute
-//! paths ends a list of locks; without it the first word alone is the lock.
+//! A lock path begins with a slash, and so may a command. Therefore only a `--` after nothing but absolute paths ends a
+//! list of locks; without it, only the first word is a lock.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 
-use super::elsewhere;
+use super::other_tools;
 use crate::core::path::{LockPath, PathError};
 use crate::core::words::escaped;
 
-/// What the command line's definition calls its verbs.
+/// The names of the verbs, as in the definition of the command line.
 const VERBS: [&str; 6] = ["status", "revoke", "check", "forget", "completions", "man"];
 
-/// The words, understood.
+/// The locks and the command of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// At least one, in the user's order.
@@ -24,25 +24,25 @@ pub struct Invocation {
     pub program: OsString,
     /// Its arguments, untouched.
     pub arguments: Vec<OsString>,
-    /// The program's name as others may see it: of a shell string, its first word.
+    /// The program's name for messages and for other contenders: the first word of a shell string.
     pub shown: OsString,
 }
 
 impl Invocation {
     /// The first lock on the command line.
     pub fn first_lock(&self) -> &LockPath {
-        // There is at least one: `understand` makes no words without.
+        // There is at least one: `parse` refuses a call without a lock.
         &self.locks[0]
     }
 }
 
-/// What is wrong with the words.
+/// Why the words aren't locks and a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvocationError {
-    /// Nothing was said.
+    /// There are no words.
     #[error("no lock path; write zklock PATH -- COMMAND, as in zklock /locks/job -- ./job.sh")]
     NoPath,
-    /// A lock, but nothing to run.
+    /// A lock, but no command.
     #[error("no command to run under {0}; write zklock {0} -- COMMAND")]
     NoCommand(String),
     /// The command's name is empty.
@@ -51,19 +51,19 @@ pub enum InvocationError {
     /// A shell string and a command.
     #[error("-c takes one string and nothing else, but '{0}' follows; put the whole command into the string")]
     TwoCommands(String),
-    /// Only one family has names for slots.
+    /// `--slots` with a naming that has no slots.
     #[error("--slots works with the default --naming only: the others have no names for slots")]
     SlotsNaming,
-    /// Of several locks, none is the one whose success would be recorded.
+    /// `--once-per` with several locks: the record of the last success belongs to one path.
     #[error("--once-per goes with one lock: its record belongs to one path")]
     OncePerSeveral,
-    /// A verb that isn't one.
+    /// A misspelt verb, and the verb that was probably meant.
     #[error("'{0}' is neither a lock path, which begins with '/', nor a verb; did you mean '{1}'?")]
-    NearlyAVerb(String, &'static str),
-    /// A verb that another lock program may have.
+    MisspeltVerb(String, &'static str),
+    /// A verb of another lock program, and what to write instead.
     #[error("'{0}' is no verb of zklock: {1}")]
-    VerbElsewhere(String, &'static str),
-    /// flock(1) takes the number of an open file.
+    VerbOfOtherTool(String, &'static str),
+    /// A number, which flock(1) takes as a file descriptor.
     #[error(
         "'{0}' can't be a lock: zklock takes no file descriptor; put the commands under the lock behind -c, as in \
          zklock /locks/job -c 'first; second'"
@@ -74,8 +74,8 @@ pub enum InvocationError {
     Path(String, PathError),
 }
 
-/// Sorts `words` into locks and command; `shell` is a `-c` that stood among the options.
-pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocation, InvocationError> {
+/// Separates `words` into locks and command; `shell` is the value of a `-c` among the options.
+pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocation, InvocationError> {
     let Some(first) = words.first() else {
         return Err(InvocationError::NoPath);
     };
@@ -84,7 +84,7 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<In
     let dashes = words.get(paths).is_some_and(|word| word == "--");
 
     if let Some(string) = shell {
-        // With -c among the options every word is a lock.
+        // With -c among the options, every word must be a lock.
         let rest = words.get(paths + usize::from(dashes && paths > 0)..).unwrap_or_default();
         if paths > 0
             && let Some(extra) = rest.first()
@@ -115,7 +115,7 @@ pub(super) fn understand(words: &[OsString], shell: Option<&OsStr>) -> Result<In
 
 fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, InvocationError> {
     let first = string.as_bytes().split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
-    // An assignment in front may hold a secret; then only the shell is named.
+    // The first word may be an assignment with a secret. Then the name of the shell is shown instead.
     let shown = match first {
         None => {
             return Err(InvocationError::EmptyCommand(
@@ -141,13 +141,13 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
                 let word = escaped(word.as_encoded_bytes());
-                match (elsewhere::verb(&word), nearest_verb(&word)) {
+                match (other_tools::verb(&word), nearest_verb(&word)) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         InvocationError::Descriptor(word)
                     }
-                    (Some(instead), _) => InvocationError::VerbElsewhere(word, instead),
+                    (Some(instead), _) => InvocationError::VerbOfOtherTool(word, instead),
                     (None, Some(verb)) if why == PathError::NotAbsolute => {
-                        InvocationError::NearlyAVerb(word, verb)
+                        InvocationError::MisspeltVerb(word, verb)
                     }
                     _ => InvocationError::Path(word, why),
                 }
@@ -156,7 +156,7 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .collect()
 }
 
-/// The verb that was meant, perhaps: one of four letters may be wrong.
+/// The verb that is similar enough to `word`: one letter in four may be wrong.
 fn nearest_verb(word: &str) -> Option<&'static str> {
     let mistakes = |verb: &&str| strsim::osa_distance(word, verb);
     let nearest = VERBS.into_iter().min_by_key(mistakes);
@@ -171,37 +171,37 @@ mod tests {
 
     fn parse(words: &[&str], shell: Option<&str>) -> Result<(Vec<String>, Vec<String>), InvocationError> {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        let words = understand(&words, shell.map(OsStr::new))?;
+        let words = super::parse(&words, shell.map(OsStr::new))?;
         let text = |word: &OsString| word.to_string_lossy().into_owned();
         let command = std::iter::once(&words.program).chain(&words.arguments).map(text).collect();
         Ok((words.locks.iter().map(ToString::to_string).collect(), command))
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "compared with what parse returns")]
-    fn said(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), InvocationError> {
+    fn ok(locks: &[&str], command: &[&str]) -> Result<(Vec<String>, Vec<String>), InvocationError> {
         let own = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Ok((own(locks), own(command)))
     }
 
     #[test]
-    fn the_three_forms() {
-        assert_eq!(parse(&["/a", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
-        assert_eq!(parse(&["/a", "--", "ls", "-l"], None), said(&["/a"], &["ls", "-l"]));
-        assert_eq!(parse(&["/a", "/b", "--", "ls"], None), said(&["/a", "/b"], &["ls"]));
-        assert_eq!(parse(&["/a", "-c", "x | y"], None), said(&["/a"], &["/bin/sh", "-c", "x | y"]));
-        assert_eq!(parse(&["/a", "/b"], Some("x")), said(&["/a", "/b"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--"], Some("x")), said(&["/a"], &["/bin/sh", "-c", "x"]));
+    fn a_command_may_follow_one_lock_or_several_or_be_a_string() {
+        assert_eq!(parse(&["/a", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
+        assert_eq!(parse(&["/a", "--", "ls", "-l"], None), ok(&["/a"], &["ls", "-l"]));
+        assert_eq!(parse(&["/a", "/b", "--", "ls"], None), ok(&["/a", "/b"], &["ls"]));
+        assert_eq!(parse(&["/a", "-c", "x | y"], None), ok(&["/a"], &["/bin/sh", "-c", "x | y"]));
+        assert_eq!(parse(&["/a", "/b"], Some("x")), ok(&["/a", "/b"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--"], Some("x")), ok(&["/a"], &["/bin/sh", "-c", "x"]));
     }
 
     #[test]
     fn what_follows_the_lock_belongs_to_the_command() {
-        assert_eq!(parse(&["/a", "git", "log", "--", "f"], None), said(&["/a"], &["git", "log", "--", "f"]));
-        assert_eq!(parse(&["/a", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--", "/bin/sh", "-c", "x"], None), said(&["/a"], &["/bin/sh", "-c", "x"]));
-        assert_eq!(parse(&["/a", "--", "x", "--", "y"], None), said(&["/a"], &["x", "--", "y"]));
-        assert_eq!(parse(&["/a", "--", "--", "y"], None), said(&["/a"], &["--", "y"]));
-        assert_eq!(parse(&["/a", "--", "-c", "y"], None), said(&["/a"], &["-c", "y"]));
-        assert_eq!(parse(&["/a", "x", "-c", "y"], None), said(&["/a"], &["x", "-c", "y"]));
+        assert_eq!(parse(&["/a", "git", "log", "--", "f"], None), ok(&["/a"], &["git", "log", "--", "f"]));
+        assert_eq!(parse(&["/a", "/bin/sh", "-c", "x"], None), ok(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "/bin/sh", "-c", "x"], None), ok(&["/a"], &["/bin/sh", "-c", "x"]));
+        assert_eq!(parse(&["/a", "--", "x", "--", "y"], None), ok(&["/a"], &["x", "--", "y"]));
+        assert_eq!(parse(&["/a", "--", "--", "y"], None), ok(&["/a"], &["--", "y"]));
+        assert_eq!(parse(&["/a", "--", "-c", "y"], None), ok(&["/a"], &["-c", "y"]));
+        assert_eq!(parse(&["/a", "x", "-c", "y"], None), ok(&["/a"], &["x", "-c", "y"]));
     }
 
     #[test]
@@ -222,14 +222,17 @@ mod tests {
         assert_eq!(parse(&["9"], None), Err(InvocationError::Descriptor("9".to_owned())));
         assert_eq!(
             parse(&["stauts"], None),
-            Err(InvocationError::NearlyAVerb("stauts".to_owned(), "status"))
+            Err(InvocationError::MisspeltVerb("stauts".to_owned(), "status"))
         );
         for word in ["stat", "start", "make", "mail", "./status", ""] {
             let why = PathError::NotAbsolute;
             assert_eq!(parse(&[word], None), Err(InvocationError::Path(word.to_owned(), why)));
         }
         for word in ["help", "list", "run", "unlock"] {
-            assert!(matches!(parse(&[word, "/a"], None), Err(InvocationError::VerbElsewhere(..))), "{word}");
+            assert!(
+                matches!(parse(&[word, "/a"], None), Err(InvocationError::VerbOfOtherTool(..))),
+                "{word}"
+            );
         }
         assert_eq!(
             parse(&["job"], Some("x")),
@@ -242,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn others_see_the_program_and_never_its_arguments() {
+    fn other_contenders_see_the_program_and_never_its_arguments() {
         let shown =
-            |string: &str| understand(&["/a".into()], Some(OsStr::new(string))).map(|words| words.shown);
+            |string: &str| super::parse(&["/a".into()], Some(OsStr::new(string))).map(|words| words.shown);
         assert_eq!(shown("  rsync -a --password x"), Ok("rsync".into()));
         assert_eq!(shown("PASSWORD=x rsync"), Ok("sh".into()));
         assert_eq!(shown("(cd /; ls)"), Ok("sh".into()));
@@ -252,10 +255,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_of_the_command_arrives_untouched(command in prop::collection::vec("\\PC{1,5}", 1..6)) {
+        fn every_word_of_the_command_is_kept(command in prop::collection::vec("\\PC{1,5}", 1..6)) {
             let words: Vec<OsString> = ["/a", "--"].into_iter().map(OsString::from)
                 .chain(command.iter().map(OsString::from)).collect();
-            let parsed = understand(&words, None);
+            let parsed = super::parse(&words, None);
             prop_assert!(parsed.is_ok_and(|parsed| std::iter::once(parsed.program).chain(parsed.arguments)
                 .eq(command.iter().map(OsString::from))));
         }

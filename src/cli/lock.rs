@@ -1,4 +1,4 @@
-//! Options of the main job: to run a command under a lock.
+//! The options for running a command under a lock.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -96,7 +96,7 @@ pub struct LockOptions {
     /// Ask the servers for this session timeout
     ///
     /// After a crash the next contender runs this much later at most.
-    // Behind the options that every verb has.
+    // Shown after the connection options that every verb has.
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Duration,
 
@@ -105,7 +105,7 @@ pub struct LockOptions {
     pub(super) words: Vec<OsString>,
 }
 
-/// Whose lock nodes the path is shared with.
+/// The naming of lock nodes, which decides with which other programs a path can be shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Naming {
     #[doc = "Curator's `InterProcessMutex`, and most others."]
@@ -131,19 +131,22 @@ pub enum OnLost {
 }
 
 impl LockOptions {
-    /// The locks and the command among the words, or what is wrong with them.
+    /// The locks and the command.
+    ///
+    /// # Errors
+    /// If the words aren't locks and a command, or don't go with the options.
     pub fn invocation(&self) -> Result<Invocation, InvocationError> {
         if self.slots.is_some() && self.naming != Naming::Curator {
             return Err(InvocationError::SlotsNaming);
         }
-        let invocation = invocation::understand(&self.words, self.command.as_deref())?;
+        let invocation = invocation::parse(&self.words, self.command.as_deref())?;
         match invocation.locks.as_slice() {
             [_, _, ..] if self.once_per.is_some() => Err(InvocationError::OncePerSeveral),
             _ => Ok(invocation),
         }
     }
 
-    /// What is asked of each lock.
+    /// The mode in which each lock is acquired.
     pub fn mode(&self) -> Mode {
         match (self.shared, self.slots) {
             (true, _) => Mode::Shared,
@@ -166,7 +169,7 @@ impl LockOptions {
         self.on_lost == OnLost::Terminate
     }
 
-    /// Whether to give up at once when the lock is busy.
+    /// Whether zklock exits immediately if the lock is busy: with `-n` or `-w 0`.
     pub fn gives_up_at_once(&self) -> bool {
         self.nonblock || self.timeout == Some(Duration::ZERO)
     }

@@ -1,4 +1,4 @@
-//! A mistake on the command line or in a variable: what it is, and who is to blame.
+//! Messages for mistakes on the command line and in variables.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,26 +7,26 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{StartError, VERBS_WITHOUT_SERVERS, definition, elsewhere};
+use super::{StartError, VERBS_WITHOUT_SERVERS, definition, other_tools};
 use crate::config::{self, ConfigError, context};
 use crate::core::words::escaped;
 
-/// What is wrong, in printable characters.
+/// The message for an error of clap's, in printable characters, with a remedy.
 pub fn text(error: &Error) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => {
             let suggested = context(error, ContextKind::SuggestedArg);
-            let nearly = || suggested.map(|option| format!("did you mean '{option}'?"));
-            let remedy = elsewhere::option(argument).or_else(nearly).map(|remedy| format!("; {remedy}"));
+            let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
+            let remedy = other_tools::option(argument).or_else(similar).map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
         _ => config::mistake(error),
     }
 }
 
-/// What is to blame for an error: a variable, if there is no such error without it, or else the command line.
-pub(super) fn blame(error: Error, words: &[OsString]) -> StartError {
+/// Attributes an error to the variable without which it doesn't occur, if there is one, or else to the command line.
+pub(super) fn attribute(error: Error, words: &[OsString]) -> StartError {
     let definition = definition();
     for arg in definition.get_arguments() {
         let Some((variable, value)) = arg.get_env().and_then(|name| Some((name, env::var_os(name)?))) else {
@@ -41,8 +41,9 @@ pub(super) fn blame(error: Error, words: &[OsString]) -> StartError {
     error.into()
 }
 
-/// An option whose variable is wrong and doesn't count: the command line gives another value, or names a verb that needs no
-/// servers. clap would refuse the variable all the same where the option stands behind a verb.
+/// Finds an option whose variable is invalid but not needed, because the command line has another value or a verb without
+/// servers. clap refuses the variable even then if the option comes after a verb. Returns the option's id, and the matches
+/// without the variable.
 pub(super) fn overridden_variable(words: &[OsString]) -> Option<(String, ArgMatches)> {
     let definition = definition();
     let variables = definition
@@ -55,17 +56,17 @@ pub(super) fn overridden_variable(words: &[OsString]) -> Option<(String, ArgMatc
             matches.try_contains_id(&option).is_ok()
                 && matches.value_source(&option) == Some(ValueSource::CommandLine)
         };
-        let counts = match matches.subcommand() {
+        let is_used = match matches.subcommand() {
             Some((verb, _)) if VERBS_WITHOUT_SERVERS.contains(&verb) => false,
             Some((_, of_verb)) => !is_given(of_verb) && !is_given(&matches),
             None => !is_given(&matches),
         };
-        (!counts).then_some((option, matches))
+        (!is_used).then_some((option, matches))
     })
 }
 
-/// A file that can't be read may have been named by a variable.
-pub(super) fn blame_config(error: ConfigError, matches: &ArgMatches) -> StartError {
+/// Attributes an unreadable configuration file to the variable that names it, if one does.
+pub(super) fn attribute_config(error: ConfigError, matches: &ArgMatches) -> StartError {
     let is_by_variable = matches.value_source("config") == Some(ValueSource::EnvVariable);
     match error {
         ConfigError::Unreadable { .. } if is_by_variable => {
@@ -83,13 +84,13 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(words: &[&str]) -> String {
+    fn message(words: &[&str]) -> String {
         let words = std::iter::once("zklock").chain(words.iter().copied());
         definition().try_get_matches_from(words).map_or_else(|error| text(&error), |_| String::new())
     }
 
     #[test]
-    fn a_mistake_is_told_in_printable_characters() {
+    fn a_mistake_is_reported_in_printable_characters() {
         for (words, expected) in [
             (&["--\x1b[1m"][..], "unexpected argument '--\\u{1b}[1m' found"),
             (&["--tiemout", "3"], "unexpected argument '--tiemout' found; did you mean '--timeout'?"),
@@ -113,7 +114,7 @@ mod tests {
             (&["--slots", "0"], "invalid value '0' for '--slots <N>': the number of slots is 1 or more"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {
-            assert_eq!(said(words), expected);
+            assert_eq!(message(words), expected);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The command line: what the user said, checked before anything is touched.
+//! The command line, parsed and checked before zklock does anything else.
 
 mod completion;
 mod definition;
-mod elsewhere;
 mod ensemble;
 mod help;
 mod invocation;
 mod lock;
 mod mistake;
+mod other_tools;
 mod security;
 mod settings;
 mod values;
@@ -19,7 +19,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
-pub use self::completion::{ByShell, Completion, asked, complete};
+pub use self::completion::{ByShell, Completion, complete, completion_request};
 pub use self::definition::Options;
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::{Invocation, InvocationError};
@@ -31,69 +31,72 @@ pub use self::settings::{Setting, Source};
 pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 use crate::config::{self, Config, ConfigError};
 
-/// Verbs that print something of zklock's own.
+/// Verbs that only print text, without a configuration or servers.
 const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
-/// Why zklock doesn't begin.
+/// Why zklock doesn't start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// Bad usage; or `--help` and `--version`, which end it too.
+    /// Invalid usage, or `--help` or `--version`.
     #[error(transparent)]
     Usage(#[from] clap::Error),
-    /// `-h`: no failure.
+    /// The short help, requested by `-h`.
     #[error("{0}")]
     ShortHelp(String),
-    /// A variable holds a wrong value.
+    /// A variable has an invalid value: the variable and the reason.
     #[error("{0}: {1}")]
     Variable(String, String),
-    /// A configuration file is no good.
+    /// A configuration file can't be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
 
-/// The command line, over the environment, over the configuration files.
+/// Parses the command line `words`, of which the first is the program. Precedence: command line, environment,
+/// configuration files. Also returns the settings in effect with their sources.
+///
+/// # Errors
+/// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for help.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
-    // The option whose variable doesn't count, since the command line gives another value.
+    // The option whose variable is invalid but not needed.
     let mut unread = None;
     let matches = match definition().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
             let (option, matches) =
-                mistake::overridden_variable(words).ok_or_else(|| mistake::blame(error, words))?;
+                mistake::overridden_variable(words).ok_or_else(|| mistake::attribute(error, words))?;
             unread = Some(option);
             matches
         }
     };
-    if help::is_asked_for(&matches) {
+    if help::is_requested(&matches) {
         return Err(StartError::ShortHelp(help::short(&definition())));
     }
     let file = matches.get_one::<std::path::PathBuf>("config");
     let mut config = match matches.subcommand_name() {
-        // What they print has nothing to do with it.
+        // A broken configuration file doesn't affect these verbs.
         Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Config::default(),
         _ => config::read(definition, file.map(AsRef::as_ref))
-            .map_err(|error| mistake::blame_config(error, &matches))?,
+            .map_err(|error| mistake::attribute_config(error, &matches))?,
     };
     if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
-        config.forget("quiet");
+        config.remove("quiet");
     }
-    // What a file says stands in the place of the defaults: whatever else is said goes before it.
+    // Settings of a file become defaults, so that the command line and the environment take precedence.
     let matches = if config.is_empty() {
         matches
     } else {
         with_defaults(&config, unread).try_get_matches_from(words)?
     };
     let mut options = Options::from_arg_matches(&matches)?;
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let from_files = config.values().filter(|value| !is_given(&value.id()));
+    let is_on_command_line = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let from_files = config.values().filter(|value| !is_on_command_line(&value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
     Ok((options, settings::in_effect(&matches, &config)))
 }
 
-/// Whose credentials count: the file that the command line names, or else the variable, or else those of the
-/// configuration.
+/// Selects the credentials: `--auth-file` on the command line, or else the variable, or else the configuration.
 fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
     if matches.value_source("auth_file") == Some(ValueSource::CommandLine) {
         return;
@@ -111,12 +114,12 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
     ensemble.auth = config.auth().iter().enumerate().map(entry).collect();
 }
 
-/// The definition. A variable that is empty says nothing, as is usual.
+/// The definition of the command line. An empty variable counts as unset.
 pub fn definition() -> clap::Command {
     adjusted_definition(|command| command)
 }
 
-/// The definition, with the values of the configuration as defaults, and without the variable of an option.
+/// The definition with the values of the configuration as defaults. The variable of the option `unread` is ignored.
 fn with_defaults(config: &Config, unread: Option<String>) -> clap::Command {
     adjusted_definition(|command| {
         let without = |command: clap::Command, option| command.mut_arg(option, |arg| arg.env(None::<&str>));
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_is_told_from_a_path_and_from_a_command() {
+    fn a_verb_is_distinguished_from_a_path_and_a_command() {
         let verb = |words: &[&str]| {
             Options::try_parse_from(std::iter::once("zklock").chain(words.iter().copied())).unwrap().verb
         };
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_may_be_named_before_a_verb_and_behind_it() {
+    fn servers_may_be_named_before_and_after_a_verb() {
         for words in [["zklock", "-z", "h:1", "status"], ["zklock", "status", "-z", "h:1"]] {
             let options = Options::try_parse_from(words).unwrap();
             assert_eq!(options.ensemble.zookeeper.to_string(), "h:1");

@@ -1,4 +1,4 @@
-//! The options about who we are, who may do what, and who can listen; and what they come to.
+//! The options for credentials, ACLs and TLS, and the security settings that follow from them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,30 +9,29 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use super::values;
-use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Sources, Tls, TlsError};
+use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
 use crate::runtime::{files, memory};
 
-/// Auth lines, for whoever can't have a file. It is a variable and no option: the arguments of a process are for
-/// everybody on the machine to see.
+/// The variable for auth lines. There is no such option, because every user of the machine can read a process's arguments.
 pub(super) const AUTH: &str = "ZKLOCK_AUTH";
 
-/// Credentials that stand in no file of their own: a variable, or an entry of the configuration.
+/// Credentials that aren't in an auth file, but in the variable or in a configuration file.
 #[derive(Clone)]
 pub struct AuthLines {
-    /// Where they stand, for whoever made a mistake there.
+    /// Where they are, for error messages.
     pub place: String,
     /// Lines as in `--auth-file`.
     pub text: OsString,
 }
 
 impl fmt::Debug for AuthLines {
-    /// Not what they say.
+    /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthLines").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
-/// What the user says about security.
+/// The security options.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Security")]
 pub struct SecurityOptions {
@@ -72,19 +71,19 @@ pub struct SecurityOptions {
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
 
-    /// Where configuration files set them, by key.
+    /// The file and the line of each option that a configuration file sets, by key.
     #[arg(skip)]
     pub places: BTreeMap<&'static str, String>,
 }
 
-/// What `--acl` takes.
+/// The value of `--acl`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AclChoice {
-    /// Everybody may do everything.
+    /// All permissions for every client.
     Open,
-    /// Whoever has our credentials may do everything, and nobody else anything.
+    /// All permissions for the creator's credentials, and none for other clients.
     Creator,
-    /// As it is written there.
+    /// These permissions.
     List(Acl),
 }
 
@@ -99,14 +98,18 @@ impl AclChoice {
 }
 
 impl SecurityOptions {
-    /// Reads the files and checks all of it; `lines` are auth lines from elsewhere, each with its place.
+    /// Reads and checks the files. `lines` are auth lines from other places.
     ///
-    /// From the first secret on, this process leaves no core dump and shows its memory to nobody.
+    /// Before the first secret is read, the process hides its memory (see [`memory::hide`]).
+    ///
+    /// # Errors
+    /// If a file can't be read or other users can read its secret, if its content is invalid, or if options contradict each
+    /// other.
     pub fn resolve(&self, lines: &[AuthLines]) -> Result<Security> {
         let mut security = Security::default();
         let mut add = |place: &str, text: &str| -> Result<()> {
             let added = security.credentials.add_lines(text);
-            added.map_err(|(line, bad)| explain(place, text, line, &bad))
+            added.map_err(|(line, error)| explain(place, text, line, &error))
         };
         if self.auth_file.is_some() || !lines.is_empty() {
             memory::hide();
@@ -123,8 +126,9 @@ impl SecurityOptions {
             }
         }
         security.tls = self.tls()?;
-        let known = !security.credentials.is_empty() || security.tls.as_ref().is_some_and(Tls::has_identity);
-        security.acl = self.acl(known)?;
+        let is_authenticated =
+            !security.credentials.is_empty() || security.tls.as_ref().is_some_and(Tls::has_identity);
+        security.acl = self.acl(is_authenticated)?;
         Ok(security)
     }
 
@@ -148,18 +152,18 @@ impl SecurityOptions {
             None if self.tls || identity.is_some() => Ca::system().with_context(|| self.place("tls"))?,
             None => return Ok(None),
         };
-        let sources = Sources::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
-        Ok(Some(Tls::new(ca, identity, sources)))
+        let files = TlsFiles::new(self.tls_ca.as_deref(), self.tls_cert.as_deref(), self.tls_key.as_deref());
+        Ok(Some(Tls::new(ca, identity, files)))
     }
 
-    fn acl(&self, known: bool) -> Result<Acl> {
+    fn acl(&self, is_authenticated: bool) -> Result<Acl> {
         let acl = match &self.acl {
-            None if known => Acl::creator(),
+            None if is_authenticated => Acl::creator(),
             None | Some(AclChoice::Open) => Acl::open(),
             Some(AclChoice::Creator) => Acl::creator(),
             Some(AclChoice::List(list)) => list.clone(),
         };
-        if acl.needs_credentials() && !known {
+        if acl.needs_credentials() && !is_authenticated {
             bail!(
                 "{} {acl} gives the nodes to whoever made them, and nothing says who that is: \
                  add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
@@ -175,25 +179,25 @@ impl SecurityOptions {
             files::read_short(certificate).with_context(|| self.place("tls-cert"))?,
             files::read_secret(key).with_context(|| self.place("tls-key"))?,
         );
-        Identity::new(chain, secret).map_err(|bad| match bad {
+        Identity::new(chain, secret).map_err(|error| match error {
             TlsError::NoCertificate => {
-                anyhow!("{}: {}: {bad}", self.place("tls-cert"), certificate.display())
+                anyhow!("{}: {}: {error}", self.place("tls-cert"), certificate.display())
             }
-            bad => anyhow!("{}: {}: {bad}", self.place("tls-key"), key.display()),
+            error => anyhow!("{}: {}: {error}", self.place("tls-key"), key.display()),
         })
     }
 
-    /// Where the option of this name was set: on the command line, or in a file.
+    /// Where this option was set, for error messages: the option itself, or the file, line and key.
     fn place(&self, key: &str) -> String {
         self.places.get(key).cloned().unwrap_or_else(|| format!("--{key}"))
     }
 }
 
-/// The line is named where there are several.
-fn explain(place: &str, text: &str, line: usize, bad: &CredentialError) -> anyhow::Error {
+/// Adds the place to the error, and the line number if there are several lines.
+fn explain(place: &str, text: &str, line: usize, error: &CredentialError) -> anyhow::Error {
     if text.lines().nth(1).is_some() {
-        anyhow!("{place}: line {line}: {bad}")
+        anyhow!("{place}: line {line}: {error}")
     } else {
-        anyhow!("{place}: {bad}")
+        anyhow!("{place}: {error}")
     }
 }

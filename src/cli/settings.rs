@@ -14,9 +14,9 @@ use crate::config::{self, Config};
 pub struct Setting {
     /// Its key in a configuration file: the option's long name.
     pub key: &'static str,
-    /// Its value; `None` is not set.
+    /// Its value, if it has one.
     pub value: Option<String>,
-    /// Who said so.
+    /// Where the value comes from.
     pub source: Source,
 }
 
@@ -25,11 +25,11 @@ pub struct Setting {
 pub enum Source {
     /// An option.
     CommandLine,
-    /// The variable of this name.
+    /// The variable with this name.
     Environment(String),
-    /// The file of this name.
+    /// The file with this path.
     File(String),
-    /// Nobody said anything.
+    /// The default.
     Default,
 }
 
@@ -43,13 +43,13 @@ impl fmt::Display for Source {
     }
 }
 
-/// Every setting that a configuration file can make, as it is now.
+/// The settings that a configuration file can make, with their values in effect.
 pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
     let options = config::KEYS.iter().map(|key| setting(key, matches, config));
     options.chain([auth(matches, config)]).collect()
 }
 
-/// Credentials are only said to be there.
+/// The setting for auth lines, without their content.
 fn auth(matches: &ArgMatches, config: &Config) -> Setting {
     let source = match config.auth_source() {
         _ if matches.value_source("auth_file") == Some(ValueSource::CommandLine) => Source::Default,

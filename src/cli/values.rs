@@ -1,4 +1,4 @@
-//! Option values: what is accepted, and what is said about the rest.
+//! Parses option values, and explains invalid ones.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::core::duration;
 use crate::core::words::escaped;
 
-/// Checks a value, and names the option and the value, in printable characters, if it is refused.
+/// A parser for clap whose error names the option and the value, in printable characters.
 pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
 where
     T: Clone + Send + Sync + 'static,
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// How many may hold a lock at once.
+/// The number of slots: at least 1.
 pub(super) fn slots(text: &str) -> Result<u32> {
     match text.parse() {
         Ok(slots) if slots > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(slots),
@@ -61,7 +61,7 @@ pub(super) fn slots(text: &str) -> Result<u32> {
     }
 }
 
-/// How much to say, in a configuration file: `-v` is 1.
+/// The verbosity in a configuration file: 1 is `-v`.
 pub(super) fn verbosity(text: &str) -> Result<u8> {
     match text.parse() {
         Ok(count) => Ok(count),
@@ -69,7 +69,7 @@ pub(super) fn verbosity(text: &str) -> Result<u8> {
     }
 }
 
-/// A time above zero.
+/// A time of at least a millisecond.
 pub(super) fn positive_time(text: &str) -> Result<Duration> {
     let time = duration::parse(text)?;
     if time < Duration::from_millis(1) {
@@ -78,7 +78,7 @@ pub(super) fn positive_time(text: &str) -> Result<Duration> {
     Ok(time)
 }
 
-/// ZooKeeper takes session timeouts as 32-bit milliseconds.
+/// A session timeout, rounded down to milliseconds. ZooKeeper's protocol has it as a signed 32-bit number of milliseconds.
 pub(super) fn session_timeout(text: &str) -> Result<Duration> {
     let time = positive_time(text)?;
     if time.as_millis() > 2_147_483_647 {
@@ -87,7 +87,7 @@ pub(super) fn session_timeout(text: &str) -> Result<Duration> {
     Ok(Duration::from_millis(u64::try_from(time.as_millis())?))
 }
 
-/// An exit code. flock(1) takes 600 and exits with 88; here it is refused.
+/// An exit code. A number above 255 is refused; flock(1) accepts 600 and exits with 88.
 pub(super) fn exit_code(text: &str) -> Result<u8> {
     match text.parse() {
         Ok(code) if text.bytes().all(|b| b.is_ascii_digit()) => Ok(code),
@@ -106,7 +106,7 @@ pub(super) fn signal(text: &str) -> Result<Signal> {
     }
 }
 
-/// A label travels in the lock node, and every waiter reads it.
+/// A label: short, because it is stored in the lock node and read by each waiter.
 pub(super) fn label(text: &str) -> Result<String> {
     if text.is_empty() || text.len() > 200 {
         bail!("a label has 1 to 200 bytes");

@@ -1,4 +1,4 @@
-//! What zklock does besides running a command: verbs, told from lock paths by the slash.
+//! The verbs and their options. A verb has no slash at its start and so can't be a lock path.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub enum Verb {
     Man,
 }
 
-/// What `status` shows, and how.
+/// The options of `status`.
 #[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct StatusOptions {
@@ -60,7 +60,7 @@ pub struct StatusOptions {
     pub paths: Vec<LockPath>,
 }
 
-/// Whom `revoke` asks, and how firmly.
+/// The options of `revoke`.
 #[derive(Debug, Clone, Args)]
 pub struct RevokeOptions {
     /// The lock
@@ -80,7 +80,7 @@ pub struct RevokeOptions {
     pub force: bool,
 }
 
-/// What `check` looks at.
+/// The options of `check`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckOptions {
     /// Print JSON for monitors
@@ -100,7 +100,7 @@ pub struct CheckOptions {
     pub path: Option<LockPath>,
 }
 
-/// Which record `forget` deletes.
+/// The options of `forget`.
 #[derive(Debug, Clone, Args)]
 pub struct ForgetOptions {
     /// The lock
@@ -108,7 +108,7 @@ pub struct ForgetOptions {
     pub path: LockPath,
 }
 
-/// Shells that we have completions for.
+/// The shells for which there are completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "each is the shell of that name")]
 pub enum KnownShell {
@@ -121,7 +121,7 @@ fn lock_path(text: &str) -> Result<LockPath> {
     Ok(LockPath::parse(&OsString::from(text))?)
 }
 
-/// What is above every lock needs no name.
+/// A path for `status`. The root is refused with a remedy: without a path, `status` shows every lock.
 fn path_to_show(text: &str) -> Result<LockPath> {
     match LockPath::parse(&OsString::from(text)) {
         Err(PathError::Root) => anyhow::bail!("leave the path out: 'zklock status' shows every lock"),
@@ -129,7 +129,7 @@ fn path_to_show(text: &str) -> Result<LockPath> {
     }
 }
 
-/// A node by its name, also where its whole path is given.
+/// The name of a node, which may be given as its whole path.
 fn node_name(text: &str) -> Result<String> {
     match Path::new(text).file_name().and_then(|name| name.to_str()) {
         Some(name) => Ok(name.to_owned()),

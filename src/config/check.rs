@@ -1,4 +1,4 @@
-//! Values of a file, checked by the very definition of the command line.
+//! Checks the values of a configuration file with the definition of the command line.
 
 use std::ffi::OsStr;
 
@@ -9,31 +9,31 @@ use toml::Value;
 use super::{AUTH, ConfigError, KEYS, id, mistake};
 use crate::core::words::escaped;
 
-/// The value as the command line would have it; `None` is a switch that is off.
+/// The value as text, as on the command line; `None` for a switch that is off.
 pub(super) fn text(
     definition: &Command,
     place: &str,
     key: &'static str,
     value: &Value,
 ) -> Result<Option<String>, ConfigError> {
-    let bad = |why: &str| ConfigError::BadValue {
+    let error = |why: &str| ConfigError::BadValue {
         place: place.to_owned(),
         key: key.to_owned(),
         why: why.to_owned(),
     };
     if is_switch(definition, key) {
-        let on = value.as_bool().ok_or_else(|| bad("must be true or false"))?;
+        let on = value.as_bool().ok_or_else(|| error("must be true or false"))?;
         return Ok(on.then(|| "true".to_owned()));
     }
     match value {
         Value::String(text) => Ok(Some(text.clone())),
         Value::Integer(number) => Ok(Some(number.to_string())),
         Value::Float(number) => Ok(Some(number.to_string())),
-        _ => Err(bad("must be a string or a number")),
+        _ => Err(error("must be a string or a number")),
     }
 }
 
-/// Auth lines, each checked where all credentials are.
+/// The auth lines. The credentials in them are checked later, together with those of other sources.
 pub(super) fn lines(place: &str, value: &Value) -> Result<Vec<String>, ConfigError> {
     let line = |value: &Value| value.as_str().map(str::to_owned);
     let lines = value.as_array().and_then(|all| all.iter().map(line).collect::<Option<Vec<_>>>());
@@ -44,7 +44,7 @@ pub(super) fn lines(place: &str, value: &Value) -> Result<Vec<String>, ConfigErr
     })
 }
 
-/// Whether the definition of the command line takes the value.
+/// Checks the value with the definition of the command line.
 pub(super) fn as_option(
     definition: &Command,
     place: &str,
@@ -65,13 +65,13 @@ pub(super) fn as_option(
     }
 }
 
-/// What to write instead of a key that isn't one.
-pub(super) fn remedy(definition: &Command, said: &str) -> String {
-    if definition.get_arguments().any(|arg| arg.get_long() == Some(said)) {
+/// The remedy for an unknown key.
+pub(super) fn remedy(definition: &Command, unknown: &str) -> String {
+    if definition.get_arguments().any(|arg| arg.get_long() == Some(unknown)) {
         return "; a file can't set it, only the command line".to_owned();
     }
     let keys = || KEYS.iter().copied().chain([AUTH]);
-    let nearest = keys().map(|key| (strsim::jaro_winkler(said, key), key));
+    let nearest = keys().map(|key| (strsim::jaro_winkler(unknown, key), key));
     match nearest.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((likeness, key)) if likeness > 0.8 => format!("; did you mean '{key}'?"),
         _ => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
@@ -84,7 +84,8 @@ pub(super) fn is_switch(definition: &Command, key: &str) -> bool {
     arguments.any(|arg| arg.get_id() == id.as_str() && matches!(arg.get_action(), ArgAction::SetTrue))
 }
 
-/// Why a value was refused: the value and the reason, without the option's name. A file calls it by its key.
+/// Why clap refused a value: the value and the reason, without the option's name, because the message names a key or a
+/// variable.
 pub fn reason(error: &clap::Error, value: &OsStr) -> String {
     let line = mistake(error);
     match error.get(ContextKind::InvalidArg) {

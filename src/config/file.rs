@@ -1,4 +1,4 @@
-//! One file: TOML with a flat table of keys.
+//! Reads and parses one configuration file: TOML with a flat table of keys.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::{AUTH, ConfigError, Definition, KEYS, id};
 use crate::core::words::escaped;
 use crate::runtime::files::refuse_if_others_can_read;
 
-/// A setting as a file has it.
+/// A setting of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     key: &'static str,
@@ -23,33 +23,33 @@ pub struct Value {
 }
 
 impl Value {
-    /// The key.
+    /// The key: the long name of an option.
     pub fn key(&self) -> &'static str {
         self.key
     }
 
-    /// The name that the command line's definition has for it.
+    /// The option's id in the definition of the command line.
     pub fn id(&self) -> String {
         id(self.key)
     }
 
-    /// The value as the command line would have it.
+    /// The value as text, as on the command line.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The file that says it.
+    /// The path of the file.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The file, the line and the key, for whoever made a mistake there.
+    /// The file, the line and the key, for error messages.
     pub fn place(&self) -> String {
         format!("{}: line {}: {}", self.file, self.line, self.key)
     }
 }
 
-/// What a file says.
+/// The settings of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) values: Vec<Value>,
@@ -66,7 +66,7 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, 
     let metadata = open.metadata().map_err(unreadable)?;
     let mut bytes = vec![];
     open.read_to_end(&mut bytes).map_err(unreadable)?;
-    let content = understand(definition, &file, utf8(&file, &bytes)?)?;
+    let content = parse(definition, &file, utf8(&file, &bytes)?)?;
     if !content.auth.is_empty() {
         refuse_if_others_can_read(path, &metadata)
             .map_err(|why| ConfigError::Exposed { file: file.clone(), why: why.to_string() })?;
@@ -74,7 +74,7 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, 
     Ok(content)
 }
 
-/// TOML is UTF-8.
+/// The file's text, which TOML requires to be UTF-8.
 fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
     str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -83,23 +83,23 @@ fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
     })
 }
 
-/// Understands what a file says. Every value is checked, also one that the command line overrides: a mistake
-/// that shows only now and then is found too late.
-pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Result<Content, ConfigError> {
+/// Parses the text of a file. Every value is checked, even if the command line overrides it, so that a mistake shows at
+/// once and not only in some calls.
+pub(super) fn parse(definition: Definition, file: &str, text: &str) -> Result<Content, ConfigError> {
     let table: BTreeMap<Spanned<String>, Toml> =
         toml::from_str(text).map_err(|why| not_toml(&definition(), file, &why, text))?;
     let definition = definition();
     let mut content = Content { file: file.to_owned(), ..Content::default() };
-    for (said, value) in &table {
-        let line = line(text, said.span().start);
+    for (name, value) in &table {
+        let line = line(text, name.span().start);
         let place = place(file, line);
-        let said = said.get_ref().as_str();
-        if said == AUTH {
+        let name = name.get_ref().as_str();
+        if name == AUTH {
             content.auth = check::lines(&place, value)?;
             content.auth_place = place;
             continue;
         }
-        let key = known(&definition, &place, said)?;
+        let key = known_key(&definition, &place, name)?;
         if let Some(other) = content.keys.insert(key, line) {
             let (line, place) = (other.min(line), self::place(file, other.max(line)));
             return Err(ConfigError::SetTwice { place, key: key.to_owned(), line });
@@ -112,50 +112,51 @@ pub(super) fn understand(definition: Definition, file: &str, text: &str) -> Resu
     Ok(content)
 }
 
-/// The key that is meant: dashes or underscores are the same.
-fn known(definition: &Command, place: &str, said: &str) -> Result<&'static str, ConfigError> {
-    let meant = said.replace('_', "-");
-    if let Some(key) = KEYS.iter().find(|key| **key == meant) {
+/// The key with this name, in which dashes and underscores are equivalent.
+fn known_key(definition: &Command, place: &str, name: &str) -> Result<&'static str, ConfigError> {
+    let with_dashes = name.replace('_', "-");
+    if let Some(key) = KEYS.iter().find(|key| **key == with_dashes) {
         return Ok(key);
     }
     Err(ConfigError::UnknownKey {
         place: place.to_owned(),
-        key: escaped(said.as_bytes()),
-        remedy: check::remedy(definition, &meant),
+        key: escaped(name.as_bytes()),
+        remedy: check::remedy(definition, &with_dashes),
     })
 }
 
-/// The parser's words without its drawing of the place, but with the line; and what to write where the value of a key has
-/// no quotes.
+/// The error for text that isn't TOML: the parser's message in one line with the line number, or the remedy for a value
+/// without quotes.
 fn not_toml(definition: &Command, file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
     let line = why.span().map_or(1, |span| line(text, span.start));
-    let said = text.lines().nth(line - 1).unwrap_or_default();
+    let content = text.lines().nth(line - 1).unwrap_or_default();
     let why = match why.message() {
-        "duplicate key" => set_already(text, said, line),
-        message => unquoted(definition, said).unwrap_or_else(|| message.replace('\n', "; ")),
+        "duplicate key" => set_already(text, content, line),
+        message => unquoted(definition, content).unwrap_or_else(|| message.replace('\n', "; ")),
     };
     ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
 }
 
-/// What is set for a second time, and where for the first time.
-fn set_already(text: &str, said: &str, line: usize) -> String {
-    let key = |said: &str| said.split_once('=').map(|(key, _)| key.trim().to_owned());
-    let wanted = key(said);
+/// The message for a key that is set again in this line, with the line that set it first.
+fn set_already(text: &str, content: &str, line: usize) -> String {
+    let key = |content: &str| content.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let wanted = key(content);
     let first = text.lines().take(line - 1).position(|line| key(line) == wanted);
     let first = first.map_or_else(String::new, |first| format!(", in line {}", first + 1));
     format!("'{}' is set already{first}", wanted.unwrap_or_default())
 }
 
-/// What to write instead of a value without quotes. The parser takes some of them for numbers or switches.
-fn unquoted(definition: &Command, said: &str) -> Option<String> {
-    let (key, value) = said.split_once('=')?;
+/// The remedy for a line whose value has no quotes. The parser's own message may be about a number or a boolean, because
+/// such a value can look like the start of one.
+fn unquoted(definition: &Command, content: &str) -> Option<String> {
+    let (key, value) = content.split_once('=')?;
     let value = value.split(" #").next()?.trim();
-    let meant = key.trim().replace('_', "-");
-    if meant == AUTH {
-        // Without the value, which is a secret.
+    let with_dashes = key.trim().replace('_', "-");
+    if with_dashes == AUTH {
+        // The message doesn't contain the value, which is a secret.
         return Some("auth is a list of texts in quotes: write auth = [\"SCHEME:CREDENTIALS\"]".to_owned());
     }
-    let key = KEYS.iter().find(|key| **key == meant)?;
+    let key = KEYS.iter().find(|key| **key == with_dashes)?;
     if value.contains(['"', '\'', '#', '\\', '[', '{']) {
         return None;
     }
@@ -184,13 +185,13 @@ mod tests {
     use super::*;
     use crate::cli::definition;
 
-    fn said(text: &str) -> Result<Vec<(&'static str, String)>, String> {
-        let content = understand(definition, "f.toml", text).map_err(|error| error.to_string())?;
+    fn values(text: &str) -> Result<Vec<(&'static str, String)>, String> {
+        let content = parse(definition, "f.toml", text).map_err(|error| error.to_string())?;
         Ok(content.values.into_iter().map(|value| (value.key, value.text)).collect())
     }
 
     #[test]
-    fn every_kind_of_value_is_taken_as_the_command_line_would_have_it() {
+    fn values_are_the_same_as_on_the_command_line() {
         let text = "zookeeper = 'zk1:2181,zk2:2181'\nkill-after = 2.5\nsession_timeout = 12\nquiet = true";
         let expected = [
             ("kill-after", "2.5"),
@@ -198,14 +199,14 @@ mod tests {
             ("session-timeout", "12"),
             ("zookeeper", "zk1:2181,zk2:2181"),
         ];
-        let mut values = said(text).unwrap();
-        values.sort_unstable();
-        assert_eq!(values, expected.map(|(key, value)| (key, value.to_owned())));
-        assert_eq!(said("quiet = false"), Ok(vec![]));
+        let mut parsed = values(text).unwrap();
+        parsed.sort_unstable();
+        assert_eq!(parsed, expected.map(|(key, value)| (key, value.to_owned())));
+        assert_eq!(values("quiet = false"), Ok(vec![]));
     }
 
     #[test]
-    fn each_mistake_is_said_with_its_remedy() {
+    fn each_mistake_is_reported_with_its_remedy() {
         for (text, expected) in [
             (
                 "sesion-timeout = 5",
@@ -257,7 +258,7 @@ mod tests {
             ("label = \"a\\u001b\"", "f.toml: line 1: label: a\\u{1b}: a label has no control characters"),
             ("\"a\\u001b\" = 1", "f.toml: line 1: unknown key 'a\\u{1b}'"),
         ] {
-            let error = said(text).unwrap_err();
+            let error = values(text).unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }
@@ -266,22 +267,22 @@ mod tests {
     #[test]
     fn a_secret_without_quotes_is_not_repeated() {
         for text in ["auth = digest:ci:s3cret", "auth = [digest:ci:s3cret]", "auth = 'digest:ci:s3cret"] {
-            let error = said(text).unwrap_err();
+            let error = values(text).unwrap_err();
             assert!(error.contains("auth = [\"SCHEME:CREDENTIALS\"]"), "{text}: {error}");
             assert!(!error.contains("s3cret"), "{error}");
         }
     }
 
     #[test]
-    fn a_file_of_other_bytes_than_utf_8_is_refused_with_the_line() {
+    fn a_file_that_is_not_utf_8_is_refused_with_the_line() {
         let error = utf8("f.toml", b"quiet = true\nlabel = '\xff'").unwrap_err();
         assert_eq!(error.to_string(), "f.toml: line 2: it isn't UTF-8");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_understood_or_refused(text in "\\PC{0,200}") {
-            let _ = understand(definition, "f.toml", &text);
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,200}") {
+            let _ = parse(definition, "f.toml", &text);
         }
     }
 }

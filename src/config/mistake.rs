@@ -1,10 +1,10 @@
-//! What clap finds wrong with a value, in printable characters.
+//! clap's errors as one line in printable characters.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::core::words::{escaped, escaped_lines};
 
-/// What is wrong.
+/// The message for an error of clap's.
 pub fn mistake(error: &Error) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
@@ -19,7 +19,7 @@ pub fn mistake(error: &Error) -> String {
         (ErrorKind::TooManyValues, Some(argument), Some(value)) => {
             format!("'{argument}' takes no value, but got '{}'", shown(value))
         }
-        // clap's tips are about passing an option as a value, which is never what was meant here.
+        // clap's tips are left out: they explain how to pass an option as a value, which isn't the problem here.
         _ => {
             let text = error.to_string();
             escaped_lines(text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
@@ -27,7 +27,7 @@ pub fn mistake(error: &Error) -> String {
     }
 }
 
-/// What the error is about.
+/// A text that clap stored with the error, such as the argument or the value.
 pub fn context(error: &Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text),

@@ -1,4 +1,4 @@
-//! Settings from files. What a file can set is an option of the command line, and means the same there.
+//! Configuration files. Each key is the long name of an option of the command line, with the same meaning.
 //!
 //! Precedence, highest first: command line, environment, the user's file, the system's file. `--config` or
 //! `ZKLOCK_CONFIG` names one file that is read instead of both.
@@ -18,8 +18,8 @@ pub use self::file::Value;
 use self::file::{Content, read_file};
 pub use self::mistake::{context, mistake};
 
-/// What a file can set: options that belong to a host or a user. Whatever belongs to one job stays on its
-/// command line.
+/// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its command
+/// line.
 pub const KEYS: &[&str] = &[
     "zookeeper",
     "connect-timeout",
@@ -45,16 +45,17 @@ pub const KEYS: &[&str] = &[
 
 const AUTH_FILE: &str = "auth-file";
 
-/// The one key that is no option: credentials never stand on a command line.
+/// The only key that isn't an option, because credentials must not appear on a command line.
 pub const AUTH: &str = "auth";
 
-/// Makes the definition of the command line, which says what values are. It takes a while, and most hosts have no file.
+/// Builds the definition of the command line, with which values are checked. A function, because building it takes a while
+/// and most hosts have no configuration file.
 pub type Definition = fn() -> clap::Command;
 
 const SYSTEM: &str = "/etc/zklock.toml";
 const USER: &str = "zklock/config.toml";
 
-/// What is wrong with a configuration file.
+/// Why a configuration file can't be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// It can't be read.
@@ -62,7 +63,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         why: std::io::Error,
     },
     /// It isn't TOML.
@@ -70,50 +71,50 @@ pub enum ConfigError {
     NotToml {
         /// The file and the line.
         place: String,
-        /// What is wrong there.
+        /// The parser's message, or a remedy.
         why: String,
     },
-    /// It sets what can't be set there.
+    /// It has a key that isn't one of [`KEYS`] or [`AUTH`].
     #[error("{place}: unknown key '{key}'{remedy}")]
     UnknownKey {
         /// The file and the line.
         place: String,
-        /// What it says.
+        /// The key as written.
         key: String,
-        /// What was meant, perhaps.
+        /// The remedy, such as a similar key.
         remedy: String,
     },
-    /// It sets something twice, with a dash and with an underscore.
+    /// It sets a key twice, with a dash and with an underscore.
     #[error("{place}: '{key}' is set already, in line {line}: dashes and underscores are equivalent")]
     SetTwice {
         /// The file and the line.
         place: String,
-        /// What it says.
+        /// The key.
         key: String,
         /// The line that set it first.
         line: usize,
     },
-    /// It holds a secret that isn't one.
+    /// It contains credentials, and other users may read or change it.
     #[error("{file}: {why}")]
     Exposed {
         /// The file.
         file: String,
-        /// Who could read it, and the remedy.
+        /// The file's mode, and the remedy.
         why: String,
     },
-    /// The value isn't one.
+    /// It has a value that the option doesn't accept.
     #[error("{place}: {key}: {why}")]
     BadValue {
         /// The file and the line.
         place: String,
         /// The key.
         key: String,
-        /// What is wrong with its value.
+        /// Why the value isn't accepted.
         why: String,
     },
 }
 
-/// All that the files say.
+/// The settings of all configuration files together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     values: Vec<Value>,
@@ -123,54 +124,54 @@ pub struct Config {
 }
 
 impl Config {
-    /// Understands the text of one file; `file` is what errors call it.
+    /// Parses the text of one file; errors call it `file`.
     ///
     /// # Errors
-    /// What the `definition` of the command line wouldn't take either, with the remedy.
-    pub fn understand(definition: Definition, file: &str, text: &str) -> Result<Self, ConfigError> {
+    /// If the text isn't TOML, or has a key or a value that the `definition` of the command line doesn't accept.
+    pub fn parse(definition: Definition, file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut config = Self::default();
-        config.overlay(file::understand(definition, file, text)?);
+        config.overlay(file::parse(definition, file, text)?);
         Ok(config)
     }
 
-    /// Whether no file says anything.
+    /// Whether there is no setting.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.auth.is_empty()
     }
 
-    /// What they say, each key once.
+    /// The settings, each key once.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.values.iter()
     }
 
-    /// The file that sets `key`.
+    /// The file that sets `key`, if any does.
     pub fn source(&self, key: &str) -> Option<&str> {
         self.values.iter().find(|value| value.key() == key).map(Value::file)
     }
 
-    /// Auth lines, of the last file that has some.
+    /// The auth lines, from the file with the highest precedence that has some.
     pub fn auth(&self) -> &[String] {
         &self.auth
     }
 
-    /// The file that has them.
+    /// The file with the auth lines.
     pub fn auth_source(&self) -> Option<&str> {
         self.auth_file.as_deref()
     }
 
-    /// The file and the line that have them.
+    /// The file and the line number of the auth lines.
     pub fn auth_place(&self) -> &str {
         &self.auth_place
     }
 
-    /// Leaves out what is said of `key`: something else overrides it.
-    pub fn forget(&mut self, key: &str) {
+    /// Removes the setting of `key`, because another option overrides it.
+    pub fn remove(&mut self, key: &str) {
         self.values.retain(|value| value.key() != key);
     }
 
-    /// The user's word goes before the system's.
+    /// Adds the settings of a file with higher precedence.
     fn overlay(&mut self, content: Content) {
-        // Who we are is one thing, whichever way it is said.
+        // `auth` and `auth-file` replace each other: both set the credentials.
         if content.values.iter().any(|value| value.key() == AUTH_FILE) || !content.auth.is_empty() {
             self.values.retain(|older| older.key() != AUTH_FILE);
             (self.auth, self.auth_file) = (vec![], None);
@@ -186,15 +187,15 @@ impl Config {
     }
 }
 
-/// The name that the command line's definition has for a key.
+/// The id of a key's option in the definition of the command line.
 pub fn id(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// Reads the file that is named, or else the system's and the user's where there are any.
+/// Reads the `named` file, or else the system's file and the user's file if they exist.
 ///
 /// # Errors
-/// What the `definition` of the command line wouldn't take either, and files that can't be read.
+/// If a file can't be read or parsed, or has a key or a value that the `definition` of the command line doesn't accept.
 pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     if let Some(path) = named {
@@ -212,14 +213,14 @@ pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, Conf
     Ok(config)
 }
 
-/// Where the user's file is, by the XDG base directory specification: it has relative paths ignored.
+/// The path of the user's file, by the XDG base directory specification, which says to ignore relative paths.
 fn user_file(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let xdg = xdg.map(PathBuf::from).filter(|directory| directory.is_absolute());
     let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".config"));
     xdg.or_else(home).map(|directory| directory.join(USER))
 }
 
-/// No file, or no home directory that it could be in.
+/// Whether the file, or a directory on the way to it, doesn't exist.
 fn is_absent(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(why.kind(), NotFound | NotADirectory)

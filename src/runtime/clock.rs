@@ -45,8 +45,10 @@ impl Reading {
     }
 }
 
-/// The two clocks count as read together if that took no longer than this, in one of a few tries.
+/// The two clocks count as read at the same time if reading them took less than this.
 const READ_WITHIN: Duration = Duration::from_millis(1);
+
+/// The attempts to read both clocks within [`READ_WITHIN`]. After that, any readings are used.
 const READ_TRIES: usize = 5;
 
 fn read() -> Reading {

@@ -1,4 +1,4 @@
-//! Ends the process by an exit code, or by the signal that ended the command.
+//! Ends the process with an exit code, or by the signal that ended the command.
 
 use std::process;
 
@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use super::{memory, sys};
 use crate::core::exit::Exit;
 
-/// Ends the process.
+/// Ends the process with this code or by this signal. As PID 1, which signals from inside can't kill, it exits with 128+n.
 pub fn end(exit: Exit) -> ! {
     match exit {
         Exit::Code(code) => process::exit(code.into()),

@@ -15,8 +15,8 @@ use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use crate::core::run::Input;
 use crate::core::time::BootTime;
 use crate::runtime::alarm::Alarm;
-use crate::runtime::pair::{Ear, Received};
-use crate::runtime::zk::Outlet;
+use crate::runtime::pair::{Orders, Received};
+use crate::runtime::zk::EventSink;
 
 /// The reading end of the channel.
 #[derive(Debug)]
@@ -26,14 +26,14 @@ pub struct Events {
     bell: Arc<EventFd>,
     alarm: Alarm,
     /// The worker's other sources of events, once [`listen`](Self::listen) was called.
-    senses: Option<Senses>,
+    sources: Option<Sources>,
 }
 
 #[derive(Debug)]
-struct Senses {
+struct Sources {
     /// SIGCHLD.
     children: SignalFd,
-    monitor: Ear,
+    monitor: Orders,
     monitor_died: Cell<bool>,
 }
 
@@ -50,7 +50,7 @@ pub fn channel() -> io::Result<(Emitter, Events)> {
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let alarm = Alarm::new()?;
     let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
-    Ok((emitter, Events { queue, sender, bell, alarm, senses: None }))
+    Ok((emitter, Events { queue, sender, bell, alarm, sources: None }))
 }
 
 impl Emitter {
@@ -63,7 +63,7 @@ impl Emitter {
     }
 }
 
-impl Outlet for Emitter {
+impl EventSink for Emitter {
     fn session(&self, session: SessionKey, change: SessionChange) {
         self.emit(Input::Session(session, change));
     }
@@ -75,22 +75,22 @@ impl Outlet for Emitter {
 
 impl Events {
     /// Also reports the monitor's messages and changes of children as events from now on. SIGCHLD must be blocked.
-    pub fn listen(&mut self, monitor: Ear) -> io::Result<()> {
+    pub fn listen(&mut self, monitor: Orders) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
-        self.senses = Some(Senses { children, monitor, monitor_died: Cell::new(false) });
+        self.sources = Some(Sources { children, monitor, monitor_died: Cell::new(false) });
         Ok(())
     }
 
     /// The next pending event, if any.
     pub fn pending(&self) -> Option<Input> {
-        if let Some(senses) = &self.senses {
+        if let Some(sources) = &self.sources {
             // The queue can't be closed: its reader is this very object.
-            senses.perceive(|event| drop(self.sender.send(event)));
+            sources.read(|event| drop(self.sender.send(event)));
         }
         let event = self.queue.try_recv().ok()?;
-        if let (Input::Signal(signal), Some(senses)) = (&event, &self.senses) {
-            senses.monitor.acts_on(*signal);
+        if let (Input::Signal(signal), Some(sources)) = (&event, &self.sources) {
+            sources.monitor.before_handling(*signal);
         }
         Some(event)
     }
@@ -98,13 +98,13 @@ impl Events {
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
     pub fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
         let bell = self.bell.as_fd();
-        match &self.senses {
+        match &self.sources {
             // A socket is always readable once its other end is closed.
-            Some(senses) if senses.monitor_died.get() => {
-                self.alarm.wait([bell, senses.children.as_fd()], until)?;
+            Some(sources) if sources.monitor_died.get() => {
+                self.alarm.wait([bell, sources.children.as_fd()], until)?;
             }
-            Some(senses) => {
-                self.alarm.wait([bell, senses.children.as_fd(), senses.monitor.as_fd()], until)?;
+            Some(sources) => {
+                self.alarm.wait([bell, sources.children.as_fd(), sources.monitor.as_fd()], until)?;
             }
             None => self.alarm.wait([bell], until)?,
         }
@@ -114,26 +114,26 @@ impl Events {
     }
 }
 
-impl Senses {
-    fn perceive(&self, tell: impl Fn(Input)) {
+impl Sources {
+    fn read(&self, emit: impl Fn(Input)) {
         while !self.monitor_died.get() {
-            match self.monitor.hear() {
-                Received::Word(Order::Signal(signal)) => tell(Input::Signal(signal)),
-                Received::Word(Order::NotStopped) => tell(Input::NotStopped),
-                Received::Silence => break,
-                Received::End => {
+            match self.monitor.receive() {
+                Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
+                Received::Message(Order::NotStopped) => emit(Input::NotStopped),
+                Received::Nothing => break,
+                Received::Closed => {
                     self.monitor_died.set(true);
-                    tell(Input::MonitorDied);
+                    emit(Input::MonitorDied);
                 }
             }
         }
-        // One event stands for all: its handler checks every child.
+        // One event is enough for all children, because its handler checks every child.
         let mut any = false;
         while let Ok(Some(_)) = self.children.read_signal() {
             any = true;
         }
         if any {
-            tell(Input::Child);
+            emit(Input::Child);
         }
     }
 }

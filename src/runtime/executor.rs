@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::event::Emitter;
 use super::job::Job;
 use super::job::spawn::Launch;
-use super::pair::Worker;
+use super::pair::WorkerSide;
 use super::side_sessions::SideSessions;
 use super::ui::{self, WaitingLine};
 use super::zk::{Session, Settings};
@@ -26,9 +26,9 @@ use crate::core::time::BootTime;
 /// The result of an effect.
 #[derive(Debug)]
 pub enum Done {
-    /// It is done, or will be.
+    /// There is no immediate answer.
     Nothing,
-    /// It is done, and this is the answer for the core.
+    /// This is the immediate answer for the core.
     Answer(Input),
     /// The run is over.
     Over(End),
@@ -37,7 +37,7 @@ pub enum Done {
 /// The worker's resources for carrying out effects.
 #[derive(Debug)]
 pub struct Executor<'a> {
-    worker: Worker,
+    worker: WorkerSide,
     options: &'a Options,
     invocation: &'a Invocation,
     settings: &'a Settings,
@@ -45,7 +45,7 @@ pub struct Executor<'a> {
     session: Option<Session>,
     side_sessions: SideSessions,
     job: Option<Job>,
-    /// Our nodes: programs read in each message which of them it is about.
+    /// zklock's nodes: a message in JSON names the node that it is about.
     own: Vec<OwnedNode>,
     /// Whether only the command had the terminal when it last stopped.
     stopped_alone: bool,
@@ -53,9 +53,9 @@ pub struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// Nothing is started yet.
+    /// An executor that hasn't opened a session or started a command.
     pub fn new(
-        worker: Worker,
+        worker: WorkerSide,
         options: &'a Options,
         invocation: &'a Invocation,
         settings: &'a Settings,
@@ -129,7 +129,7 @@ impl<'a> Executor<'a> {
                 return Ok(Done::Answer(Input::Started(started)));
             }
             Effect::Job(_) | Effect::LookAtChildren { .. } | Effect::Kill { .. } | Effect::TakeTerminal => {
-                return self.see_to_the_job(&effect);
+                return self.carry_out_on_job(&effect);
             }
             // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
             // them.
@@ -157,7 +157,8 @@ impl<'a> Executor<'a> {
         Ok(Done::Nothing)
     }
 
-    fn see_to_the_job(&mut self, effect: &Effect) -> Result<Done> {
+    /// Carries out an effect on the command. Without a command there is nothing to do.
+    fn carry_out_on_job(&mut self, effect: &Effect) -> Result<Done> {
         let Some(job) = &mut self.job else { return Ok(Done::Nothing) };
         Ok(match effect {
             Effect::Job(Action::Reap) => {
@@ -210,7 +211,7 @@ impl<'a> Executor<'a> {
             environment,
             program: self.invocation.program.clone(),
             arguments: self.invocation.arguments.clone(),
-            found: self.worker.found,
+            inherited: self.worker.inherited,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The identity of this zklock's process, and the zklocks that started it.
+//! The identity of a process, and the zklocks among the ancestors of this one.
 
 use std::fs;
 use std::iter::successors;
@@ -14,7 +14,7 @@ use crate::core::run::Ancestor;
 /// The name of a process that may hold a lock, unless its file was renamed.
 const NAME: &str = "zklock";
 
-/// The longest chain of processes to follow.
+/// The longest chain of ancestors that is followed.
 const LONGEST: usize = 1024;
 
 /// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
@@ -32,10 +32,10 @@ pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let chain: Vec<ProcessStat> = successors(proc_stat::of(pid), parent).take(LONGEST).collect();
     let own_name = chain.first().map_or(NAME, |own| own.name.as_str());
     let is_zklock = |process: &ProcessStat| process.name == NAME || process.name == own_name;
-    let around = chain.array_windows().filter(|[below, worker, monitor]| {
+    let outer = chain.array_windows().filter(|[below, worker, monitor]| {
         is_zklock(monitor) && worker.name == WORKER && (is_command(below, worker) || has_command(worker))
     });
-    around
+    outer
         .filter_map(|[.., monitor]| {
             Some(Ancestor { pid: u32::try_from(monitor.pid).ok()?, started: monitor.started })
         })

@@ -1,7 +1,7 @@
-//! What carries out: processes, terminal, signals, the client library, the clock and what is written.
+//! Everything that acts: processes, signals, the terminal, sessions, the clock and output.
 //!
-//! [`run`] becomes two processes; [`worker`] is the loop of the one that works, and [`executor`] does what the core wants done.
-//! [`monitor`] is the other. The rest is what these two need.
+//! [`run`] forks into two processes. [`worker`] is the loop of the one that holds the session and runs the command, and
+//! [`executor`] carries out the core's effects for it. [`monitor`] is the loop of the other. Both use the remaining modules.
 
 pub mod alarm;
 pub mod clock;

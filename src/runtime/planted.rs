@@ -1,14 +1,14 @@
-//! Which mistake is planted: `ZKLOCK_PLANTED` names it, in a build with `--cfg planted`.
+//! Reads which mistake is planted in a build with `--cfg planted`: `ZKLOCK_PLANTED` names it.
 
 use clap::ValueEnum;
 
 use crate::core::planted::Mistake;
 
-/// The mistake that the environment names.
+/// The mistake named by the environment; `None` if the variable isn't set.
 ///
 /// # Panics
-/// If it names none: a test of nothing would pass.
-#[allow(clippy::panic, reason = "only tests build this, and they have to hear of it at once")]
+/// If there is no mistake of this name: a test that plants nothing would prove nothing.
+#[allow(clippy::panic, reason = "only tests build this, and they must notice an unknown name immediately")]
 pub fn named() -> Option<Mistake> {
     let name = std::env::var_os("ZKLOCK_PLANTED")?;
     let mistake = name.to_str().and_then(|name| Mistake::from_str(name, false).ok());

@@ -1,10 +1,10 @@
-//! A process in `/proc/PID/stat`: see `proc_pid_stat(5)`.
+//! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
 use std::fs;
 
 use nix::unistd::Pid;
 
-/// A process.
+/// The fields of `/proc/PID/stat` that zklock needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProcessStat {
     /// Its pid.
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn a_name_may_contain_any_character() {
         let process = |name: &str, is_ending| ProcessStat {
             pid: 12,
             name: name.to_owned(),

@@ -8,7 +8,7 @@ use super::clock;
 use super::job::become_command;
 use super::job::spawn::Launch;
 use super::monitor::{self, Outcome};
-use super::pair::{self, Found, Side};
+use super::pair::{self, InheritedState, Side};
 use super::ui::{self, WaitingLine};
 use super::worker;
 use crate::cli::{Invocation, LogFormat, Options};
@@ -36,21 +36,27 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
             ui::speak();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
-                Outcome::Become(variables, found) => Ok(under_outer_locks(invocation, variables, found)),
+                Outcome::Become(variables, inherited) => {
+                    Ok(under_outer_locks(invocation, variables, inherited))
+                }
             }
         }
     }
 }
 
 /// The surrounding zklock holds every lock, and its lease and monitor cover the command.
-fn under_outer_locks(invocation: &Invocation, variables: Vec<(String, String)>, found: Found) -> Exit {
+fn under_outer_locks(
+    invocation: &Invocation,
+    variables: Vec<(String, String)>,
+    inherited: InheritedState,
+) -> Exit {
     ui::step(invocation.first_lock(), "already held by the surrounding command");
     ui::drain();
     let launch = Launch {
         program: invocation.program.clone(),
         arguments: invocation.arguments.clone(),
         environment: variables,
-        found,
+        inherited,
     };
     let error = become_command(launch);
     ui::error(invocation.first_lock(), &error);

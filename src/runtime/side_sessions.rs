@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Failure, Inquiry, Limit, Node, NodePath, Reply, Request, Settings, Unanswered};
+use super::zk::{Failure, Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, Settings};
 use crate::core::run::{Input, LookUp, Remains};
 
 /// Starts these sessions.
@@ -51,8 +51,8 @@ fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
     let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };
     let answers = match inquiry.connect().and_then(|()| inquiry.ask_all(&questions)) {
         Ok(answers) => answers,
-        Err(Unanswered::Over(Failure::Expired | Failure::GivenUp)) => return LookUp::SessionLost,
-        Err(Unanswered::Unreachable(servers)) => return LookUp::Unreachable(servers),
+        Err(InquiryError::SessionEnded(Failure::Expired | Failure::GivenUp)) => return LookUp::SessionLost,
+        Err(InquiryError::Unreachable(servers)) => return LookUp::Unreachable(servers),
         Err(_) => return LookUp::NoAnswer,
     };
     inquiry.close();

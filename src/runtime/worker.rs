@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::event::{self, Events};
 use super::executor::{Done, Executor};
-use super::pair::{Worker, clean};
+use super::pair::{WorkerSide, clean};
 use super::zk::Settings;
 use super::{clock, sys, ui};
 use crate::cli::{Invocation, Options};
@@ -17,14 +17,14 @@ use crate::core::run::{End, Input, Plan, Run};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
 pub fn work(
-    worker: Worker,
+    worker: WorkerSide,
     plan: Plan,
     options: &Options,
     invocation: &Invocation,
     settings: &Settings,
 ) -> ! {
     ui::speak();
-    let line = worker.reporter();
+    let reporter = worker.reporter();
     let ended = begin(worker, plan, options, invocation, settings);
     let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
         log::error!("{error:#}");
@@ -38,35 +38,35 @@ pub fn work(
     });
     ui::drain_at_the_end();
     match end {
-        End::Exit(exit) => line.say_at_last(&Report::Exit(exit)),
-        End::Become(variables) => line.say_at_last(&Report::Become(variables)),
+        End::Exit(exit) => reporter.send_final(&Report::Exit(exit)),
+        End::Become(variables) => reporter.send_final(&Report::Become(variables)),
         End::Leave(exit, remains) => {
-            line.say(&Report::Leave(exit));
+            reporter.send(&Report::Leave(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.
             sys::let_go_of_the_caller();
             remains.map(|remains| clean(settings, &remains, || false));
             // For a monitor that was stopped meanwhile.
-            line.say_at_last(&Report::Exit(exit));
+            reporter.send_final(&Report::Exit(exit));
         }
     }
     process::exit(0)
 }
 
 fn begin(
-    worker: Worker,
+    worker: WorkerSide,
     plan: Plan,
     options: &Options,
     invocation: &Invocation,
     settings: &Settings,
 ) -> Result<End> {
-    if !worker.settle().context("can't become a subreaper")? {
+    if !worker.set_up().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
-    events.listen(worker.ear()).context("can't listen for signals")?;
+    events.listen(worker.orders()).context("can't listen for signals")?;
     let mut executor = Executor::new(worker, options, invocation, settings, emitter, &plan);
-    turn(Run::new(plan), &mut executor, &events)
+    run_loop(Run::new(plan), &mut executor, &events)
         .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
 }
 
@@ -75,8 +75,8 @@ fn begin(
 #[error("zklock can't see to the command any more: {0:#}")]
 struct UnattendedError(anyhow::Error);
 
-/// Events are taken in one by one; the time is checked once no other event is pending.
-fn turn(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
+/// Passes events to the core one by one, and carries out the effects. The time is checked once no other event is pending.
+fn run_loop(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     let mut answers = VecDeque::new();
     let mut effects = run.begin(clock::now());
     let mut looked = false;

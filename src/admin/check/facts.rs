@@ -1,54 +1,54 @@
-//! What was seen of a set-up. Data only: `judge` says what it means.
+//! The facts about servers, session and permissions that `check` gathers. Data only: `assess` draws the findings.
 
 use std::time::Duration;
 
 use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::Family;
-use crate::runtime::zk::{Failure, Inspected, ServerTime};
+use crate::runtime::zk::{Failure, ServerReport, ServerTime};
 
-/// All that was seen.
+/// All facts.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
     /// The connect string.
     pub(super) hosts: String,
     /// Whether connections are encrypted.
     pub(super) tls: bool,
-    /// Each address of each server, asked directly.
-    pub(super) servers: Vec<Inspected>,
-    /// The session timeout that was asked for.
+    /// The result of asking each address of each server directly.
+    pub(super) servers: Vec<ServerReport>,
+    /// The session timeout that was requested.
     pub(super) asked: Duration,
     /// The session timeout that was granted, or why there is no session.
-    pub(super) session: Result<Duration, NoSession>,
-    /// What went wrong after there was a session.
+    pub(super) session: Result<Duration, SessionError>,
+    /// Why the session failed after it was opened, if it did.
     pub(super) broken: Option<String>,
-    /// How long answers to quorum writes took.
+    /// The round-trip times of quorum writes.
     pub(super) trips: Vec<Duration>,
-    /// The grace of a forced stop.
+    /// The time between TERM and KILL of a forced stop.
     pub(super) kill_after: Duration,
     /// The chroot of the connect string.
     pub(super) chroot: Option<Chroot>,
-    /// Who we say we are, without secrets.
+    /// The schemes and users of the credentials, without secrets.
     pub(super) credentials: Vec<String>,
-    /// When our own certificate ends, in seconds since 1970.
+    /// When the client certificate ends, in seconds since 1970.
     pub(super) own_certificate_ends: Option<u64>,
-    /// The lock that was named.
+    /// The lock path of the command line.
     pub(super) path: Option<String>,
-    /// What was tried with a node of our own.
+    /// The result of creating and deleting a node; `None` if that wasn't tried.
     pub(super) probe: Option<Probe>,
     /// The naming of the contenders that would queue there.
     pub(super) family: Family,
     /// Why every contender would refuse the queue of the lock that was named, if that is so.
     pub(super) queue: Option<ContentionError>,
-    /// Records of `--once-per` below the lock's parent and the lock itself.
+    /// Records of `--once-per` beside the lock and below it.
     pub(super) records: Vec<OldRecord>,
-    /// This host's clock.
+    /// The time by this host's clock.
     pub(super) now: ServerTime,
 }
 
 /// Why there is no session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NoSession {
-    /// None was opened within this time.
+pub(super) enum SessionError {
+    /// No session was opened within this time.
     TooLate(Duration),
     /// The servers refuse the credentials, or demand some.
     CredentialsRefused,
@@ -56,62 +56,62 @@ pub(super) enum NoSession {
     Other(String),
 }
 
-/// The chroot.
+/// The chroot of the connect string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chroot {
     pub(super) path: String,
     pub(super) state: ChrootState,
 }
 
-/// What became of the chroot.
+/// The state of the chroot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChrootState {
-    /// No server has said.
+    /// Not known, because there was no answer.
     Unknown,
     Exists,
     Missing,
-    /// It was missing, and is there now.
+    /// It was missing, and was created.
     Created,
-    /// It was missing, and could not be made.
+    /// It was missing, and couldn't be created.
     Refused(Failure),
 }
 
 impl Chroot {
-    /// Whether there is one now.
-    pub(super) fn is_there(&self) -> bool {
+    /// Whether the chroot exists now.
+    pub(super) fn exists(&self) -> bool {
         matches!(self.state, ChrootState::Exists | ChrootState::Created)
     }
 }
 
-/// An ephemeral node that was made and deleted again. Its paths are below the chroot.
+/// The result of creating an ephemeral node and deleting it again. Paths are relative to the chroot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// The node below which it was made: the lock path, or the nearest one above it that exists.
+    /// The parent of the node: the lock path, or its nearest ancestor that exists.
     pub(super) parent: String,
-    /// Whether it was made, and how far the servers' clock was ahead of this host's then, in milliseconds.
+    /// How far the servers' clock was ahead of this host's at the create, in milliseconds; or why the create failed.
     pub(super) create: Result<i64, Failure>,
-    /// Whether the parent's children can be listed; only asked of the lock path.
+    /// Whether the parent's children can be listed; `None` if the parent isn't the lock path.
     pub(super) read: Option<Result<(), Failure>>,
-    /// Whether it could be deleted.
+    /// Whether the node could be deleted; `None` if it wasn't created.
     pub(super) delete: Option<Result<(), Failure>>,
 }
 
-/// The record of a last success.
+/// A record of the last success of a `--once-per` command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OldRecord {
     pub(super) lock: String,
     pub(super) last_success: ServerTime,
-    /// How long ago that was, by the servers' clock.
+    /// The time since then by the servers' clock.
     pub(super) age: Duration,
 }
 
 impl Facts {
-    /// The least time of an answer.
+    /// The shortest round trip.
     pub(super) fn trip(&self) -> Option<Duration> {
         self.trips.iter().min().copied()
     }
 
-    /// The median time of an answer.
+    /// The median round trip.
     pub(super) fn median_trip(&self) -> Option<Duration> {
         let mut trips = self.trips.clone();
         trips.sort();

@@ -1,4 +1,4 @@
-//! The document of `check --json`: `docs/check.md` describes it, and `VERSION` changes when its meaning does.
+//! The JSON of `check --json`, specified in `docs/check.md`. `VERSION` changes if the meaning of a field does.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::assess::{Finding, Fitness, Severity, enough_timeout, is_quick_enough, is_stale};
 use super::facts::{ChrootState, Facts, OldRecord};
-use super::judge::{Finding, Severity, Verdict, enough_timeout, is_quick_enough, is_stale};
 use crate::core::lock::pace::silence_ridden_out;
-use crate::runtime::zk::Inspected;
+use crate::runtime::zk::ServerReport;
 
 const VERSION: u32 = 1;
 
-/// Every field is always there; what isn't known is null.
+/// Every field is always present; an unknown value is null.
 #[derive(Serialize)]
 struct CheckDocument<'a> {
     version: u32,
@@ -86,12 +86,12 @@ struct FindingEntry<'a> {
     remedy: Option<&'a str>,
 }
 
-/// The document, for people who look at it too.
+/// The document, on several lines.
 pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
     let of = |level| findings.iter().filter(|finding| finding.level == level).map(finding).collect();
     let document = CheckDocument {
         version: VERSION,
-        verdict: Verdict::of(findings).word(),
+        verdict: Fitness::of(findings).word(),
         servers: facts.servers.iter().map(|server| self::server(server, facts.tls)).collect(),
         session: session(facts),
         lease: lease(facts),
@@ -107,17 +107,17 @@ pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-fn server(server: &Inspected, tls: bool) -> ServerEntry<'_> {
-    let said = server.said.as_ref().ok();
+fn server(server: &ServerReport, tls: bool) -> ServerEntry<'_> {
+    let info = server.info.as_ref().ok();
     ServerEntry {
         server: &server.server,
         address: server.address.map(|address| address.to_string()),
-        reached: said.is_some(),
-        error: server.said.as_ref().err().map(String::as_str),
-        version: said.and_then(|said| said.version.as_deref()),
-        role: said.and_then(|said| said.role.as_deref()),
-        tls: said.map(|_| tls),
-        certificate_ends: said.and_then(|said| said.certificate_ends).and_then(date),
+        reached: info.is_some(),
+        error: server.info.as_ref().err().map(String::as_str),
+        version: info.and_then(|info| info.version.as_deref()),
+        role: info.and_then(|info| info.role.as_deref()),
+        tls: info.map(|_| tls),
+        certificate_ends: info.and_then(|info| info.certificate_ends).and_then(date),
     }
 }
 
@@ -142,7 +142,7 @@ fn lease(facts: &Facts) -> Option<LeaseEntry> {
 
 fn chroot(facts: &Facts) -> Option<ChrootEntry<'_>> {
     let chroot = facts.chroot.as_ref()?;
-    let exists = (chroot.state != ChrootState::Unknown).then(|| chroot.is_there());
+    let exists = (chroot.state != ChrootState::Unknown).then(|| chroot.exists());
     Some(ChrootEntry { path: &chroot.path, exists })
 }
 
@@ -165,12 +165,12 @@ fn finding(finding: &Finding) -> FindingEntry<'_> {
     FindingEntry { about: &finding.about, what: &finding.what, remedy: finding.remedy.as_deref() }
 }
 
-/// To the microsecond: more digits than that say nothing.
+/// Milliseconds, rounded to the microsecond.
 fn millis(time: Duration) -> f64 {
     f64::from(u32::try_from(time.as_micros()).unwrap_or(u32::MAX)) / 1_000.0
 }
 
-/// A moment in seconds since 1970, as RFC 3339 has it.
+/// A time in seconds since 1970 as RFC 3339.
 pub(super) fn date(seconds: u64) -> Option<String> {
     let time = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
     Some(time.to_string())

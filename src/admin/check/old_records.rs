@@ -1,20 +1,20 @@
-//! Looks for records of `--once-per`: each lock that ever used it has one, until somebody deletes it.
+//! Finds records of `--once-per`: each lock that has ever used it has one, until it is deleted by `zklock forget`.
 
 use super::facts::{Facts, OldRecord};
-use super::look::one;
+use super::gather::one;
 use crate::core::lock::once::recorded_lock;
-use crate::runtime::zk::{Inquiry, Reply, Request, ServerTime, Unanswered};
+use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, ServerTime};
 
-/// More than so many are not read.
+/// The most records that are read.
 const MOST: usize = 1_000;
 
-/// Those beside the lock and below it, oldest first. What can't be read is left out.
-pub(super) fn look(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
+/// Adds the records beside the lock and below it to the facts, oldest first, except for those that can't be read.
+pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
-    let beside = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    let parent = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     let mut locks = vec![];
-    for directory in beside.into_iter().chain([path]) {
+    for directory in parent.into_iter().chain([path]) {
         let node = format!("{chroot}{directory}");
         let node = if node.is_empty() { "/".to_owned() } else { node };
         if let Reply::Listed(Ok(children)) = one(inquiry, Request::List(node.into()))? {

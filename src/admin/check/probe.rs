@@ -1,26 +1,26 @@
-//! Tries what a contender does, with a node of its own that is no contender: makes it, confirms it, deletes it.
+//! Tries a contender's requests with a node that isn't a contender: creates it, confirms it and deletes it.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
-use super::look::{host_time, one};
+use super::gather::{host_time, one};
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Reply, Request, ServerTime, Unanswered};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Reply, Request, ServerTime};
 
-/// So many quorum writes are timed.
+/// How many quorum writes are timed.
 const TRIPS: usize = 5;
 
-/// How the probe's name begins. No lock recipe takes it for a contender: it doesn't speak of a lock.
+/// The prefix of the node's name. No recipe takes it for a contender, because it doesn't contain a lock's marker.
 const PREFIX: &str = "zk-check-";
 
-/// Tries it at the lock path, or at the nearest node above it that is there.
+/// Tries the requests at the lock path, or at its nearest ancestor that exists, and adds the results to the facts.
 pub(super) fn probe(
     facts: &mut Facts,
     inquiry: &mut Inquiry<'_>,
-    patience: Duration,
-) -> Result<(), Unanswered> {
+    connect_timeout: Duration,
+) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let mut parent = path.as_str();
@@ -42,14 +42,14 @@ pub(super) fn probe(
         Reply::Created(Err(failure)) => (Err(failure), None),
         other => (Err(Failure::Other(format!("an answer to another question: {other:?}"))), None),
     };
-    let shown = if parent.is_empty() { "/" } else { parent };
-    facts.probe = Some(Probe { parent: shown.to_owned(), create, read: None, delete: None });
+    let parent_path = if parent.is_empty() { "/" } else { parent };
+    facts.probe = Some(Probe { parent: parent_path.to_owned(), create, read: None, delete: None });
     let read = match (&facts.path, parent == path) {
         (Some(_), true) => Some(list(inquiry, format!("{chroot}{path}"))?),
         _ => None,
     };
     let timed = node.as_deref().unwrap_or("/");
-    facts.trips = round_trips(inquiry, timed, patience)?;
+    facts.trips = round_trips(inquiry, timed, connect_timeout)?;
     let delete = match node {
         Some(node) => Some(delete(inquiry, node)?),
         None => None,
@@ -60,32 +60,32 @@ pub(super) fn probe(
     Ok(())
 }
 
-/// How far the servers' clock is ahead, as far as that is certain: what was done between two moments may have been done
-/// at any time in between.
+/// How far the servers' clock is ahead at least, in milliseconds: the server's time `at` was taken at an unknown moment
+/// between `before` and `after` on this host's clock.
 fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
 }
 
-fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, Unanswered> {
+fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, InquiryError> {
     Ok(one(inquiry, Request::List(path.into()))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
 }
 
-fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, Unanswered> {
+fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, InquiryError> {
     let reply = one(inquiry, Request::Delete(node.into()))?;
     Ok(match reply.failure() {
-        // It is gone, or goes with the session.
+        // It is deleted, or will be with the session.
         None | Some(Failure::NoNode | Failure::ConnectionLost) => Ok(()),
         Some(failure) => Err(failure.clone()),
     })
 }
 
-/// How long quorum writes take, one after the other. One that is refused takes as long: the quorum agrees on that too.
+/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a quorum.
 pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,
-    patience: Duration,
-) -> Result<Vec<Duration>, Unanswered> {
-    let until = clock::now() + patience / 2;
+    connect_timeout: Duration,
+) -> Result<Vec<Duration>, InquiryError> {
+    let until = clock::now() + connect_timeout / 2;
     let mut trips = vec![];
     while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {
         let reply = one(inquiry, Request::Confirm(vec![node.into()]))?;
@@ -103,13 +103,13 @@ mod tests {
     use crate::core::lock::neighbour;
 
     #[test]
-    fn a_probe_is_no_contender_and_no_neighbour() {
+    fn a_probe_is_neither_a_contender_nor_a_neighbour() {
         let name = format!("{PREFIX}{}-0000000001", Uuid::new_v4());
         assert!(Name::parse(&name).is_none() && neighbour::of_child(&name).is_none());
     }
 
     #[test]
-    fn a_clock_is_off_only_where_the_line_does_not_explain_it() {
+    fn a_clock_is_off_only_by_more_than_the_round_trip_explains() {
         let ahead_of = |at| ahead(ServerTime(at), ServerTime(1_000), ServerTime(3_000));
         assert_eq!([900, 1_000, 2_000, 3_000, 3_001].map(ahead_of), [-100, 0, 0, 0, 1]);
     }

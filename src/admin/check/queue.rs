@@ -3,19 +3,19 @@
 use std::ffi::OsStr;
 
 use super::facts::{Facts, Probe};
-use super::look::one;
+use super::gather::one;
 use crate::core::lock::contender::{ContentionError, Inspection, InspectionResult};
 use crate::core::lock::name::{Mode, Name};
 use crate::core::lock::queue::{self, Decision, Refusal};
 use crate::core::path::LockPath;
-use crate::runtime::zk::{Inquiry, Reply, Request, Unanswered};
+use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request};
 
 /// At most this many contenders are read.
 const MOST: usize = 1_000;
 
 /// Sets `facts.queue` if every contender would refuse the queue. A path that doesn't exist or can't be
 /// listed has no queue to look at.
-pub(super) fn look(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), Unanswered> {
+pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.as_ref().map(|path| format!("{chroot}{path}"));
     let Some(lock) = path.and_then(|path| LockPath::parse(OsStr::new(&path)).ok()) else { return Ok(()) };
@@ -40,7 +40,7 @@ fn other_recipe(
     inquiry: &mut Inquiry<'_>,
     lock: &LockPath,
     children: &[String],
-) -> Result<Option<ContentionError>, Unanswered> {
+) -> Result<Option<ContentionError>, InquiryError> {
     let Some(mut inspection) = Inspection::of(children) else { return Ok(None) };
     let mut result = inspection.begin(lock);
     loop {
@@ -65,7 +65,7 @@ fn not_ephemeral(
     lock: &LockPath,
     chroot: &str,
     children: &[String],
-) -> Result<Option<ContentionError>, Unanswered> {
+) -> Result<Option<ContentionError>, InquiryError> {
     let contenders = children.iter().filter(|child| Name::parse(child).is_some()).take(MOST);
     let reads: Vec<_> = contenders.map(|child| Request::Get(lock.child(child))).collect();
     let replies = inquiry.ask_all(&reads)?;

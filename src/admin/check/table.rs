@@ -1,15 +1,15 @@
-//! The findings as people read them: one line for each.
+//! The findings as text, one line for each.
 
-use super::judge::{Finding, Severity, Verdict};
+use super::assess::{Finding, Fitness, Severity};
 use crate::core::words::without_controls;
 
-/// All findings and the verdict; with `quiet` only what isn't as it should be.
+/// All findings and whether the set-up is fit; with `quiet`, only warnings and failures.
 pub(super) fn text(findings: &[Finding], quiet: bool) -> String {
     let shown: Vec<_> = findings.iter().filter(|finding| !quiet || finding.level != Severity::Ok).collect();
     let width = shown.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
     let mut text: String = shown.iter().map(|finding| line(finding, width)).collect();
     if !quiet {
-        text.push_str(&verdict(findings));
+        text.push_str(&last_line(findings));
     }
     text
 }
@@ -20,12 +20,12 @@ fn line(finding: &Finding, width: usize) -> String {
     without_controls(&line) + "\n"
 }
 
-fn verdict(findings: &[Finding]) -> String {
+fn last_line(findings: &[Finding]) -> String {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    match Verdict::of(findings) {
-        Verdict::Fit => "fit\n".to_owned(),
-        Verdict::Warnings => format!("works, with warnings: {}\n", count(Severity::Warn)),
-        Verdict::Unfit => {
+    match Fitness::of(findings) {
+        Fitness::Fit => "fit\n".to_owned(),
+        Fitness::Warnings => format!("works, with warnings: {}\n", count(Severity::Warn)),
+        Fitness::Unfit => {
             format!("unfit: failures: {}, warnings: {}\n", count(Severity::Fail), count(Severity::Warn))
         }
     }

@@ -1,6 +1,6 @@
-//! How much of long queues a terminal shows, so that one queue doesn't push the others off the screen. Pure.
+//! Limits how many contenders of a long queue are shown, so that one queue doesn't push the others off the screen. Pure.
 
-/// More contenders of one lock than this fill a screen and tell nobody anything.
+/// The most contenders of a lock that are shown on a terminal.
 const MOST: usize = 20;
 
 /// How many contenders of each lock are shown.
@@ -8,20 +8,20 @@ const MOST: usize = 20;
 pub(super) enum Fold {
     /// All of them.
     Never,
-    /// So many. One more takes no more room than to say that there is one more.
+    /// This many. One more is shown too, because the line "1 more" would take the same room.
     After(usize),
 }
 
 impl Fold {
-    /// The fold that shows most of queues of these lengths in so many lines: one for the titles, one for each lock, and one
-    /// for each contender.
+    /// The fold that shows as much as possible of queues of these lengths in `height` lines: one for the titles, one for
+    /// each lock, and one for each contender.
     pub(super) fn fitting(lengths: &[usize], height: Option<usize>) -> Self {
         let lines = |most: usize| 1 + lengths.iter().map(|&length| 1 + length.min(most + 1)).sum::<usize>();
         let fits = |most: &usize| height.is_none_or(|height| lines(*most) <= height);
         Self::After((0..=MOST).rev().find(fits).unwrap_or(0))
     }
 
-    /// How many of a queue of this length are shown; if not all, there is a line that says how many more there are.
+    /// How many contenders of a queue of this length are shown. If not all are, one more line says how many are missing.
     pub(super) fn shown(self, length: usize) -> usize {
         match self {
             Self::After(most) if length > most + 1 => most,
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_fits_wherever_that_is_possible() {
+    fn folded_queues_fit_into_the_height_if_that_is_possible() {
         for lengths in [&[500][..], &[500, 300], &[3, 500, 2], &[0, 1], &[]] {
             for height in 0..60 {
                 let fold = Fold::fitting(lengths, Some(height));

@@ -1,5 +1,5 @@
-//! The JSON of `status`: a promise to scripts. `version` changes when a field changes its meaning or goes;
-//! new fields may come at any time.
+//! The JSON of `status`. `docs/status-json.md` specifies it: `version` changes if a field is removed or changes its
+//! meaning, and new fields may be added at any time.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -62,7 +62,7 @@ struct SuccessEntry<'a> {
     fencing_token: Option<i64>,
 }
 
-/// The document; `pretty` is for people who look at it, otherwise it is one line.
+/// The document, on several lines if `pretty`, or else on one line.
 pub(super) fn text(locks: &[Lock], pretty: bool) -> Result<String> {
     let document = StatusDocument { version: VERSION, locks: locks.iter().map(entry).collect() };
     Ok(if pretty { serde_json::to_string_pretty(&document)? } else { serde_json::to_string(&document)? })
@@ -111,7 +111,8 @@ fn neighbour(neighbour: &Neighbour) -> NeighbourEntry<'_> {
     }
 }
 
-/// As ZooKeeper's own tools write it; a number of this size would lose digits in JavaScript.
+/// The session id in hexadecimal, as in ZooKeeper's own tools. It is a string because JavaScript can't represent a number
+/// of this size exactly.
 fn session(id: i64) -> String {
     format!("{id:#x}")
 }

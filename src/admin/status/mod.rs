@@ -1,4 +1,4 @@
-//! `status`: who holds the locks and who waits, once or for as long as somebody looks.
+//! `status`: shows the holders and waiters of locks, once or, with `--watch`, whenever they change.
 
 mod fold;
 mod json;
@@ -15,10 +15,10 @@ use log::Level;
 use nix::sys::signal::Signal;
 
 use self::screen::Screen;
-use super::conversation::{Conversation, Unreachable};
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::neighbours;
 use super::print;
+use super::session::{AdminSession, UnreachableError};
 use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
@@ -26,28 +26,28 @@ use crate::core::path::LockPath;
 use crate::core::words::without_controls;
 use crate::runtime::zk::{Failure, NodePath, Reply, Request, ServerTime, Wakeup};
 
-/// Some lock is held, with `--exit-code`.
+/// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
 
-/// Servers that refuse at once are asked again after this pause.
+/// The pause before the next attempt to connect, because servers may refuse immediately.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
-    let mut conversation = Conversation::open(options)?;
-    if let Err(error) = conversation.check_chroot(options) {
-        // It is true that there are no locks. Whether one that was named is free, nobody can say.
+    let mut session = AdminSession::open(options)?;
+    if let Err(error) = session.check_chroot(options) {
+        // Without the chroot there are no locks to list. But a lock that the user named must not be reported as free.
         if status.exit_code || !is_recursive(status) {
             return Err(error);
         }
         log::warn!("{error:#}");
     }
     if status.watch {
-        watch(status, options, conversation)
+        watch(status, options, session)
     } else {
-        let listing = look(status, &mut conversation)?;
-        conversation.close();
+        let listing = look(status, &mut session)?;
+        session.close();
         let exit = show(status, &listing.locks)?;
-        tell_what_is_closed(&listing, is_incomplete(status, &listing));
+        report_closed(&listing, is_incomplete(status, &listing));
         Ok(match exit {
             Exit::Code(0) if is_incomplete(status, &listing) => Exit::Code(exit::FAILURE),
             Exit::Code(0) if status.exit_code && listing.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
@@ -56,21 +56,23 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     }
 }
 
-/// Whether there is no answer to what was asked: a path that was named can't be looked at, or a script asked whether
-/// there is a holder anywhere.
+/// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`, any
+/// path can't be.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
     !listing.closed.is_empty() && !is_recursive(status)
         || status.exit_code && !(listing.closed.is_empty() && listing.unlisted.is_empty())
 }
 
-fn tell_what_is_closed(listing: &Listing, fails: bool) {
+/// Reports the paths that can't be listed, as errors if zklock `fails` because of them.
+fn report_closed(listing: &Listing, fails: bool) {
     let level = if fails { Level::Error } else { Level::Warn };
-    for line in what_is_closed(listing) {
+    for line in closed_messages(listing) {
         log::log!(level, "{line}");
     }
 }
 
-fn what_is_closed(listing: &Listing) -> impl Iterator<Item = String> {
+/// A message for each path that can't be listed.
+fn closed_messages(listing: &Listing) -> impl Iterator<Item = String> {
     let unlisted = listing.unlisted.iter().map(|path| neighbours::unlisted(path));
     listing.closed.iter().map(|path| closed(path)).chain(unlisted)
 }
@@ -84,15 +86,11 @@ fn is_recursive(status: &StatusOptions) -> bool {
     status.recursive || status.paths.is_empty()
 }
 
-fn look(status: &StatusOptions, conversation: &mut Conversation) -> Result<Listing> {
-    if is_recursive(status) {
-        locks_below(conversation, &roots(status))
-    } else {
-        locks(conversation, &status.paths)
-    }
+fn look(status: &StatusOptions, session: &mut AdminSession) -> Result<Listing> {
+    if is_recursive(status) { locks_below(session, &roots(status)) } else { locks(session, &status.paths) }
 }
 
-/// Where to look; bare, at everything there is.
+/// The paths below which to search: without an argument, the root.
 fn roots(status: &StatusOptions) -> Vec<String> {
     match status.paths.as_slice() {
         [] => vec!["/".to_owned()],
@@ -100,69 +98,69 @@ fn roots(status: &StatusOptions) -> Vec<String> {
     }
 }
 
-/// Shows the locks again whenever something below the paths changes. The servers tell: nothing is asked before.
-fn watch(status: &StatusOptions, options: &Options, mut conversation: Conversation) -> Result<Exit> {
+/// Shows the locks again whenever something below the paths changes. Between changes no requests are made.
+fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -> Result<Exit> {
     let screen = Screen::of(status)?;
     let mut shown = None;
     loop {
-        match look_and_wait(status, screen.as_ref(), &mut conversation, &mut shown) {
+        match look_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
-            // The session has gone: another is as good.
+            // The session has ended, so a new one is opened.
             Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
-                conversation = reopened(options)?;
+                session = reopened(options)?;
             }
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Another session, as soon as there is a server: whoever looks ends it when they like. Each attempt takes the time to connect.
-fn reopened(options: &Options) -> Result<Conversation> {
+/// Opens another session, as soon as a server can be reached. Tries without a limit; the user can end it.
+fn reopened(options: &Options) -> Result<AdminSession> {
     loop {
-        match Conversation::open(options) {
-            Err(error) if error.is::<Unreachable>() => thread::sleep(RETRY_AFTER),
+        match AdminSession::open(options) {
+            Err(error) if error.is::<UnreachableError>() => thread::sleep(RETRY_AFTER),
             result => return result,
         }
     }
 }
 
-/// Shows what there is, unless that is what is shown already, and waits for a change. An exit if nobody reads.
+/// Shows the current state if it has changed, and waits for a change. Returns an exit if stdout is closed.
 fn look_and_wait(
     status: &StatusOptions,
     screen: Option<&Screen>,
-    conversation: &mut Conversation,
+    session: &mut AdminSession,
     shown: &mut Option<Listing>,
 ) -> Result<Option<Exit>> {
-    if conversation.must_watch() {
-        set_watches(status, conversation)?;
+    if session.must_watch() {
+        set_watches(status, session)?;
     }
-    let listing = look(status, conversation)?;
+    let listing = look(status, session)?;
     if shown.as_ref() != Some(&listing) {
         let exit = match screen {
             Some(screen) => screen.show(&listing, None)?,
             None => show(status, &listing.locks)?,
         };
-        let was_told =
+        let is_reported =
             |shown: &Listing| (&shown.closed, &shown.unlisted) == (&listing.closed, &listing.unlisted);
-        // A cleared screen shows nothing of what was told before.
+        // Clearing the screen has removed the earlier warnings.
         let is_cleared = screen.is_some() && stderr().is_terminal();
-        if is_cleared || !shown.as_ref().is_some_and(was_told) {
-            tell_what_is_closed(&listing, false);
+        if is_cleared || !shown.as_ref().is_some_and(is_reported) {
+            report_closed(&listing, false);
         }
         if exit == Exit::Signal(Signal::SIGPIPE as i32) {
             return Ok(Some(exit));
         }
         *shown = Some(listing);
     }
-    while conversation.wait_for_change()? == Wakeup::Away {
-        tell_that_it_is_old(screen, shown)?;
+    while session.wait_for_change()? == Wakeup::Disconnected {
+        report_disconnection(screen, shown)?;
     }
     Ok(None)
 }
 
-/// There is no connection: what is shown may be old from now on, until there is one again.
-fn tell_that_it_is_old(screen: Option<&Screen>, shown: &mut Option<Listing>) -> Result<()> {
+/// Says that the shown state may be old, because there is no connection.
+fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) -> Result<()> {
     let Some(screen) = screen else {
         log::warn!("no connection to the servers: what was shown last may be old");
         return Ok(());
@@ -174,11 +172,11 @@ fn tell_that_it_is_old(screen: Option<&Screen>, shown: &mut Option<Listing>) -> 
     Ok(())
 }
 
-fn set_watches(status: &StatusOptions, conversation: &mut Conversation) -> Result<()> {
+fn set_watches(status: &StatusOptions, session: &mut AdminSession) -> Result<()> {
     let records = status.paths.iter().map(LockPath::as_str).map(record_path);
     let roots = roots(status).into_iter().map(NodePath::from);
     let requests: Vec<Request> = roots.chain(records).map(Request::WatchBelow).collect();
-    for reply in conversation.ask_all(&requests)? {
+    for reply in session.ask_all(&requests)? {
         if let Reply::Watching(Err(failure)) = reply {
             bail!("can't watch: {failure}");
         }

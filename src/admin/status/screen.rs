@@ -1,4 +1,4 @@
-//! The screen of `--watch`: the newest state and nothing else, drawn again when the terminal's size changes.
+//! The screen of `status --watch`: shows only the current state, and is drawn again when the terminal's size changes.
 
 use std::io::{self, IsTerminal, stdout};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,26 +8,26 @@ use anyhow::Result;
 use signal_hook::consts::SIGWINCH;
 use signal_hook::iterator::Signals;
 
-use super::{print, table, what_is_closed};
+use super::{closed_messages, print, table};
 use crate::admin::listing::Listing;
 use crate::cli::StatusOptions;
 use crate::core::exit::Exit;
 use crate::runtime::zk::ServerTime;
 
-/// Cursor to the corner, and clear everything.
+/// Moves the cursor to the top left corner, and clears the screen and the scrollback.
 const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
 
-/// The locks, and since when there has been no connection.
+/// A listing, and since when there has been no connection.
 type Picture = (Listing, Option<ServerTime>);
 
-/// What the terminal shows.
+/// The terminal's current content, shared with the thread that handles SIGWINCH.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     picture: Arc<Mutex<Option<Picture>>>,
 }
 
 impl Screen {
-    /// `None` if stdout isn't a terminal, or gets a line for each state.
+    /// `None` if stdout isn't a terminal, or `--json` prints a line for each state.
     pub(super) fn of(status: &StatusOptions) -> io::Result<Option<Self>> {
         if !status.watch || status.json || !stdout().is_terminal() {
             return Ok(None);
@@ -38,14 +38,14 @@ impl Screen {
         thread::Builder::new().name("resize".to_owned()).spawn(move || {
             for _ in &mut resized {
                 let picture = picture.lock().unwrap_or_else(PoisonError::into_inner);
-                // If nobody reads any more, the next change shows it.
+                // A closed stdout is noticed at the next change.
                 let _ = picture.as_ref().map(draw);
             }
         })?;
         Ok(Some(screen))
     }
 
-    /// Shows this and nothing else; `away_since`: there has been no connection since.
+    /// Shows only this listing, with a warning if there has been no connection since `away_since`.
     pub(super) fn show(&self, listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit> {
         let mut picture = self.picture.lock().unwrap_or_else(PoisonError::into_inner);
         draw(picture.insert((listing.clone(), away_since)))
@@ -58,7 +58,7 @@ fn draw((listing, away_since): &Picture) -> Result<Exit> {
     });
     let style = table::Style::of_stdout();
     let old = old.map(|old| style.cut(&old)).unwrap_or_default();
-    let closed = what_is_closed(listing).map(|line| style.rows(&format!("zklock: {line}"))).sum::<usize>();
+    let closed = closed_messages(listing).map(|line| style.rows(&format!("zklock: {line}"))).sum::<usize>();
     let style = style.on_screen(old.lines().count() + closed);
     print(format!("{CLEAR_SCREEN}{old}{}", table::text(&listing.locks, &style)).as_bytes())
 }

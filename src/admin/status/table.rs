@@ -12,14 +12,14 @@ use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;
 use crate::runtime::zk::ServerTime;
 
-/// What the reader's terminal can show.
+/// What stdout can show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
-    /// Columns of the terminal; `None` is no terminal, and no limit.
+    /// The columns of the terminal; `None` means no limit, because there is no terminal.
     pub(super) width: Option<usize>,
-    /// Lines that there is room for; `None` is no limit.
+    /// The lines that there is room for; `None` means no limit.
     pub(super) height: Option<usize>,
-    /// Whether long queues are folded: for people, who want to see every lock.
+    /// Whether long queues are folded, so that every lock is visible: on a terminal only.
     pub(super) folds: bool,
     pub(super) colour: bool,
 }
@@ -34,68 +34,69 @@ impl Style {
         Self { width, height: None, folds: terminal, colour: terminal && !no_color && !dumb }
     }
 
-    /// The text on one line that doesn't wrap.
+    /// The text as one line, cut off where it would wrap.
     pub(super) fn cut(self, text: &str) -> String {
         self.width.map_or_else(|| text.to_owned(), |width| truncate_str(text, width, "…").into_owned()) + "\n"
     }
 
-    /// So many rows a line takes that may wrap.
+    /// The number of rows that a line takes if it wraps.
     pub(super) fn rows(self, text: &str) -> usize {
         self.width.map_or(1, |width| measure_text_width(text).div_ceil(width.max(1)).max(1))
     }
 
-    /// The same for a screen that shows nothing else but `beside` lines, and never scrolls.
-    pub(super) fn on_screen(self, beside: usize) -> Self {
-        // The cursor stands on a line of its own.
-        let rows = || usize::from(Term::stdout().size().0).saturating_sub(1 + beside);
+    /// This style for a table that must fit on the screen together with `other_lines`.
+    pub(super) fn on_screen(self, other_lines: usize) -> Self {
+        // One line is left for the cursor.
+        let rows = || usize::from(Term::stdout().size().0).saturating_sub(1 + other_lines);
         Self { height: self.folds.then(rows), ..self }
     }
 }
 
-/// A column, and in which order columns go when there is no room for all: the highest first. Zero always stays.
+/// A column of the table.
 struct Column {
     title: &'static str,
-    goes: u8,
+    /// If there is no room for all columns, those with the highest number are left out first. Zero is always shown.
+    rank: u8,
     cell: fn(&ListedContender) -> String,
 }
 
-/// From here on columns go before a label is cut: they are wide, and seldom asked for.
-const SELDOM: u8 = 7;
+/// Columns from this rank on are left out before a label is cut, because they are wide and rarely needed.
+const RARE: u8 = 7;
 
-/// A label is cut to so much before any other column goes.
+/// A label is cut down to this width before any other column is left out.
 const LABEL: usize = 10;
 
 const RUNS: &str = "RUNS";
 
-/// Its host name is cut when nothing else can be: the process id stays.
+/// The column whose host name is cut as the last resort. Its process id is always shown.
 const PLACE: &str = "HOST:PID";
 
 const COLUMNS: [Column; 11] = [
-    Column { title: "POS", goes: 0, cell: |contender| contender.position.to_string() },
-    Column { title: "STATE", goes: 0, cell: |contender| state(contender).to_owned() },
-    Column { title: "MODE", goes: 4, cell: |contender| mode(contender.mode) },
-    Column { title: PLACE, goes: 0, cell: |contender| contender.owner.place() },
+    Column { title: "POS", rank: 0, cell: |contender| contender.position.to_string() },
+    Column { title: "STATE", rank: 0, cell: |contender| state(contender).to_owned() },
+    Column { title: "MODE", rank: 4, cell: |contender| mode(contender.mode) },
+    Column { title: PLACE, rank: 0, cell: |contender| contender.owner.place() },
     Column {
         title: "USER",
-        goes: 6,
+        rank: 6,
         cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
     },
-    Column { title: RUNS, goes: 0, cell: |contender| work(contender).to_owned() },
-    Column { title: "SINCE", goes: 2, cell: |contender| time(contender.since) },
-    Column { title: "HELD SINCE", goes: 3, cell: |contender| time(contender.held_since) },
-    Column { title: "TOKEN", goes: 5, cell: |contender| known(contender.fencing_token) },
+    Column { title: RUNS, rank: 0, cell: |contender| work(contender).to_owned() },
+    Column { title: "SINCE", rank: 2, cell: |contender| time(contender.since) },
+    Column { title: "HELD SINCE", rank: 3, cell: |contender| time(contender.held_since) },
+    Column { title: "TOKEN", rank: 5, cell: |contender| known(contender.fencing_token) },
     Column {
         title: "SESSION",
-        goes: 7,
+        rank: 7,
         cell: |contender| known(contender.session.map(|id| format!("{id:#x}"))),
     },
-    Column { title: "NODE", goes: 8, cell: |contender| node_name(contender) },
+    Column { title: "NODE", rank: 8, cell: |contender| node_name(contender) },
 ];
 
 const INDENT: &str = "  ";
 const GAP: &str = "  ";
 
-/// The locks as people read them.
+/// The table of these locks.
 pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     if locks.is_empty() {
         return "no locks\n".to_owned();
@@ -136,7 +137,7 @@ fn fold(locks: &[Lock], style: &Style) -> Fold {
     Fold::fitting(&lengths, style.height)
 }
 
-/// The columns that there is room for, each with its width.
+/// The columns that fit into `room`, each with its width.
 fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Column, usize)> {
     let width = |column: &Column| {
         let widths = rows.iter().map(|row| measure_text_width(&(column.cell)(row)));
@@ -147,11 +148,11 @@ fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Colu
     loop {
         let needed: usize = columns.iter().map(|(_, width)| width + GAP.len()).sum();
         let over = needed.saturating_sub(room);
-        let next = columns.iter().map(|(column, _)| column.goes).max().unwrap_or(0);
+        let next = columns.iter().map(|(column, _)| column.rank).max().unwrap_or(0);
         let label = columns.iter_mut().find(|(column, _)| column.title == RUNS).map(|(_, width)| width);
         match label {
             _ if over == 0 => return columns,
-            Some(width) if next == 0 || next < SELDOM && *width >= LABEL + over => {
+            Some(width) if next == 0 || next < RARE && *width >= LABEL + over => {
                 let narrowed = width.saturating_sub(over).max(RUNS.len()).min(*width);
                 let over = over - (*width - narrowed);
                 *width = narrowed;
@@ -160,7 +161,7 @@ fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Colu
                 }
                 return columns;
             }
-            _ => columns.retain(|(column, _)| column.goes != next),
+            _ => columns.retain(|(column, _)| column.rank != next),
         }
     }
 }
@@ -174,7 +175,7 @@ fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> Strin
     format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
 }
 
-/// The same within so many columns, with the whole process id.
+/// `place` (`host:pid`) cut to this width, with the whole process id.
 fn cut_host(place: &str, width: usize) -> String {
     match place.rsplit_once(':') {
         Some((host, pid)) if measure_text_width(place) > width => {
@@ -198,21 +199,21 @@ fn heading(lock: &Lock, how: &Style) -> String {
     let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
     let holders = lock.contenders().iter().filter(|contender| contender.holds).count();
     let waiting = lock.contenders().len() - holders;
-    let beside = neighbours::told(&lock.neighbours);
+    let neighbours = neighbours::summary(&lock.neighbours);
     let state = match (holders, waiting) {
         (0, 0) if lock.contenders.is_none() => "hidden: no permission to list the queue (READ)".to_owned(),
-        (0, 0) if beside.is_empty() => "free".to_owned(),
-        (0, 0) => format!("used by {beside}"),
+        (0, 0) if neighbours.is_empty() => "free".to_owned(),
+        (0, 0) => format!("used by {neighbours}"),
         (holders, 0) => format!("held by {holders}"),
         (holders, waiting) => format!("held by {holders}, {waiting} waiting"),
     };
-    let beside = if beside.is_empty() || state.starts_with("used") {
+    let also_used = if neighbours.is_empty() || state.starts_with("used") {
         String::new()
     } else {
-        format!("; also used by {beside}")
+        format!("; also used by {neighbours}")
     };
     let last = lock.last_success.as_ref().map(last_success).unwrap_or_default();
-    format!("{path}  {state}{beside}{last}")
+    format!("{path}  {state}{also_used}{last}")
 }
 
 fn last_success(last: &Success) -> String {
@@ -230,7 +231,7 @@ fn state(contender: &ListedContender) -> &'static str {
     }
 }
 
-/// What runs. A node that can't be read says nothing.
+/// The label or program; `(hidden)` for a node that can't be read.
 fn work(contender: &ListedContender) -> &str {
     if contender.is_hidden() { "(hidden)" } else { contender.owner.work() }
 }

@@ -18,8 +18,8 @@ use super::proc_stat::{self, ProcessStat};
 /// The children of this process.
 #[derive(Debug)]
 pub struct Children {
-    /// Open from the start on: to end processes must not fail for want of a descriptor. `None` on a kernel without that
-    /// file.
+    /// Opened in advance, so that ending processes can't fail for lack of a file descriptor. `None` on a kernel without
+    /// this file.
     file: Option<File>,
 }
 
@@ -39,10 +39,10 @@ impl Children {
         if let Some(text) = self.file.as_ref().and_then(read_again) {
             return Some(parse_pids(&text));
         }
-        // Every process whose parent is this one.
+        // Without the file, every process has to be read.
         let all = all()?;
-        let ours = all.iter().filter(|process| process.parent == getpid().as_raw());
-        Some(ours.map(|process| Pid::from_raw(process.pid)).collect())
+        let children = all.iter().filter(|process| process.parent == getpid().as_raw());
+        Some(children.map(|process| Pid::from_raw(process.pid)).collect())
     }
 }
 
@@ -78,14 +78,14 @@ fn read_again(file: &File) -> Option<String> {
 }
 
 /// The `roots` and all their descendants. A process that starts during the scan may be missed.
-pub fn below(roots: Vec<Pid>) -> Vec<Pid> {
-    let mut found = roots;
+pub fn with_descendants(roots: Vec<Pid>) -> Vec<Pid> {
+    let mut all = roots;
     let mut next = 0;
-    while let Some(&process) = found.get(next) {
-        found.extend(children_of(process));
+    while let Some(&process) = all.get(next) {
+        all.extend(children_of(process));
         next += 1;
     }
-    found
+    all
 }
 
 /// The name of a process, for messages.
@@ -133,7 +133,7 @@ mod tests {
         let mut line = [0];
         child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        let found = below(vec![pid]);
+        let found = with_descendants(vec![pid]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(name(pid).as_deref(), Some("sh"));
         for pid in found {

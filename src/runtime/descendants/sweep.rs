@@ -23,14 +23,14 @@ use crate::runtime::sys;
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Processes that are left for this long after KILL are reported.
-const WORTH_A_WORD: Duration = Duration::from_secs(1);
+/// Processes that are left this long after KILL are reported.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// How long the worker of another zklock gets to end its command and release its lock.
-const RELEASE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_millis(500);
 
-/// How often to scan the descendants of the processes that are left for new ones.
-const PASSES: usize = 16;
+/// The most scans for new descendants of the processes that are left.
+const SCANS: usize = 16;
 
 /// A process that is still there after KILL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +68,10 @@ pub struct Sweep {
     next: Option<BootTime>,
     pause: Duration,
     left: Vec<Left>,
-    told: bool,
+    is_reported: bool,
     /// Until this time the workers of other zklocks among the descendants may release their locks.
-    patience: Option<BootTime>,
-    /// A worker that gets no such time.
+    grace_until: Option<BootTime>,
+    /// A worker that gets no grace.
     own: Option<Pid>,
 }
 
@@ -79,12 +79,12 @@ impl Sweep {
     /// A sweep that has time until `latest` and leaves some of it to another zklock among the descendants: only its
     /// monitor is killed, and its worker ends its own command and releases its lock within milliseconds. If the worker
     /// were killed together with its monitor, its lock would stay until its session times out.
-    pub fn with_time_until(latest: Option<BootTime>, now: BootTime) -> Self {
-        let patience = now + RELEASE;
-        Self { patience: Some(latest.map_or(patience, |latest| patience.min(latest))), ..Self::default() }
+    pub fn with_grace_until(latest: Option<BootTime>, now: BootTime) -> Self {
+        let end = now + GRACE;
+        Self { grace_until: Some(latest.map_or(end, |latest| end.min(latest))), ..Self::default() }
     }
 
-    /// This worker gets no time: it is zklock's own and stands still.
+    /// This worker gets no grace, because it is zklock's own and stands still.
     #[must_use]
     pub fn but_for(self, own: Pid) -> Self {
         Self { own: Some(own), ..self }
@@ -100,9 +100,8 @@ impl Sweep {
         now: BootTime,
     ) -> Round {
         self.began.get_or_insert(now);
-        // From here on, workers of other zklocks get no more time.
-        let is_over = self.patience.take_if(|patience| now >= *patience).is_some();
-        let mut has_changed = is_over;
+        // The end of the grace counts as a change: workers of other zklocks are killed from now on.
+        let mut has_changed = self.grace_until.take_if(|end| now >= *end).is_some();
         loop {
             let Some(all) = children.list() else {
                 self.back_off(false, now);
@@ -113,7 +112,7 @@ impl Sweep {
                 if Some(child) == leader && sys::is_dead(child) {
                     continue;
                 }
-                if self.has_time(child) {
+                if self.has_grace(child) {
                     // A worker that has ended has released its lock, and keeps its name until it is reaped.
                     if sys::reap_if_dead(child).is_some() {
                         reaped = true;
@@ -160,12 +159,12 @@ impl Sweep {
     /// dead. That may take long, in the kernel, even after KILL; or KILL was refused. Returns whether there may be more
     /// of them.
     fn kill_hidden(&self, left: impl Iterator<Item = Pid>) -> bool {
-        let roots: Vec<Pid> = left.filter(|&pid| !self.has_time(pid)).collect();
+        let roots: Vec<Pid> = left.filter(|&pid| !self.has_grace(pid)).collect();
         let mut known = HashSet::new();
-        for _ in 0..PASSES {
+        for _ in 0..SCANS {
             let (mut parents, mut any_new) = (roots.clone(), false);
             while let Some(parent) = parents.pop() {
-                for child in children_of(parent).into_iter().filter(|&child| !self.has_time(child)) {
+                for child in children_of(parent).into_iter().filter(|&child| !self.has_grace(child)) {
                     kill_child_of(parent, child);
                     any_new |= known.insert(child);
                     parents.push(child);
@@ -178,28 +177,28 @@ impl Sweep {
         true
     }
 
-    fn has_time(&self, pid: Pid) -> bool {
-        self.patience.is_some() && self.own != Some(pid) && name(pid).as_deref() == Some(WORKER)
+    fn has_grace(&self, pid: Pid) -> bool {
+        self.grace_until.is_some() && self.own != Some(pid) && name(pid).as_deref() == Some(WORKER)
     }
 
     /// When to look again if no child dies before.
     pub fn next(&self) -> Option<BootTime> {
-        let patience = self.patience.filter(|_| self.next.is_some());
-        [self.next, patience].into_iter().flatten().min()
+        let grace_until = self.grace_until.filter(|_| self.next.is_some());
+        [self.next, grace_until].into_iter().flatten().min()
     }
 
     /// Whether a process is left that may never end.
     pub fn is_stuck(&self) -> bool {
-        self.told
+        self.is_reported
     }
 
     /// The processes that have been left for long, reported once.
     pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
-        let long = self.began.is_some_and(|began| now.since(began) >= WORTH_A_WORD);
-        if !long || self.told || self.left.is_empty() {
+        let is_long = self.began.is_some_and(|began| now.since(began) >= REPORT_AFTER);
+        if !is_long || self.is_reported || self.left.is_empty() {
             return None;
         }
-        self.told = true;
+        self.is_reported = true;
         Some(self.left.clone())
     }
 

@@ -12,15 +12,15 @@ pub fn become_command(launch: Launch) -> SpawnError {
         Ok(image) => image,
         Err(error) => return error,
     };
-    let found = launch.found;
+    let inherited = launch.inherited;
     // An exec keeps the subreaper flag, and the command didn't ask to adopt orphans.
-    if !found.was_subreaper {
+    if !inherited.was_subreaper {
         let _ = prctl::set_child_subreaper(false);
     }
     sys::drop_handlers();
-    sys::restore_ignored(found.ignores_children);
+    sys::restore_ignored(inherited.ignores_children);
     // Signals that have arrived since zklock began are delivered here.
-    if let Err(error) = found.mask.thread_set_mask() {
+    if let Err(error) = inherited.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }
     let Err(error) = execvpe(image.program(), image.arguments(), image.environment());

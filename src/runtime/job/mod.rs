@@ -21,11 +21,11 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::supervisor::{Action, Foreground};
 use crate::core::time::BootTime;
 use crate::runtime::descendants::{self, Children, Left, Round, Sweep};
-use crate::runtime::pair::Worker;
+use crate::runtime::pair::WorkerSide;
 use crate::runtime::sys::{self, ChildState};
 
-/// The most scans for processes to signal: a job that forks all the time is never seen completely.
-const LOOKS: usize = 16;
+/// The most scans for processes to signal: a job that forks all the time is never listed completely.
+const SCANS: usize = 16;
 
 /// The command, running in its own process group.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Job {
     /// Starts the command, in the terminal's foreground if it belongs there; not after `latest`.
     pub fn start(
         launch: &Launch,
-        worker: &Worker,
+        worker: &WorkerSide,
         latest: Option<BootTime>,
         stop_signal: Signal,
     ) -> Result<Self, SpawnError> {
@@ -104,7 +104,7 @@ impl Job {
         if planted(Mistake::GroupOnly) {
             return self.none_left();
         }
-        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_time_until(latest, now));
+        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_grace_until(latest, now));
         sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
     }
 
@@ -173,14 +173,14 @@ impl Job {
             return;
         };
         // A process that loses its parent during a scan is in neither list; the next scan finds it.
-        let mut told = HashSet::new();
-        for _ in 0..LOOKS {
-            let mut all = descendants::below(self.children.list().unwrap_or_default());
-            all.retain(|&pid| told.insert(pid));
-            if all.is_empty() {
+        let mut seen = HashSet::new();
+        for _ in 0..SCANS {
+            let mut new = descendants::with_descendants(self.children.list().unwrap_or_default());
+            new.retain(|&pid| seen.insert(pid));
+            if new.is_empty() {
                 break;
             }
-            for pid in all.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
+            for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
                 let _ = kill(pid, signal);
             }
         }

@@ -16,7 +16,7 @@ use crate::core::shell_line::is_for_a_shell;
 use crate::core::time::BootTime;
 use crate::core::words::escaped;
 use crate::runtime::clock;
-use crate::runtime::pair::{Found, Page};
+use crate::runtime::pair::{InheritedState, Page};
 use crate::runtime::sys::{self, Image, Spawned};
 
 /// The command to start.
@@ -29,7 +29,7 @@ pub struct Launch {
     /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
     /// The signal state that zklock was started with, restored for the command.
-    pub found: Found,
+    pub inherited: InheritedState,
 }
 
 /// Why the command didn't start.
@@ -79,7 +79,7 @@ pub fn spawn(
     latest: Option<BootTime>,
     page: Page,
 ) -> Result<Pid, SpawnError> {
-    let Found { mask, ignores_children, .. } = launch.found;
+    let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let before_exec = mask | Signal::SIGTSTP;
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
@@ -90,7 +90,7 @@ pub fn spawn(
         }
         sys::restore_ignored(ignores_children);
         // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
-        sys::bear_until_exec(nix::libc::SIGTSTP);
+        sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
         // The last check, in case all of zklock was frozen since it checked its lease.
         if latest.is_some_and(|latest| clock::now() >= latest) {

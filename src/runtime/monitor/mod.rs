@@ -1,11 +1,11 @@
-//! The monitor: the process that the user started. It relays signals, stops and continues like the command, and exits
-//! with its code. If its worker is killed or stands still, it ends every process of the command and deletes the lock
-//! nodes.
+//! The monitor: the process that the user started. It forwards signals to the worker, stops and continues like the
+//! command, and exits with its code. If its worker is killed or stands still, it ends every process of the command and
+//! deletes the lock nodes.
 //!
 //! Nothing may block it: until every process has ended it writes nothing, connects to nothing, and waits only for its
 //! worker.
 
-mod fate;
+mod effects;
 mod signals;
 
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 
-use self::signals::Arrivals;
+use self::signals::CaughtSignals;
 use crate::core::exit::Exit;
 use crate::core::monitor::{Death, Monitor, MonitorEffect, MonitorInput, Shown};
 use crate::core::pair::{Order, Report, Stage};
@@ -28,32 +28,36 @@ use crate::runtime::alarm::Alarm;
 use crate::runtime::clock;
 use crate::runtime::descendants::{Children, Observed, Sweep};
 use crate::runtime::job::reap_all_but;
-use crate::runtime::pair::{Found, MonitorSide, Received};
+use crate::runtime::pair::{InheritedState, MonitorSide, Received};
 use crate::runtime::sys;
 use crate::runtime::zk::Settings;
 
 /// How often the monitor checks the children it has inherited, if there are any.
-const LOOK: Duration = Duration::from_secs(1);
+const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a command has run when the monitor locks its memory. That takes half a millisecond, which very short
-/// commands shouldn't pay for: memory that was just used isn't swapped out yet.
-const BRIEF: Duration = Duration::from_millis(250);
+/// The monitor locks its memory once a command has run for this long. Locking takes half a millisecond, which would delay
+/// very short commands, and memory that was just used isn't swapped out yet.
+const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
 
 /// The monitor's result.
 #[derive(Debug)]
 pub enum Outcome {
     /// zklock exits this way.
     Exit(Exit),
-    /// zklock becomes the command, whose locks are all held around it, with these variables added.
-    Become(Vec<(String, String)>, Found),
+    /// zklock becomes the command, with these variables added, because an outer zklock holds all its locks.
+    Become(Vec<(String, String)>, InheritedState),
 }
 
-/// Watches the worker until it has ended. `path` and `settings` are for the cleanup if the worker is killed.
+/// Watches over the worker until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
+/// killed.
+///
+/// # Errors
+/// If the monitor can't be set up. The worker is killed then.
 pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Result<Outcome> {
     let worker = monitor.worker;
-    match Watch::begin(monitor, settings) {
-        Ok(watch) => Ok(watch.see_it_through(path, settings)),
-        // Nothing may run unwatched.
+    match MonitorLoop::begin(monitor, settings) {
+        Ok(monitor) => Ok(monitor.run(path, settings)),
+        // The worker must not run without a monitor.
         Err(error) => {
             let _ = kill(worker, Signal::SIGKILL);
             let _ = sys::reap(worker);
@@ -62,10 +66,10 @@ pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Resu
     }
 }
 
-struct Watch {
+struct MonitorLoop {
     monitor: MonitorSide,
     machine: Monitor,
-    arrivals: Arrivals,
+    signals: CaughtSignals,
     alarm: Alarm,
     children: Children,
     /// `None` if `/proc` hides the worker: its memory may be hidden, and its files then belong to another user
@@ -73,48 +77,48 @@ struct Watch {
     worker: Option<Observed>,
     /// Unrelated children, inherited by zklock from the program that became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
-    line_ended: bool,
-    memory: Memory,
+    /// The worker's end of the socket is closed, so the socket is always readable.
+    socket_closed: bool,
+    memory: MemoryLock,
 }
 
-/// Whether the memory needed for ending processes is locked, so that it works on a machine that swaps or whose disk
-/// hangs.
-enum Memory {
+/// Whether the monitor's memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
+enum MemoryLock {
     /// No command runs yet.
-    Loose,
+    Off,
     /// It will be locked at this time.
-    KeptFrom(BootTime),
+    DueAt(BootTime),
     /// It is locked.
-    Kept,
+    On,
 }
 
-impl Watch {
+impl MonitorLoop {
     fn begin(monitor: MonitorSide, settings: &Settings) -> Result<Self> {
-        let arrivals = Arrivals::listen(&monitor.found.mask)?;
+        let signals = CaughtSignals::listen(&monitor.inherited.mask)?;
         let alarm = Alarm::new().context("can't make a timer")?;
         let worker = Observed::new(monitor.worker).ok();
-        let mut watch = Self {
+        let mut this = Self {
             monitor,
-            arrivals,
+            signals,
             alarm,
             machine: Monitor::new(settings.session_timeout),
             children: Children::of_this_process(),
             worker,
             unrelated: vec![],
-            line_ended: false,
-            memory: Memory::Loose,
+            socket_closed: false,
+            memory: MemoryLock::Off,
         };
         // The code for ending processes runs once without anything to end, so that it is in memory from then on.
-        watch.look_at_children();
-        let all = watch.children.list().unwrap_or_default();
-        Sweep::default().round(&watch.children, None, &all, clock::now());
-        Ok(watch)
+        this.check_children();
+        let all = this.children.list().unwrap_or_default();
+        Sweep::default().round(&this.children, None, &all, clock::now());
+        Ok(this)
     }
 
-    fn see_it_through(mut self, path: &LockPath, settings: &Settings) -> Outcome {
+    fn run(mut self, path: &LockPath, settings: &Settings) -> Outcome {
         loop {
-            self.relay_signals();
-            let mut effects = self.listen();
+            self.forward_signals();
+            let mut effects = self.read_reports();
             if effects.is_empty() {
                 let shown = self.shown();
                 effects = self.machine.on(clock::now(), MonitorInput::Looked(shown));
@@ -123,7 +127,7 @@ impl Watch {
             if effects.is_empty() && sys::is_dead(self.monitor.worker) {
                 effects = self.worker_ended();
             }
-            if effects.is_empty() && self.wait_for_news().is_err() {
+            if effects.is_empty() && self.wait_for_events().is_err() {
                 // A monitor that can't wait can't watch, so it treats the worker as frozen.
                 let frozen = Shown { deadline: Some(BootTime::from_nanos(0)), ..self.shown() };
                 effects = self.machine.on(clock::now(), MonitorInput::Looked(frozen));
@@ -136,41 +140,42 @@ impl Watch {
 
     fn worker_ended(&mut self) -> Vec<MonitorEffect> {
         let status = sys::reap(self.monitor.worker).ok();
-        self.listen_to_the_dead();
+        self.read_last_reports();
         let shown = self.shown();
         self.machine.on(clock::now(), MonitorInput::WorkerEnded(death(status), shown))
     }
 
-    fn wait_for_news(&mut self) -> std::io::Result<()> {
+    fn wait_for_events(&mut self) -> std::io::Result<()> {
         let (shown, now) = (self.shown(), clock::now());
-        // An orphan of an unrelated child arrives without an event.
-        let look = Some(now + LOOK).filter(|_| !self.unrelated.is_empty());
-        let keep = self.stay_in_memory(shown, now);
-        self.wait([self.machine.wake_at(shown), look, keep].into_iter().flatten().min())?;
-        self.look_at_children();
+        // No event announces an orphan of an unrelated child.
+        let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
+        let lock = self.lock_memory_when_due(shown, now);
+        self.wait([self.machine.wake_at(shown), check, lock].into_iter().flatten().min())?;
+        self.check_children();
         Ok(())
     }
 
     fn wait(&self, until: Option<BootTime>) -> std::io::Result<()> {
-        let [interrupts, others] = self.arrivals.sources();
-        // A socket is always readable once its other end is closed.
-        let line = if self.line_ended { others } else { self.monitor.line.as_fd() };
-        self.alarm.wait([interrupts, others, line], until)
+        let [interrupts, others] = self.signals.sources();
+        let socket = if self.socket_closed { others } else { self.monitor.socket.as_fd() };
+        self.alarm.wait([interrupts, others, socket], until)
     }
 
-    /// Locks the memory once a command has run for a while. Returns when that is due, if it is still to come.
-    fn stay_in_memory(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
+    /// Locks the memory once a command has run for [`LOCK_MEMORY_AFTER`]. Returns when that is due, if it is still to come.
+    fn lock_memory_when_due(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
         match self.memory {
-            Memory::Loose if shown.stage == Stage::Running => self.memory = Memory::KeptFrom(now + BRIEF),
-            Memory::KeptFrom(then) if then <= now => {
-                sys::stay_in_memory();
-                self.memory = Memory::Kept;
+            MemoryLock::Off if shown.stage == Stage::Running => {
+                self.memory = MemoryLock::DueAt(now + LOCK_MEMORY_AFTER);
+            }
+            MemoryLock::DueAt(then) if then <= now => {
+                sys::lock_memory();
+                self.memory = MemoryLock::On;
             }
             _ => {}
         }
         match self.memory {
-            Memory::KeptFrom(then) => Some(then),
-            Memory::Loose | Memory::Kept => None,
+            MemoryLock::DueAt(then) => Some(then),
+            MemoryLock::Off | MemoryLock::On => None,
         }
     }
 
@@ -180,14 +185,14 @@ impl Watch {
         Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
     }
 
-    /// Takes in the worker's reports until one requires an action.
-    fn listen(&mut self) -> Vec<MonitorEffect> {
+    /// Reads the worker's reports until one requires an action.
+    fn read_reports(&mut self) -> Vec<MonitorEffect> {
         loop {
-            let report = match self.monitor.line.hear() {
-                Received::Word(report) => report,
-                Received::Silence => return vec![],
-                Received::End => {
-                    self.line_ended = true;
+            let report = match self.monitor.socket.receive() {
+                Received::Message(report) => report,
+                Received::Nothing => return vec![],
+                Received::Closed => {
+                    self.socket_closed = true;
                     return vec![];
                 }
             };
@@ -198,14 +203,15 @@ impl Watch {
         }
     }
 
-    fn relay_signals(&mut self) -> bool {
+    /// Forwards signals to the worker. Returns whether there was a SIGCONT.
+    fn forward_signals(&mut self) -> bool {
         let mut continued = false;
-        for signal in self.arrivals.take() {
+        for signal in self.signals.take() {
             if signal != Signal::SIGCHLD {
                 continued |= signal == Signal::SIGCONT;
                 // If the worker is frozen for so long that the socket is full, the deadline or the count of signals
                 // shows it.
-                if self.monitor.line.say(&Order::Signal(signal as i32)).is_ok() {
+                if self.monitor.socket.send(&Order::Signal(signal as i32)).is_ok() {
                     self.machine.on(clock::now(), MonitorInput::Relayed(signal as i32));
                 }
             }
@@ -213,39 +219,39 @@ impl Watch {
         continued
     }
 
-    /// Stops as the command did. If the kernel doesn't stop this group, because no process could continue it, the
-    /// worker is told.
+    /// Stops by the signal that stopped the command. If the kernel doesn't stop this group, because no process could
+    /// continue it, the monitor tells the worker.
     fn stop(&mut self, signal: i32, whole_group: bool) {
-        let mut continued = self.relay_signals();
+        let mut continued = self.forward_signals();
         if !continued {
             sys::stop_by(signal, whole_group, || {
-                continued |= self.relay_signals();
+                continued |= self.forward_signals();
                 continued
             });
         }
-        if !continued && !self.relay_signals() {
-            let _ = self.monitor.line.say(&Order::NotStopped);
+        if !continued && !self.forward_signals() {
+            let _ = self.monitor.socket.send(&Order::NotStopped);
         }
     }
 
-    /// Reaps inherited children, and remembers those from before the command. While the worker is alive, every orphan
-    /// of the command becomes the worker's child, so all other children are unrelated.
-    fn look_at_children(&mut self) {
+    /// Reaps dead inherited children, and updates the list of unrelated ones. While the worker is alive, every orphan of
+    /// the command becomes the worker's child, so all other children are unrelated.
+    fn check_children(&mut self) {
         let worker = self.monitor.worker;
         reap_all_but(worker, &self.children);
         let mut children = self.children.list().unwrap_or_default();
         children.retain(|&child| child != worker);
-        // Checked after listing: a worker that isn't ending now hadn't handed the command's processes to the monitor
-        // when the children were listed. Before the command may run, there is nothing to hand over.
-        let is_there = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
-        if is_there || self.shown().stage == Stage::Waiting {
+        // Checked after the listing: if the worker isn't ending now, the monitor had inherited none of the command's
+        // processes when the children were listed. Before the command may run, there are none.
+        let worker_is_alive = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
+        if worker_is_alive || self.shown().stage == Stage::Waiting {
             self.unrelated = children;
         }
     }
 
-    /// Reports sent before the worker's end still count, except for a stop.
-    fn listen_to_the_dead(&mut self) {
-        while let Received::Word(report) = self.monitor.line.hear::<Report>() {
+    /// Reads the reports that the worker sent before its end. They count, except for a stop.
+    fn read_last_reports(&mut self) {
+        while let Received::Message(report) = self.monitor.socket.receive::<Report>() {
             self.machine.on(clock::now(), MonitorInput::Reported(report));
         }
     }
@@ -254,10 +260,10 @@ impl Watch {
         // From here on signals are left for the command.
         let _ = SigSet::all().thread_set_mask();
         let ends = |signal: &Signal| ends_waiting(*signal as i32);
-        if let Some(signal) = self.arrivals.take().into_iter().find(ends) {
+        if let Some(signal) = self.signals.take().into_iter().find(ends) {
             return Outcome::Exit(Exit::Signal(signal as i32));
         }
-        Outcome::Become(variables, self.monitor.found)
+        Outcome::Become(variables, self.monitor.inherited)
     }
 }
 

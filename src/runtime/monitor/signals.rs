@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// The signals relayed to the worker in addition to SIGINT; Ctrl-Z sends SIGTSTP.
+/// The signals forwarded to the worker in addition to SIGINT; Ctrl-Z sends SIGTSTP.
 const CAUGHT: [Signal; 9] = [
     Signal::SIGTERM,
     Signal::SIGHUP,
@@ -26,12 +26,12 @@ const CAUGHT: [Signal; 9] = [
 
 /// Receives the caught signals.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct CaughtSignals {
     interrupts: Arc<EventFd>,
     others: SignalDelivery<UnixStream, SignalOnly>,
 }
 
-impl Arrivals {
+impl CaughtSignals {
     /// Starts to listen. A signal that is already ignored stays ignored: nohup and `&` in a script intend that. A
     /// signal that was blocked (`mask`) stays blocked. SIGCHLD is always received.
     pub(super) fn listen(mask: &SigSet) -> Result<Self> {
@@ -102,19 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_reported_once_and_no_stop_beside_a_continue() -> Result<()> {
+    fn each_signal_is_reported_once_and_a_continue_cancels_a_stop() -> Result<()> {
         let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
         let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
-        let mut arrivals = Arrivals { interrupts, others: deliver(wanted.into_iter())? };
-        assert_eq!(arrivals.take(), []);
+        let mut signals = CaughtSignals { interrupts, others: deliver(wanted.into_iter())? };
+        assert_eq!(signals.take(), []);
         for signal in wanted.into_iter().chain(wanted) {
             raise(signal)?;
         }
-        arrivals.interrupts.write(1)?;
-        assert_eq!(arrivals.take(), [Signal::SIGINT, Signal::SIGCONT, Signal::SIGURG]);
+        signals.interrupts.write(1)?;
+        assert_eq!(signals.take(), [Signal::SIGINT, Signal::SIGCONT, Signal::SIGURG]);
         raise(Signal::SIGTSTP)?;
-        assert_eq!(arrivals.take(), [Signal::SIGTSTP]);
-        assert_eq!(arrivals.take(), []);
+        assert_eq!(signals.take(), [Signal::SIGTSTP]);
+        assert_eq!(signals.take(), []);
         Ok(())
     }
 

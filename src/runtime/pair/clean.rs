@@ -1,11 +1,11 @@
-//! Deletes the lock nodes of a worker that can't do it, or couldn't in time, over a separate session.
+//! Deletes lock nodes over a separate session, for a worker that can't delete them itself, or couldn't in time.
 
 use crate::core::run::Remains;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Settings, Unanswered};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Settings};
 
-/// Deletes the nodes that zklock still owns. Gives up when the session that owns them must be over, or when `gives_up`
-/// returns `true`. Returns whether they are certainly gone.
+/// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when `gives_up`
+/// returns `true`. Returns whether they are certainly deleted.
 pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> bool) -> bool {
     if remains.is_empty() {
         return true;
@@ -14,7 +14,7 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
     let deadline = clock::now() + session_timeout;
     let settings =
         Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
-    // Whatever goes wrong, the nodes are deleted when their session ends.
+    // After any failure, the nodes are deleted when their session ends.
     let Ok(inquiry) = Inquiry::open(settings, Limit::Until(deadline)) else {
         return false;
     };
@@ -28,17 +28,17 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
     }
 }
 
-/// Deletes the nodes; returns whether none of them is certainly left.
-fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, Unanswered> {
+/// Deletes the nodes, and returns whether they are certainly deleted.
+fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, InquiryError> {
     inquiry.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&Failure::ConnectionLost);
-    let tells = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);
+    let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);
     loop {
         let found = inquiry.ask_all(&remains.questions())?;
         let deleted = inquiry.ask_all(&remains.found_in(&found))?;
-        // A delete whose answer was lost may have been done, and the name reused.
+        // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read again.
         if !deleted.iter().any(lost) {
-            return Ok(found.iter().chain(&deleted).all(tells));
+            return Ok(found.iter().chain(&deleted).all(is_certain));
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Two processes with one fate: the monitor, which the user started, and its worker.
 //!
-//! The *monitor* does next to nothing, so that nothing can block it: it relays signals, stops and continues as the
-//! command does, and exits as the worker says. The *worker* has the session, the queue, the lease and the command. If
-//! either is killed, or the worker stands still for longer than its lease, the other ends every process of the command,
-//! and then deletes the lock nodes. `docs/signals.md` has the details.
+//! The *monitor* does next to nothing, so that nothing can block it: it forwards signals to the worker, stops and
+//! continues like the command, and exits as the worker says. The *worker* has the session, the queue, the lease and the
+//! command. If either is killed, or the worker stands still for longer than its lease, the other ends every process of the
+//! command, and then deletes the lock nodes. `docs/signals.md` has the details.
 
 mod clean;
 mod page;
+mod socket;
 mod title;
-mod words;
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,8 +23,8 @@ use nix::unistd::{Pid, getpgrp, setpgid};
 
 pub use self::clean::clean;
 pub use self::page::Page;
+pub use self::socket::{PairSocket, Received};
 pub use self::title::WORKER;
-pub use self::words::{PairSocket, Received};
 use crate::core::exit::Exit;
 use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
 use crate::core::signal::SIGCONT;
@@ -33,7 +33,7 @@ use crate::runtime::sys::{self, Half};
 
 /// The signal state that zklock was started with, to be restored for the command.
 #[derive(Debug, Clone, Copy)]
-pub struct Found {
+pub struct InheritedState {
     /// The signal mask.
     pub mask: SigSet,
     /// Whether SIGCHLD was ignored.
@@ -48,26 +48,26 @@ pub enum Side {
     /// The process that the user started.
     Monitor(MonitorSide),
     /// Its child.
-    Worker(Worker),
+    Worker(WorkerSide),
 }
 
 /// The monitor's side.
 #[derive(Debug)]
 pub struct MonitorSide {
     /// The socket to the worker.
-    pub line: PairSocket,
+    pub socket: PairSocket,
     /// The worker's state, readable without a message.
     pub page: Page,
     /// The worker's process.
     pub worker: Pid,
     /// The signal state that zklock was started with.
-    pub found: Found,
+    pub inherited: InheritedState,
 }
 
 /// The worker's side.
 #[derive(Debug)]
-pub struct Worker {
-    line: Rc<PairSocket>,
+pub struct WorkerSide {
+    socket: Rc<PairSocket>,
     page: Page,
     deadline: Option<Deadline>,
     continued: Rc<Cell<u64>>,
@@ -76,7 +76,7 @@ pub struct Worker {
     /// The monitor's process group.
     pub group: Pid,
     /// The signal state that zklock was started with.
-    pub found: Found,
+    pub inherited: InheritedState,
 }
 
 /// Forks into two processes. Nothing may have been started before, not even a thread.
@@ -98,26 +98,26 @@ pub fn split() -> io::Result<Side> {
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let found = Found { mask, ignores_children, was_subreaper };
+    let inherited = InheritedState { mask, ignores_children, was_subreaper };
     match sys::split() {
         Ok(Half::Parent(worker)) => {
             drop(workers);
             // Done on both sides, so that it is done whichever runs first.
             let _ = setpgid(worker, worker);
-            Ok(Side::Monitor(MonitorSide { line: PairSocket(monitors), page, worker, found }))
+            Ok(Side::Monitor(MonitorSide { socket: PairSocket(monitors), page, worker, inherited }))
         }
         Ok(Half::Child(monitor)) => {
             drop(monitors);
             let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
-            let line = Rc::new(PairSocket(workers));
-            Ok(Side::Worker(Worker {
-                line,
+            let socket = Rc::new(PairSocket(workers));
+            Ok(Side::Worker(WorkerSide {
+                socket,
                 page,
                 deadline: None,
                 continued: Rc::default(),
                 monitor,
                 group,
-                found,
+                inherited,
             }))
         }
         Err(error) => {
@@ -133,24 +133,24 @@ fn adopt_orphans() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
 
-impl Worker {
-    /// Sets the worker up: as a subreaper, with its own name, and to be woken when the monitor ends. `false`: the
-    /// monitor is already dead.
-    pub fn settle(&self) -> io::Result<bool> {
+impl WorkerSide {
+    /// Makes the worker a subreaper, gives it its own name, and has it continued when the monitor dies. Returns `false` if
+    /// the monitor is already dead.
+    pub fn set_up(&self) -> io::Result<bool> {
         // A fork doesn't inherit the subreaper flag.
         adopt_orphans()?;
         title::set(&format!("zklock: worker of {}", self.monitor));
         Ok(sys::wake_on_death_of(self.monitor))
     }
 
-    /// Receives the monitor's messages.
-    pub fn ear(&self) -> Ear {
-        Ear { line: Rc::clone(&self.line), page: self.page, continued: Rc::clone(&self.continued) }
+    /// The receiver of the monitor's messages.
+    pub fn orders(&self) -> Orders {
+        Orders { socket: Rc::clone(&self.socket), page: self.page, continued: Rc::clone(&self.continued) }
     }
 
-    /// Reports to the monitor, even when everything else is gone.
+    /// A sender of reports to the monitor, for the time after `self` is dropped.
     pub fn reporter(&self) -> Reporter {
-        Reporter(Rc::clone(&self.line))
+        Reporter(Rc::clone(&self.socket))
     }
 
     /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
@@ -160,12 +160,12 @@ impl Worker {
         self.set_deadline(deadline);
     }
 
-    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The rest takes no longer
-    /// than `patience`: a worker that takes longer counts as frozen.
-    pub fn command_is_over(&mut self, exit: Exit, patience: Duration) {
-        self.say(&Report::Exit(exit));
+    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The worker counts as frozen
+    /// if the rest takes longer than `limit`.
+    pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
+        self.send(&Report::Exit(exit));
         self.page.set_stage(Stage::Over);
-        let end = clock::now() + patience;
+        let end = clock::now() + limit;
         self.set_deadline(Some(Deadline { act: end, latest: end }));
     }
 
@@ -183,23 +183,24 @@ impl Worker {
         };
         self.deadline = deadline;
         if shorter {
-            self.say(&Report::Shorter);
+            self.send(&Report::Shorter);
         }
     }
 
     /// Stops zklock as the terminal's signal would have done.
     pub fn stop(&self, signal: i32, whole_group: bool) {
-        self.say(&Report::Stop { signal, whole_group, continued: self.continued.get() });
+        self.send(&Report::Stop { signal, whole_group, continued: self.continued.get() });
     }
 
-    /// A node with this path, without its number, is about to be created.
+    /// Shows the monitor that a node with this path, without its number, is about to be created.
     pub fn enters(&self, path: &str) {
         self.page.set_entering(Some(path));
     }
 
-    /// zklock owns these nodes: the monitor may have to delete them.
+    /// Tells the monitor that zklock owns these nodes, which the monitor may have to delete. `session_timeout` is in
+    /// milliseconds.
     pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
-        self.say(&Report::Nodes { session_timeout, nodes });
+        self.send(&Report::Nodes { session_timeout, nodes });
         self.page.set_entering(None);
     }
 
@@ -208,8 +209,8 @@ impl Worker {
         self.page
     }
 
-    fn say(&self, report: &Report) {
-        self.reporter().say(report);
+    fn send(&self, report: &Report) {
+        self.reporter().send(report);
     }
 }
 
@@ -219,16 +220,16 @@ pub struct Reporter(Rc<PairSocket>);
 
 impl Reporter {
     /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
-    pub fn say_at_last(&self, report: &Report) {
-        if let Err(error) = self.0.say_and_wait(report) {
+    pub fn send_final(&self, report: &Report) {
+        if let Err(error) = self.0.send_and_wait(report) {
             log::debug!("the monitor doesn't listen: {error}");
         }
     }
 
     /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
     /// way.
-    pub fn say(&self, report: &Report) {
-        if let Err(error) = self.0.say(report) {
+    pub fn send(&self, report: &Report) {
+        if let Err(error) = self.0.send(report) {
             log::debug!("the monitor doesn't listen: {error}");
         }
     }
@@ -236,32 +237,32 @@ impl Reporter {
 
 /// Receives the monitor's messages.
 #[derive(Debug)]
-pub struct Ear {
-    line: Rc<PairSocket>,
+pub struct Orders {
+    socket: Rc<PairSocket>,
     page: Page,
     continued: Rc<Cell<u64>>,
 }
 
-impl Ear {
-    /// Takes in a message of the monitor. Signals are counted, so that the monitor sees that they were taken in.
-    pub fn hear(&self) -> Received<Order> {
-        let heard = self.line.hear();
-        if let Received::Word(Order::Signal(_)) = heard {
+impl Orders {
+    /// The next message of the monitor. Signals are counted, so that the monitor sees that they were received.
+    pub fn receive(&self) -> Received<Order> {
+        let received = self.socket.receive();
+        if let Received::Message(Order::Signal(_)) = received {
             self.page.count_taken();
         }
-        heard
+        received
     }
 
-    /// A signal is about to be handled. If it continues zklock, any stop requested before is outdated.
-    pub fn acts_on(&self, signal: i32) {
+    /// Must be called before a signal is handled: a SIGCONT makes every stop that was requested before outdated.
+    pub fn before_handling(&self, signal: i32) {
         if signal == SIGCONT {
             self.continued.set(self.continued.get() + 1);
         }
     }
 }
 
-impl AsFd for Ear {
+impl AsFd for Orders {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.line.as_fd()
+        self.socket.as_fd()
     }
 }

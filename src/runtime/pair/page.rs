@@ -13,10 +13,10 @@ const STAGE: usize = 0;
 const TAKEN: usize = 2;
 const GROUP: usize = 3;
 const ENTERING: usize = 4;
-/// One number for each of the two clocks.
+/// The indices of one moment's values on the two clocks.
 const DEADLINE: [usize; 2] = [1, 6];
 const LATEST: [usize; 2] = [5, 7];
-/// The bytes of a text, eight in each number.
+/// The index from which on the path is stored, eight bytes in each number.
 const TEXT: usize = 8;
 
 /// The page of memory that both processes share.
@@ -66,7 +66,7 @@ impl Page {
         show(DEADLINE, clock::on_clocks(act));
     }
 
-    /// How many of the signals relayed by the monitor the worker has taken in.
+    /// How many of the signals forwarded by the monitor the worker has received.
     pub fn taken(self) -> u64 {
         self.load(TAKEN)
     }
@@ -132,7 +132,7 @@ mod tests {
     use crate::core::time::BootTime;
 
     #[test]
-    fn what_is_shown_is_seen() -> io::Result<()> {
+    fn stored_values_are_loaded_again() -> io::Result<()> {
         let page = Page::map()?;
         assert_eq!(
             (page.stage(), page.deadline(), page.group(), page.entering()),

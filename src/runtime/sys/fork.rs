@@ -30,7 +30,8 @@ pub fn split() -> io::Result<Half> {
     }
 }
 
-/// Has this process continued when `parent` dies, even if it is stopped. Returns whether `parent` is still alive.
+/// Makes the kernel send SIGCONT to this process when `parent` dies, so that it wakes up even if it is stopped. Returns
+/// whether `parent` is still alive.
 pub fn wake_on_death_of(parent: Pid) -> bool {
     if let Err(error) = prctl::set_pdeathsig(Signal::SIGCONT) {
         log::debug!("can't ask to be told of the parent's death: {error}");
@@ -41,7 +42,7 @@ pub fn wake_on_death_of(parent: Pid) -> bool {
 
 /// Locks the memory that this process has used so far, and what it will use of the same mappings, so that it needs no
 /// disk later. Does nothing if the limit on locked memory is too low.
-pub fn stay_in_memory() {
+pub fn lock_memory() {
     /// Only touched pages are locked (Linux 4.4).
     const MCL_ONFAULT: libc::c_int = 4;
     // SAFETY: a system call on numbers. Later mappings are left out, because locking them would make them fail for lack

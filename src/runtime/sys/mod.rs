@@ -10,12 +10,12 @@ mod signals;
 mod spawn;
 
 pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};
-pub use self::fork::{Half, split, stay_in_memory, wake_on_death_of};
+pub use self::fork::{Half, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;
 pub use self::process::{fail_on_abort, let_go_of_the_caller, share_one_heap};
 pub use self::signals::{
-    bear_until_exec, die_of, drop_handlers, restore_ignored, sigpipe_was_ignored, stop_by,
+    die_of, drop_handlers, ignore_until_exec, restore_ignored, sigpipe_was_ignored, stop_by,
     stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};

@@ -66,7 +66,7 @@ pub fn restore_ignored(children: bool) {
 
 /// Makes `signal`, if it has its default, do nothing until the exec, which restores the default. For the child between
 /// fork and exec: unlike ignoring the signal first, this leaves no gap.
-pub fn bear_until_exec(signal: i32) {
+pub fn ignore_until_exec(signal: i32) {
     extern "C" fn nothing(_: libc::c_int) {}
 
     if disposition(signal) == Some(libc::SIG_DFL) {

@@ -1,4 +1,4 @@
-//! Messages as programs read them: one JSON object a line. docs/log-json.md is the promise.
+//! Messages for programs: one JSON object per line. `docs/log-json.md` specifies the format.
 
 use jiff::Timestamp;
 use log::Level;
@@ -34,7 +34,7 @@ impl Serialize for EventFields {
                 Fact::Texts(texts) => map.serialize_entry(name, texts)?,
                 Fact::Number(number) => map.serialize_entry(name, number)?,
                 Fact::Flag(flag) => map.serialize_entry(name, flag)?,
-                // To the millisecond.
+                // Seconds, rounded to the millisecond.
                 Fact::Span(span) => {
                     map.serialize_entry(name, &((span.as_secs_f64() * 1000.0).round() / 1000.0))?;
                 }
@@ -45,7 +45,7 @@ impl Serialize for EventFields {
     }
 }
 
-/// A message of a run; `own` is our node at its lock.
+/// The line for a message of a run; `own` is zklock's node at that lock.
 pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Message) -> String {
     line(&JsonLine {
         lock: Some(path.as_str()),
@@ -56,13 +56,14 @@ pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Messa
     })
 }
 
-/// Any other message of a lock.
+/// The line for any other message about a lock.
 pub(super) fn of_a_lock(level: Level, path: &LockPath, text: &str) -> String {
     let word = word(level);
     line(&JsonLine { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
 }
 
-/// What somebody in the program said to the log.
+/// The line for a record of the `log` crate. Below the level of warnings it has the record's target, which is the module
+/// that wrote it.
 pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
     let word = word(level);
     let target = ("target", Fact::Text(target.to_owned()));
@@ -70,8 +71,8 @@ pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
     line(&JsonLine { facts, ..plain(word, word, text.to_owned()) })
 }
 
-/// So many messages were not written.
-pub(super) fn of_what_was_left_out(count: usize, text: &str) -> String {
+/// The line that reports that `count` messages were dropped.
+pub(super) fn of_dropped_messages(count: usize, text: &str) -> String {
     let count = Fact::Number(u64::try_from(count).unwrap_or(u64::MAX));
     let facts = EventFields(vec![("count", count)]);
     line(&JsonLine { facts, ..plain("warning", "left_out", text.to_owned()) })
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_facts_between_what_all_have() {
+    fn a_line_has_the_message_s_fields_between_the_common_ones() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let own = OwnedNode { path: "/locks/job/n".into(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line_whatever_is_said() {
+    fn a_message_with_line_breaks_is_still_one_line() {
         let path = LockPath::parse("/a".as_ref()).unwrap();
         for text in ["a\nb", "\u{1b}[2J", "\u{2028}"] {
             let lines = [of_a_lock(Level::Warn, &path, text), of_the_log(Level::Debug, "x", text)];

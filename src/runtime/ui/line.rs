@@ -1,8 +1,7 @@
-//! The live line: who is ahead while zklock waits, on a terminal only.
+//! The live line on a terminal: position, waiting time and holder, while zklock waits.
 //!
-//! It costs the server nothing beyond the wake-up that it tells of, but for the holder's node, which is read
-//! once at a wake-up where somebody else stands just ahead of us. Time is reckoned here, from when the server
-//! made our own node.
+//! It costs the servers one read per wake-up, and only if the holder isn't the predecessor. Times are computed locally,
+//! from the moment at which the server created zklock's own node.
 
 use std::env;
 use std::io::{IsTerminal, stderr};
@@ -20,20 +19,20 @@ use crate::runtime::clock;
 
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// What was seen of the holder longer ago than this is said to be old: nobody tells us when it changes.
+/// The line says how old its information about the holder is once that is older than this: no watch reports a change.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// The line, and what it has to tell.
+/// The live line, and the facts that it shows.
 #[derive(Debug)]
 pub struct WaitingLine {
     began: BootTime,
     deadline: Option<BootTime>,
-    /// The process group that has to be in the foreground: in the background the terminal is somebody else's.
+    /// The line is drawn only while this process group is in the terminal's foreground.
     group: Pid,
     on_terminal: bool,
     is_shown: bool,
     next_draw: Option<BootTime>,
-    /// Our clock and the server's at one moment.
+    /// One moment on the local clock and on the server's.
     clocks: Option<(BootTime, ServerTime)>,
     queue: Option<QueueLine>,
 }
@@ -43,12 +42,12 @@ struct QueueLine {
     path: LockPath,
     ahead: usize,
     nearest: Seen,
-    /// Who holds, if that is another than the nearest: the node asked for, and what it said when.
+    /// The holder's node, if the holder isn't the nearest contender, and what was read from it, when.
     holder: Option<(NodePath, Option<(Seen, BootTime)>)>,
 }
 
 impl WaitingLine {
-    /// A line for whoever began to wait then. Nothing is shown yet.
+    /// A line for a wait that began at `began` and ends at `deadline`. Nothing is shown yet.
     pub fn new(began: BootTime, deadline: Option<BootTime>, group: Pid, on_terminal: bool) -> Self {
         Self {
             began,
@@ -62,19 +61,19 @@ impl WaitingLine {
         }
     }
 
-    /// Whether there is a terminal that can show one, and the user wants to see it.
+    /// Whether stderr is a terminal that can show the line, and `--quiet` doesn't hide it.
     pub fn is_possible() -> bool {
-        // A dumb terminal can't take a line back.
+        // A dumb terminal can't erase a line.
         let smart = env::var_os("TERM").is_some_and(|term| term != "dumb");
         smart && stderr().is_terminal() && log::log_enabled!(log::Level::Warn)
     }
 
-    /// Our node was made at this time of the server's.
+    /// zklock's own node was created at this time of the server's.
     pub fn queued(&mut self, created: ServerTime) {
         self.clocks = Some((clock::now(), created));
     }
 
-    /// There are contenders ahead: the nearest, and the node that holds if that is another.
+    /// Contenders are `ahead`: the `nearest` one, and the node of the `holder` if that is another one.
     pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<NodePath>) {
         if self.on_terminal {
             self.queue = Some(QueueLine { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
@@ -82,7 +81,7 @@ impl WaitingLine {
         }
     }
 
-    /// Who the holder is, as its node says.
+    /// The holder's `node` was read. Ignored if the line has moved on to another holder.
     pub fn holder(&mut self, node: &NodePath, holder: Seen) {
         if let Some(queue) = &mut self.queue
             && let Some((asked, seen)) = &mut queue.holder
@@ -93,7 +92,7 @@ impl WaitingLine {
         }
     }
 
-    /// Draws the line if it is time, and says when it is time again.
+    /// Draws the line if that is due. Returns when it is due next.
     pub fn draw(&mut self) -> Option<BootTime> {
         let now = clock::now();
         let due = self.next_draw?;
@@ -108,14 +107,14 @@ impl WaitingLine {
         self.next_draw
     }
 
-    /// Takes the line off the screen. It comes back with the next drawing, if there is still something to tell.
+    /// Removes the line from the screen until it is drawn again.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             output::line(None);
         }
     }
 
-    /// There is nothing to wait for any more.
+    /// Removes the line for good, because the wait is over.
     pub fn end(&mut self) {
         (self.queue, self.next_draw) = (None, None);
         self.clear();
@@ -123,8 +122,8 @@ impl WaitingLine {
 
     fn text(&self, now: BootTime) -> Option<String> {
         let queue = self.queue.as_ref()?;
-        let server_now = self.clocks.map(|(ours, server)| {
-            let since = i64::try_from(now.since(ours).as_millis()).unwrap_or(i64::MAX);
+        let server_now = self.clocks.map(|(local, server)| {
+            let since = i64::try_from(now.since(local).as_millis()).unwrap_or(i64::MAX);
             ServerTime(server.0.saturating_add(since))
         });
         let left = self.deadline.map(|deadline| now.until(deadline));
@@ -146,19 +145,19 @@ impl QueueLine {
         waited: Duration,
         left: Option<Duration>,
     ) -> String {
-        let there = |seen: &Seen| seen.at(server_now);
+        let described = |seen: &Seen| seen.at(server_now);
         let holder = match &self.holder {
-            None => format!("held by {}", there(&self.nearest)),
-            Some((_, None)) => format!("behind {}", there(&self.nearest)),
+            None => format!("held by {}", described(&self.nearest)),
+            Some((_, None)) => format!("behind {}", described(&self.nearest)),
             Some((_, Some((seen, at)))) => {
                 let age = now.since(*at);
                 let old = if age > FRESH { format!(" (seen {} ago)", whole(age)) } else { String::new() };
-                format!("held by {}{old}; behind {}", there(seen), self.nearest.who)
+                format!("held by {}{old}; behind {}", described(seen), self.nearest.who)
             }
         };
         let left = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
         let position = self.ahead + 1;
-        // What matters most first: a narrow terminal cuts the end.
+        // The most important part comes first, because a narrow terminal cuts off the end.
         format!("zklock: {}: position {position}, waiting {}{left}; {holder}", self.path, whole(waited))
     }
 }
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_position_holder_and_times() {
+    fn the_line_has_position_holder_and_times() {
         let (now, waited) = (clock::now(), Duration::from_millis(12_700));
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_tells_since_when_it_holds_is_shown_with_both_times() {
+    fn a_holder_with_a_known_start_is_shown_with_both_times() {
         let mut queue = queue(None);
         queue.nearest.held_since = Some(ServerTime(300_000));
         let text = queue.text(Some(ServerTime(310_000)), clock::now(), Duration::ZERO, None);
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_of_the_holder_grows_old() {
+    fn old_information_about_the_holder_is_marked() {
         let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
         let queue = queue(Some(("/locks/job/a".into(), Some((seen, at)))));

@@ -1,4 +1,4 @@
-//! What people read, all of it on stderr: stdout belongs to the command.
+//! Messages on stderr: stdout belongs to the command.
 
 mod json;
 mod line;
@@ -22,7 +22,7 @@ use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::words::{escaped_lines, without_controls};
 
-/// The variable that chooses what is logged, as `env_logger` reads it.
+/// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";
 
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
@@ -31,7 +31,7 @@ fn is_json() -> bool {
     FORMAT.get() == Some(&LogFormat::Json)
 }
 
-/// Sets up the log: `verbose` counts `-v`. `RUST_LOG` has the last word.
+/// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` overrides both `verbose` and `quiet`.
 pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
     let _ = FORMAT.set(format);
     let (own, library) = match verbose {
@@ -42,7 +42,7 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
         _ => (LevelFilter::Trace, LevelFilter::Trace),
     };
     let filters = env::var(LOG).ok();
-    // env_logger would write of a mistake by itself, not in our format.
+    // env_logger would report an invalid value itself, and not in zklock's format.
     let (filters, mistake) =
         match filters.map(|text| (env_filter::Builder::new().try_parse(&text).is_ok(), text)) {
             Some((false, text)) => (None, Some(text)),
@@ -61,7 +61,7 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
             } else if level <= Level::Info && target.starts_with("zklock") {
                 format!("zklock: {}\n", escaped_lines(&text.to_string()))
             } else {
-                // The client library repeats what servers say.
+                // The client library logs text from servers, which may contain control characters.
                 let text = without_controls(&text.to_string());
                 format!("zklock: {} {target}: {text}\n", level.as_str().to_lowercase())
             };
@@ -74,10 +74,10 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
     }
 }
 
-/// Why zklock doesn't begin, and how it exits then: help and version go to stdout and are no failure; anything
-/// else is ours, and never the command's code.
-pub fn refused(refused: &StartError) -> Exit {
-    match refused {
+/// Reports why zklock doesn't start, and returns its exit code: 0 for help and version, which go to stdout, and
+/// otherwise 125.
+pub fn report_start_error(error: &StartError) -> Exit {
+    match error {
         StartError::Usage(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
@@ -90,18 +90,18 @@ pub fn refused(refused: &StartError) -> Exit {
         }
         StartError::Usage(error) => usage(error),
         StartError::Variable(..) | StartError::Config(_) => {
-            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&refused.to_string())));
+            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string())));
         }
     }
     Exit::Code(exit::FAILURE)
 }
 
-/// A mistake on the command line, in one line, and where to find help.
+/// Reports a mistake on the command line in one line, and where to find help.
 fn usage(error: &clap::Error) {
     let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock --help'", mistake(error));
 }
 
-/// A message of a run; `own` is our node at the lock that it is about.
+/// Writes a message of a run about the lock `path`; `own` is zklock's node there.
 pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
     let level = match message.level() {
         message::Level::Error => Level::Error,
@@ -129,24 +129,24 @@ fn tell(level: Level, path: &LockPath, text: impl Display) {
     }
 }
 
-/// A step on the way, shown with `-v`.
+/// Reports a step, which is shown with `-v`.
 pub fn step(path: &LockPath, text: impl Display) {
     tell(Level::Info, path, text);
 }
 
-/// Something that the user should know although it goes on.
+/// Reports a problem in spite of which zklock continues.
 pub fn warn(path: &LockPath, text: impl Display) {
     tell(Level::Warn, path, text);
 }
 
-/// Leaves what is on the screen as it is. Programs read no screens.
+/// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.
 pub fn new_line() {
     if !is_json() {
         output::text(Level::Error, b"\n".to_vec());
     }
 }
 
-/// Why it doesn't go on.
+/// Reports a problem that ends zklock.
 pub fn error(path: &LockPath, text: impl Display) {
     tell(Level::Error, path, text);
 }

@@ -1,5 +1,5 @@
-//! The way out: what zklock writes goes through a queue to a thread of its own, so that a terminal that is stopped, a
-//! pipe that nobody reads or a disk that hangs never holds up a confirmation, a stop or a release.
+//! Writes to stderr from a separate thread, through a bounded queue: a stopped terminal, a pipe that isn't read or a disk
+//! that hangs never delays a confirmation, a stop or a release.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -14,29 +14,29 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::core::planted::{Mistake, planted};
 
-/// How much may wait to be written. More is left out, the least important first.
+/// The capacity of the queue. Messages that don't fit are dropped, the least important first.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// How long to wait at most until it is written.
+/// The longest wait for the queue to be written.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
-/// Something to be written.
+/// An entry of the queue.
 #[derive(Debug)]
 enum Item {
     /// Whole lines.
     Text(Level, Vec<u8>),
-    /// The line on the screen: what it says now, or that there is none.
+    /// The new content of the waiting line on the screen; `None` removes it.
     Line(Option<String>),
 }
 
-/// What becomes of what is written.
+/// How messages are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputMode {
-    /// It is written at once: nothing is at stake.
+    /// They are written immediately: there is no lease that a wait could endanger.
     Direct,
-    /// It is left out.
+    /// They are discarded.
     Mute,
-    /// It goes through the queue.
+    /// They go through the queue.
     Queued,
 }
 
@@ -45,7 +45,7 @@ struct OutputState {
     mode: OutputMode,
     queue: VecDeque<Item>,
     bytes: usize,
-    left_out: usize,
+    dropped: usize,
     has_writer: bool,
     is_writing: bool,
 }
@@ -54,7 +54,7 @@ static STATE: Mutex<OutputState> = Mutex::new(OutputState {
     mode: OutputMode::Direct,
     queue: VecDeque::new(),
     bytes: 0,
-    left_out: 0,
+    dropped: 0,
     has_writer: false,
     is_writing: false,
 });
@@ -65,33 +65,34 @@ fn state() -> MutexGuard<'static, OutputState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on nothing is written: this process must never be held up.
+/// Discards all messages from now on, in a process that must never wait.
 pub fn mute() {
     state().mode = OutputMode::Mute;
 }
 
-/// From here on everything is written by a thread of its own, which is started with the first word.
+/// Queues all messages from now on, for a thread that is started with the first one.
 pub fn speak() {
     state().mode = if planted(Mistake::HeldUpByStderr) { OutputMode::Direct } else { OutputMode::Queued };
 }
 
-/// Waits until everything is written, but no longer than a moment: whoever reads may have stopped.
+/// Waits until the queue is written, for at most 100 ms: the reader may have stopped.
 pub fn drain() {
     drain_within(Duration::from_millis(100));
 }
 
-/// The same where what comes next on the screen is somebody else's, and shall stand below ours also where machine or
-/// disk are busy. `limit` is what the lease can spare. Whether there was anything to wait for.
+/// Waits until the queue is written, before another process writes to the same screen: its output should appear below
+/// zklock's even if the machine or disk is busy. `limit` is how long the lease allows zklock to wait. Returns whether
+/// there was anything to wait for.
 pub fn drain_before_others(limit: Duration) -> bool {
     drain_within(LONGEST_WAIT.min(limit))
 }
 
-/// The same, at the end of the process: what isn't written by then is lost.
+/// Waits until the queue is written, at the end of the process: messages that are still queued afterwards are lost.
 pub fn drain_at_the_end() {
     drain_within(LONGEST_WAIT);
 }
 
-/// Whether there was anything to wait for.
+/// Returns whether there was anything to wait for.
 fn drain_within(limit: Duration) -> bool {
     let until = Instant::now() + limit;
     let mut state = state();
@@ -107,12 +108,12 @@ fn drain_within(limit: Duration) -> bool {
     waited
 }
 
-/// Writes text of this importance.
+/// Writes whole lines.
 pub(super) fn text(level: Level, bytes: Vec<u8>) {
     offer(Item::Text(level, bytes));
 }
 
-/// Shows this line on the screen below everything else, or none.
+/// Shows this waiting line below all other output; `None` removes it.
 pub(super) fn line(text: Option<String>) {
     offer(Item::Line(text));
 }
@@ -131,7 +132,7 @@ fn offer(item: Item) {
             if !state.has_writer {
                 let started = thread::Builder::new().name("output".to_owned()).spawn(write_all);
                 if started.is_err() {
-                    // There is no room for a thread: what can be written without waiting is.
+                    // No thread can be started, so only text that can be written without waiting is written.
                     drop(state);
                     if let Item::Text(_, bytes) = item
                         && can_write_at_once()
@@ -151,7 +152,7 @@ fn offer(item: Item) {
 impl OutputState {
     fn push(&mut self, item: Item) {
         match &item {
-            // Only the newest is of interest.
+            // A new line replaces an older one.
             Item::Line(_) => self.queue.retain(|queued| matches!(queued, Item::Text(..))),
             Item::Text(level, bytes) => {
                 while self.bytes + bytes.len() > MOST_BYTES {
@@ -164,9 +165,9 @@ impl OutputState {
                     let place = least.and_then(|least| {
                         self.queue.iter().position(|queued| level_of(queued) == Some(least))
                     });
-                    self.left_out += 1;
+                    self.dropped += 1;
                     match place.and_then(|place| self.queue.remove(place)) {
-                        Some(Item::Text(_, gone)) => self.bytes -= gone.len(),
+                        Some(Item::Text(_, dropped)) => self.bytes -= dropped.len(),
                         _ => return,
                     }
                 }
@@ -176,22 +177,22 @@ impl OutputState {
         self.queue.push_back(item);
     }
 
-    /// What is to be written next, and how many were left out before it.
+    /// The next item to write, and how many messages were dropped before it.
     fn pop(&mut self) -> Option<(usize, Item)> {
         let item = self.queue.pop_front()?;
         if let Item::Text(_, bytes) = &item {
             self.bytes -= bytes.len();
         }
-        Some((std::mem::take(&mut self.left_out), item))
+        Some((std::mem::take(&mut self.dropped), item))
     }
 }
 
-/// The thread's life.
+/// The writer thread.
 fn write_all() {
     let mut bar: Option<ProgressBar> = None;
     let mut waiting = state();
     loop {
-        let Some((left_out, item)) = waiting.pop() else {
+        let Some((dropped, item)) = waiting.pop() else {
             waiting.is_writing = false;
             WRITTEN.notify_all();
             waiting = OFFERED.wait(waiting).unwrap_or_else(PoisonError::into_inner);
@@ -199,17 +200,17 @@ fn write_all() {
         };
         waiting.is_writing = true;
         drop(waiting);
-        if left_out > 0 {
-            let said = format!("{left_out} messages were dropped: stderr was not read in time");
+        if dropped > 0 {
+            let message = format!("{dropped} messages were dropped: stderr was not read in time");
             let text = if super::is_json() {
-                super::json::of_what_was_left_out(left_out, &said)
+                super::json::of_dropped_messages(dropped, &message)
             } else {
-                format!("zklock: {said}\n")
+                format!("zklock: {message}\n")
             };
-            beside(bar.as_ref(), || write(text.as_bytes()));
+            without_line(bar.as_ref(), || write(text.as_bytes()));
         }
         match item {
-            Item::Text(_, bytes) => beside(bar.as_ref(), || write(&bytes)),
+            Item::Text(_, bytes) => without_line(bar.as_ref(), || write(&bytes)),
             Item::Line(Some(text)) => show(&mut bar, text),
             Item::Line(None) => {
                 if let Some(bar) = bar.take() {
@@ -221,8 +222,8 @@ fn write_all() {
     }
 }
 
-/// Writes with the line on the screen out of the way.
-fn beside(bar: Option<&ProgressBar>, write: impl FnOnce()) {
+/// Runs `write` with the waiting line removed from the screen.
+fn without_line(bar: Option<&ProgressBar>, write: impl FnOnce()) {
     match bar {
         Some(bar) => bar.suspend(write),
         None => write(),
@@ -245,7 +246,7 @@ fn can_write_at_once() -> bool {
     poll(&mut ready, PollTimeout::ZERO) == Ok(1)
 }
 
-/// Writes to stderr, also if somebody who shares it has it never wait.
+/// Writes to stderr, even if a process that shares it has made it non-blocking.
 fn write(bytes: &[u8]) {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -260,7 +261,7 @@ fn write(bytes: &[u8]) {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Nobody is there to read it.
+            // stderr has no reader any more.
             Err(_) => return,
         }
     }
@@ -275,7 +276,7 @@ mod tests {
             mode: OutputMode::Queued,
             queue: VecDeque::new(),
             bytes: 0,
-            left_out: 0,
+            dropped: 0,
             has_writer: true,
             is_writing: false,
         }
@@ -293,23 +294,23 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_least_is_left_out_first_and_counted() {
+    fn the_least_important_messages_are_dropped_first_and_counted() {
         let half = || vec![b'x'; MOST_BYTES / 2];
         let mut state = empty();
         for level in [Level::Info, Level::Debug, Level::Error, Level::Debug] {
             state.push(Item::Text(level, half()));
         }
-        assert_eq!(state.left_out, 2, "the first of debug for the error, and the second for want of room");
+        assert_eq!(state.dropped, 2, "the first of debug for the error, and the second for want of room");
         assert_eq!(levels(&mut state), [Level::Info, Level::Error]);
         let mut state = empty();
         for _ in 0..4 {
             state.push(Item::Text(Level::Error, half()));
         }
-        assert_eq!((state.left_out, state.queue.len()), (2, 2), "of errors the newest stay");
+        assert_eq!((state.dropped, state.queue.len()), (2, 2), "of errors the newest stay");
     }
 
     #[test]
-    fn of_the_line_only_the_newest_waits() {
+    fn a_new_waiting_line_replaces_the_queued_one() {
         let mut state = empty();
         for text in ["1", "2"] {
             state.push(Item::Line(Some(text.to_owned())));

@@ -1,9 +1,8 @@
-//! The addresses of a server's name: there may be several, and they change.
+//! Resolves the servers' names. A name may have several addresses, and they may change.
 //!
-//! The client library tries all addresses of a name in one attempt, always in the resolver's order, and an
-//! attempt has a limit. So a first address that swallows packets uses up every attempt, and a first address that
-//! accepts connections without answering is the only one that is ever tried. Here each address is an attempt of its
-//! own.
+//! The client library tries all addresses of a name in one attempt, always in the resolver's order, and an attempt has a
+//! time limit. A first address that drops packets therefore uses up every attempt, and a first address that accepts
+//! connections without answering is the only one ever tried. zklock makes a separate attempt for each address.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::thread;
@@ -15,28 +14,28 @@ use futures::future::{Either, join_all, select};
 
 use super::hosts::Server;
 
-/// The names of the servers, and what is known of their addresses.
-pub(super) struct Names(Vec<ServerEntry>);
+/// The servers of the connect string, and the known addresses of each.
+pub(super) struct Resolver(Vec<ServerEntry>);
 
 struct ServerEntry {
     server: Server,
-    /// A look-up that hasn't ended.
+    /// A lookup that hasn't ended.
     pending: Option<oneshot::Receiver<Vec<Server>>>,
-    /// What the last one found: while the resolver is away, this is as good as anything.
+    /// The result of the last successful lookup, used while the resolver doesn't answer.
     known: Vec<Server>,
 }
 
-impl Names {
+impl Resolver {
     pub(super) fn new(servers: &[Server]) -> Self {
         let name = |server: &Server| ServerEntry { server: server.clone(), pending: None, known: vec![] };
         Self(servers.iter().map(name).collect())
     }
 
-    /// All addresses of all servers, looked up again, each as a server of its own. A name of which nothing is known
-    /// stands for itself. Takes no longer than `limit`.
-    pub(super) async fn spread(&mut self, limit: Duration) -> Vec<Server> {
-        let found = join_all(self.0.iter_mut().map(|name| name.look_up(limit))).await;
-        found.into_iter().flatten().collect()
+    /// Looks all names up again, and returns each address as a server. A name without a known address is returned
+    /// itself. Takes no longer than `limit`.
+    pub(super) async fn resolve(&mut self, limit: Duration) -> Vec<Server> {
+        let addresses = join_all(self.0.iter_mut().map(|name| name.look_up(limit))).await;
+        addresses.into_iter().flatten().collect()
     }
 }
 
@@ -58,11 +57,10 @@ impl ServerEntry {
     }
 }
 
-/// Looks a name up, in a thread, because the resolver can block for longer than a session may stand still. It isn't
-/// joined.
+/// Looks a name up in a thread that isn't joined, because the resolver can block for longer than a session can wait.
 fn look_up(name: Server) -> oneshot::Receiver<Vec<Server>> {
     let (sender, receiver) = oneshot::channel();
-    // If it can't be started the sender is dropped, and nothing is found.
+    // If the thread can't be started the sender is dropped, and the lookup ends without a result.
     let _ = thread::Builder::new().spawn(move || {
         let addresses = addresses(&name).unwrap_or_default();
         sender.send(as_servers(&name, &addresses))
@@ -85,7 +83,7 @@ fn as_servers(name: &Server, addresses: &[SocketAddr]) -> Vec<Server> {
     let has_scope = |address: &SocketAddr| matches!(address, SocketAddr::V6(v6) if v6.scope_id() != 0);
     let named = addresses.iter().filter(|address| !has_scope(address));
     let servers = named.map(|address| Server { host: address.ip().to_string(), port: address.port() });
-    // The library can't be told a scope. It finds such an address by the name.
+    // The library accepts no address with a scope, so it has to resolve the name itself.
     servers.chain(addresses.iter().any(has_scope).then(|| name.clone())).collect()
 }
 
@@ -97,7 +95,7 @@ mod tests {
         Server { host: text.to_owned(), port: 2181 }
     }
 
-    fn spread_out(addresses: &[&str]) -> Vec<String> {
+    fn servers_of(addresses: &[&str]) -> Vec<String> {
         let addresses: Vec<_> = addresses.iter().filter_map(|text| text.parse().ok()).collect();
         as_servers(&name("zk"), &addresses).iter().map(ToString::to_string).collect()
     }
@@ -105,30 +103,30 @@ mod tests {
     #[test]
     fn each_address_is_a_server() {
         let two = ["192.0.2.1:2181", "[2001:db8::1]:2181"];
-        assert_eq!(spread_out(&two), two);
+        assert_eq!(servers_of(&two), two);
     }
 
     #[test]
-    fn an_address_with_a_scope_is_left_to_the_name() {
-        assert_eq!(spread_out(&["[fe80::1%3]:2181", "192.0.2.1:2181"]), ["192.0.2.1:2181", "zk:2181"]);
+    fn an_address_with_a_scope_is_replaced_by_the_name() {
+        assert_eq!(servers_of(&["[fe80::1%3]:2181", "192.0.2.1:2181"]), ["192.0.2.1:2181", "zk:2181"]);
     }
 
     #[test]
-    fn what_is_an_address_already_stays_as_it_is() {
+    fn an_address_is_not_looked_up() {
         let servers = [name("192.0.2.1"), name("::1")];
-        let spread = futures::executor::block_on(Names::new(&servers).spread(Duration::from_secs(1)));
-        assert_eq!(spread, servers);
+        let resolved = futures::executor::block_on(Resolver::new(&servers).resolve(Duration::from_secs(1)));
+        assert_eq!(resolved, servers);
     }
 
     #[test]
-    fn a_resolver_that_doesn_t_answer_leaves_what_was_known() {
+    fn the_last_known_addresses_are_used_while_the_resolver_does_not_answer() {
         let known = vec![name("192.0.2.1")];
         let (sender, receiver) = oneshot::channel();
-        let mut names =
-            Names(vec![ServerEntry { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
-        let mut spread = || futures::executor::block_on(names.spread(Duration::from_millis(10)));
-        assert_eq!(spread(), known);
-        assert_eq!(sender.send(vec![name("192.0.2.2")]), Ok(()), "it is still waited for");
-        assert_eq!(spread(), [name("192.0.2.2")]);
+        let mut resolver =
+            Resolver(vec![ServerEntry { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
+        let mut resolve = || futures::executor::block_on(resolver.resolve(Duration::from_millis(10)));
+        assert_eq!(resolve(), known);
+        assert_eq!(sender.send(vec![name("192.0.2.2")]), Ok(()), "the lookup must still be pending");
+        assert_eq!(resolve(), [name("192.0.2.2")]);
     }
 }

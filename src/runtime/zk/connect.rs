@@ -1,4 +1,4 @@
-//! Establishes a session, and reconnects to it when the connection was lost: servers that refuse are retried.
+//! Opens a session, and reconnects to it when the connection was lost. Servers that refuse are retried.
 
 use std::time::Duration;
 
@@ -6,41 +6,42 @@ use async_io::Timer;
 use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
-use super::addresses::Names;
-use super::finding::ServerDiagnosis;
+use super::addresses::Resolver;
+use super::diagnosis::ServerDiagnosis;
 use super::hosts::Server;
+use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
-use super::tour::{AttemptLimit, Tour};
 use super::{Away, Hosts, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// No command can be stopped in less. A server grants at least two of its ticks, usually seconds.
+/// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two of
+/// its ticks, usually seconds.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The longest wait for a name lookup: the client does its own lookups, for as long as an attempt takes.
+/// The longest wait for name lookups. After that, the client library looks the name up itself, within the attempt's limit.
 const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
 /// A connection, and its session.
-pub(super) struct Granted {
+pub(super) struct Connection {
     pub(super) client: Client,
     /// Just before the connect request was sent.
     pub(super) began: BootTime,
-    /// The speed of the connection.
-    pub(super) line: LineSpeed,
+    /// How long connecting took.
+    pub(super) speed: ConnectSpeed,
     /// Whether this was a [patient](AttemptLimit::Patient) attempt.
     patient: bool,
 }
 
 /// How long connecting took.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LineSpeed {
+pub(super) struct ConnectSpeed {
     took: Duration,
-    /// Only a [patient](AttemptLimit::Patient) attempt is long enough.
+    /// Whether only a [patient](AttemptLimit::Patient) attempt is long enough.
     slow: bool,
 }
 
-impl LineSpeed {
+impl ConnectSpeed {
     /// The expected speed after this attempt and a later one.
     pub(super) fn at_best(self, later: Self) -> Self {
         Self { took: self.took.min(later.took), slow: later.slow }
@@ -51,12 +52,12 @@ impl LineSpeed {
 pub(super) struct Dialer<'a> {
     settings: &'a Settings,
     rotation: Option<&'a Rotation>,
-    names: Names,
+    resolver: Resolver,
 }
 
 impl<'a> Dialer<'a> {
     pub(super) fn new(settings: &'a Settings, rotation: Option<&'a Rotation>) -> Self {
-        Self { settings, rotation, names: Names::new(&settings.hosts.servers) }
+        Self { settings, rotation, resolver: Resolver::new(&settings.hosts.servers) }
     }
 
     /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
@@ -64,27 +65,27 @@ impl<'a> Dialer<'a> {
     /// The session's timeout is always one that was requested: if the server grants another one, a second session
     /// requests that. The library derives how long it tolerates a silent server from the requested timeout, and also
     /// from the time that the attempt was given.
-    pub(super) async fn connect(&mut self) -> Result<Granted, Error> {
+    pub(super) async fn connect(&mut self) -> Result<Connection, Error> {
         let mut timeout = self.settings.session_timeout;
-        let mut tour = Tour::new(timeout);
+        let mut retry = RetryPlan::new(timeout);
         loop {
-            let Some(granted) = self.pass(&mut tour, timeout, None).await? else {
-                if self.settings.refusals_end && tour.result() == Away::Refused && self.all_refuse() {
+            let Some(granted) = self.pass(&mut retry, timeout, None).await? else {
+                if self.settings.refusals_end && retry.result() == Away::Refused && self.all_refuse() {
                     return Err(Error::NoHosts);
                 }
-                Timer::after(tour.pause()).await;
+                Timer::after(retry.pause()).await;
                 continue;
             };
             let given = granted.client.session_timeout();
             // The library tolerates a silence as long as the time given to the attempt: too long if the connection
             // turns out to be fast.
-            let is_patient_in_vain = granted.patient && !granted.line.slow;
+            let is_patient_in_vain = granted.patient && !granted.speed.slow;
             if given == timeout && !is_patient_in_vain {
                 return Ok(granted);
             }
             log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
             close(granted.client).await;
-            (timeout, tour) = (given, Tour::new(given));
+            (timeout, retry) = (given, RetryPlan::new(given));
         }
     }
 
@@ -95,56 +96,56 @@ impl<'a> Dialer<'a> {
 
     /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.
     ///
-    /// Later requests are answered by a server that knows everything committed before them. `away` is told about each
+    /// Later requests are answered by a server that knows everything committed before them. `away` is called after each
     /// failed pass.
     pub(super) async fn reconnect(
         &mut self,
         session: &SessionInfo,
         timeout: Duration,
-        line: LineSpeed,
+        speed: ConnectSpeed,
         away: impl Fn(Away),
-    ) -> Result<Granted, Error> {
-        let mut tour = Tour::back(timeout, line.took, line.slow);
+    ) -> Result<Connection, Error> {
+        let mut retry = RetryPlan::for_reconnection(timeout, speed.took, speed.slow);
         loop {
-            if let Some(granted) = self.pass(&mut tour, timeout, Some(session)).await? {
+            if let Some(granted) = self.pass(&mut retry, timeout, Some(session)).await? {
                 // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
                 // than one already seen. A session is served in order, and this write isn't done before the server
                 // knows everything before it.
                 drop(write::confirm(&granted.client, &["/".into()]));
                 return Ok(granted);
             }
-            away(tour.result());
-            Timer::after(tour.pause()).await;
+            away(retry.result());
+            Timer::after(retry.pause()).await;
         }
     }
 
-    /// Tries each server once, until one gives a session. `None`: none did.
+    /// Tries each server once, until one gives a session. `None` if none does.
     async fn pass(
         &mut self,
-        tour: &mut Tour,
+        retry: &mut RetryPlan,
         timeout: Duration,
         session: Option<&SessionInfo>,
-    ) -> Result<Option<Granted>, Error> {
+    ) -> Result<Option<Connection>, Error> {
         let servers = if self.settings.security.needs_names() {
             self.settings.hosts.servers.clone()
         } else {
-            self.names.spread(LONGEST_LOOK_UP.min(timeout / 24)).await
+            self.resolver.resolve(LONGEST_LOOK_UP.min(timeout / 24)).await
         };
-        for server in tour.pass(servers, clock::now()) {
-            let (began, limit) = (clock::now(), tour.limit(&server));
+        for server in retry.pass(servers, clock::now()) {
+            let (began, limit) = (clock::now(), retry.limit(&server));
             match self.open(&server, timeout, limit, session).await {
                 Ok(client) => {
                     let (took, patient) =
                         (clock::now().since(began), matches!(limit, AttemptLimit::Patient(_)));
-                    let line = LineSpeed { took, slow: patient && took > timeout / 8 };
-                    return Ok(Some(Granted { client, began, line, patient }));
+                    let speed = ConnectSpeed { took, slow: patient && took > timeout / 8 };
+                    return Ok(Some(Connection { client, began, speed, patient }));
                 }
                 Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
                 Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),
                 Err(error) => {
                     let now = clock::now();
                     log::debug!("no session with {server} yet: {error}");
-                    tour.failed(&server, limit, now.since(began), now);
+                    retry.failed(&server, limit, now.since(began), now);
                 }
             }
         }
@@ -158,13 +159,13 @@ impl<'a> Dialer<'a> {
         limit: AttemptLimit,
         session: Option<&SessionInfo>,
     ) -> Result<Client, Error> {
-        let (patience, all) = match limit {
+        let (connection_timeout, all) = match limit {
             AttemptLimit::Quick(all) => (timeout / 8, Some(all)),
-            AttemptLimit::Usual(patience) | AttemptLimit::Patient(patience) => (patience, None),
+            AttemptLimit::Usual(limit) | AttemptLimit::Patient(limit) => (limit, None),
         };
         let connector = Client::connector()
             .with_session_timeout(timeout)
-            .with_connection_timeout(patience)
+            .with_connection_timeout(connection_timeout)
             // A single attempt: otherwise the library would keep trying for a whole session timeout.
             .with_fail_eagerly();
         let connector = match session {

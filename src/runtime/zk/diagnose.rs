@@ -1,4 +1,4 @@
-//! Why there is no session: each server is asked in turn, since the client library only says "timeout".
+//! Finds out why there is no session by asking each server, because the client library only reports a timeout.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::finding::{Asked, Diagnosis, DiagnosisUpdate, Observation, ServerDiagnosis, says_enough};
+use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, ServerDiagnosis, is_enough};
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
@@ -14,13 +14,13 @@ use super::{Settings, addresses};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// At the end of the time for connecting this much, but at most a quarter, is for finding out why.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The last part of the connect timeout, at most a quarter of it, is reserved for the diagnosis.
+const TIME: Duration = Duration::from_secs(1);
 
-/// A handshake takes more round trips, and a server that hasn't made one yet may need a second for its first.
-const PATIENCE_WITH_TLS: Duration = Duration::from_secs(2);
+/// With TLS the diagnosis takes longer: a handshake needs more round trips, and a server's first one may take a second.
+const TIME_WITH_TLS: Duration = Duration::from_secs(2);
 
-/// Less than this is no time to find out anything.
+/// A diagnosis gets at least this long, even after the deadline.
 const LEAST: Duration = Duration::from_millis(50);
 
 /// The moment to stop connecting so that a diagnosis still fits before `deadline`.
@@ -29,47 +29,47 @@ pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> Boot
 }
 
 fn longest(settings: &Settings) -> Duration {
-    if settings.security.tls.is_some() { PATIENCE_WITH_TLS } else { PATIENCE }
+    if settings.security.tls.is_some() { TIME_WITH_TLS } else { TIME }
 }
 
-/// What each server says, in words that name the remedy.
-pub(super) fn said_by_all(settings: &Settings) -> Vec<String> {
+/// The diagnosis of each server as text that names the remedy.
+pub(super) fn texts(settings: &Settings) -> Vec<String> {
     all(settings).iter().map(ToString::to_string).collect()
 }
 
-/// Asks all addresses of all servers at once. Takes no longer than there is time before `until`, and never longer
-/// than it must.
+/// Asks all addresses of all servers at the same time. Takes no longer than the time left before the deadline of the
+/// settings, but at least [`LEAST`].
 pub(super) fn all(settings: &Settings) -> Vec<ServerDiagnosis> {
     let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
-    let patience = left.clamp(LEAST, longest);
-    let mut all = ask_all(settings, patience);
+    let time = left.clamp(LEAST, longest);
+    let mut all = ask_all(settings, time);
     if settings.security.credentials.use_sasl() {
-        let heard = all.iter_mut().flat_map(|asked| &mut asked.found).map(|(_, heard)| heard);
-        heard.filter(|heard| heard.finding == Diagnosis::Serving).for_each(|heard| {
-            heard.finding = Diagnosis::SaslWithoutEnd;
-        });
+        let observations = all.iter_mut().flat_map(|server| &mut server.observations);
+        for (_, observation) in observations.filter(|(_, seen)| seen.diagnosis == Diagnosis::Serving) {
+            observation.diagnosis = Diagnosis::SaslUnfinished;
+        }
     }
-    all.into_iter().flat_map(Asked::diagnoses).collect()
+    all.into_iter().flat_map(ServerAnswers::diagnoses).collect()
 }
 
-/// The same, with all that was heard.
-pub(super) fn ask_all(settings: &Settings, patience: Duration) -> Vec<Asked> {
+/// Asks all addresses of all servers at the same time, within `time`, and returns all observations.
+pub(super) fn ask_all(settings: &Settings, time: Duration) -> Vec<ServerAnswers> {
     let servers = &settings.hosts.servers;
-    let deadline = Instant::now() + patience * 4 / 5;
-    let (news, inbox) = std::sync::mpsc::channel();
+    let deadline = Instant::now() + time * 4 / 5;
+    let (updates, inbox) = std::sync::mpsc::channel();
     for (index, server) in servers.iter().cloned().enumerate() {
-        let (news, tls) = (news.clone(), settings.security.tls.clone());
-        // Not joined: looking up a name can hang for longer than anybody wants to wait.
-        let _ = thread::Builder::new().spawn(move || ask(index, &server, tls.as_ref(), deadline, &news));
+        let (updates, tls) = (updates.clone(), settings.security.tls.clone());
+        // Not joined: looking up a name can hang for longer than `time`.
+        let _ = thread::Builder::new().spawn(move || ask(index, &server, tls.as_ref(), deadline, &updates));
     }
-    drop(news);
-    let mut all: Vec<_> = servers.iter().cloned().map(Asked::new).collect();
-    // A little longer than each is given, so that all of them can report.
-    let end = deadline + patience / 5;
-    while let Ok((index, news)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
-        if let Some(asked) = all.get_mut(index) {
-            asked.take(news);
+    drop(updates);
+    let mut all: Vec<_> = servers.iter().cloned().map(ServerAnswers::new).collect();
+    // A little later than the deadline of each server, so that all of them can report.
+    let end = deadline + time / 5;
+    while let Ok((index, update)) = inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        if let Some(answers) = all.get_mut(index) {
+            answers.update(update);
         }
     }
     all
@@ -80,68 +80,69 @@ fn ask(
     server: &Server,
     tls: Option<&Tls>,
     deadline: Instant,
-    news: &Sender<(usize, DiagnosisUpdate)>,
+    updates: &Sender<(usize, DiagnosisUpdate)>,
 ) {
-    let tell = |told| drop(news.send((index, told)));
+    let report = |update| drop(updates.send((index, update)));
     if tls.is_some() && server_name(server).is_none() {
-        return tell(DiagnosisUpdate::Unasked(Diagnosis::NoName));
+        return report(DiagnosisUpdate::NotAsked(Diagnosis::NoName));
     }
     let addresses = match addresses::addresses(server) {
         Ok(addresses) if !addresses.is_empty() => addresses,
-        _ => return tell(DiagnosisUpdate::Unasked(Diagnosis::UnknownHost)),
+        _ => return report(DiagnosisUpdate::NotAsked(Diagnosis::UnknownHost)),
     };
-    tell(DiagnosisUpdate::Addresses(addresses.clone()));
-    let found = |address: &SocketAddr| {
-        tell(DiagnosisUpdate::Found(*address, ask_address(server, address, tls, deadline)));
+    report(DiagnosisUpdate::Addresses(addresses.clone()));
+    let ask = |address: &SocketAddr| {
+        report(DiagnosisUpdate::Answer(*address, ask_address(server, address, tls, deadline)));
     };
     thread::scope(|scope| {
         let mut addresses = addresses.iter();
-        // One is asked right here: on a busy machine a thread takes its time to start.
+        // The first address is asked by this thread, because another thread starts late on a busy machine.
         let first = addresses.next();
         for address in addresses {
-            let _ = thread::Builder::new().spawn_scoped(scope, move || found(address));
+            let _ = thread::Builder::new().spawn_scoped(scope, move || ask(address));
         }
-        first.map(found);
+        first.map(ask);
     });
 }
 
 fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadline: Instant) -> Observation {
-    let heard = match tls {
-        Some(tls) => converse_with_tls(server, address, tls, deadline),
-        None => converse(address, deadline).map(Observation::answer),
+    let observation = match tls {
+        Some(tls) => request_over_tls(server, address, tls, deadline),
+        None => request(address, deadline).map(Observation::of_answer),
     };
-    let heard = heard.unwrap_or_else(|error| Diagnosis::of_error(&error).into());
-    if heard.finding == Diagnosis::ClosedWithoutAnswer
+    let observation = observation.unwrap_or_else(|error| Diagnosis::of_error(&error).into());
+    if observation.diagnosis == Diagnosis::ClosedWithoutAnswer
         && tls.is_none()
         && speaks_tls(server, address, deadline)
     {
         return Diagnosis::SpeaksTls.into();
     }
-    heard
+    observation
 }
 
-/// `srvr` is harmless, opens no session, and is answered even where four-letter words are switched off. Other
-/// kinds of servers may wait for the end of a line, or of a request: they get it if nothing comes by half-time.
-fn converse(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
+/// Sends the four-letter word `srvr` and returns the answer. `srvr` opens no session, and a server answers even if the
+/// word isn't enabled. A server of another kind may wait for the end of a line or a request, so it gets one if it hasn't
+/// answered after half of the time.
+fn request(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || left(deadline);
     let mut stream = TcpStream::connect_timeout(address, left())?;
     stream.write_all(b"srvr")?;
-    let mut said = [0; 1024];
-    let length = match listen(&mut stream, &mut said, left() / 2) {
+    let mut answer = [0; 1024];
+    let length = match receive(&mut stream, &mut answer, left() / 2) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
             stream.write_all(b"\r\n\r\n")?;
-            listen(&mut stream, &mut said, left())?
+            receive(&mut stream, &mut answer, left())?
         }
-        heard => heard?,
+        received => received?,
     };
-    Ok(said.get(..length).unwrap_or_default().to_vec())
+    Ok(answer.get(..length).unwrap_or_default().to_vec())
 }
 
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
 }
 
-fn converse_with_tls(
+fn request_over_tls(
     server: &Server,
     address: &SocketAddr,
     tls: &Tls,
@@ -151,22 +152,22 @@ fn converse_with_tls(
     let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
     stream.set_read_timeout(Some(left(deadline)))?;
     Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
-        Handshake::Said(said, certificate_ends) => {
-            Observation { certificate_ends, ..Observation::answer(said) }
+        Handshake::Answered(answer, certificate_ends) => {
+            Observation { certificate_ends, ..Observation::of_answer(answer) }
         }
         Handshake::Failed(why) => Diagnosis::Tls(why).into(),
         Handshake::Io(error) => Diagnosis::of_error(&error).into(),
-        Handshake::NoTls => match converse(address, deadline).map(|said| Diagnosis::of_answer(&said)) {
+        Handshake::NoTls => match request(address, deadline).map(|answer| Diagnosis::of_answer(&answer)) {
             Ok(Diagnosis::Serving | Diagnosis::ReadOnly | Diagnosis::NotServing) => {
                 Diagnosis::SpeaksNoTls.into()
             }
-            Ok(finding) => finding.into(),
+            Ok(diagnosis) => diagnosis.into(),
             Err(error) => Diagnosis::of_error(&error).into(),
         },
     })
 }
 
-/// A server that says nothing to a plain question may have waited for a handshake.
+/// Whether the server at this address answers a TLS handshake.
 fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool {
     let Ok(mut stream) = TcpStream::connect_timeout(address, left(deadline)) else {
         return false;
@@ -174,11 +175,11 @@ fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool 
     server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
 }
 
-fn listen(stream: &mut TcpStream, said: &mut [u8], patience: Duration) -> io::Result<usize> {
-    stream.set_read_timeout(Some(patience))?;
-    let mut length = stream.read(said)?;
-    while length > 0 && !said.get(..length).is_some_and(says_enough) {
-        match stream.read(said.get_mut(length..).unwrap_or_default()) {
+fn receive(stream: &mut TcpStream, answer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+    stream.set_read_timeout(Some(timeout))?;
+    let mut length = stream.read(answer)?;
+    while length > 0 && !answer.get(..length).is_some_and(is_enough) {
+        match stream.read(answer.get_mut(length..).unwrap_or_default()) {
             Ok(0) | Err(_) => break,
             Ok(more) => length += more,
         }

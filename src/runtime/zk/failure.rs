@@ -1,11 +1,11 @@
-//! Why a request failed: the client library's errors, translated.
+//! Translates the client library's errors into the core's [`Failure`].
 
 use zookeeper_client::Error as LibraryError;
 
 use crate::core::protocol::Failure;
 use crate::core::words::printable;
 
-/// A code that the client library has no name for.
+/// ZooKeeper's error code `EPHEMERALONLOCALSESSION`, which the client library doesn't name.
 const EPHEMERAL_ON_LOCAL_SESSION: i32 = -120;
 
 impl From<LibraryError> for Failure {
@@ -13,9 +13,9 @@ impl From<LibraryError> for Failure {
         use LibraryError as Error;
 
         match error {
-            // Custom is what the library says of a connection that it gave up itself, "no response".
+            // The library reports a connection that it gave up for lack of a response as Custom.
             Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
-            // And this of a request that it hadn't looked at when its task was ended, with the connection.
+            // The library reports this for a request that it hadn't sent when its task ended with the connection.
             Error::UnexpectedError(text) if text.ends_with("expect response, but got none") => {
                 Self::ConnectionLost
             }
@@ -30,7 +30,7 @@ impl From<LibraryError> for Failure {
             Error::SessionExpired | Error::SessionMoved => Self::Expired,
             Error::AuthFailed => Self::AuthFailed,
             Error::UnexpectedErrorCode(EPHEMERAL_ON_LOCAL_SESSION) => Self::LocalSession,
-            // It may repeat what the server said.
+            // The text may come from the server and contain control characters.
             other => Self::Other(printable(&other.to_string())),
         }
     }

@@ -1,4 +1,4 @@
-//! A TLS handshake whose only purpose is to find out why it fails, in words that name the remedy.
+//! A TLS handshake for the diagnosis: its errors are translated into messages that name the remedy.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -10,23 +10,23 @@ use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, RootCertStore, Stream,
 };
 
-use super::finding::says_enough;
+use super::diagnosis::is_enough;
 use super::security::{Tls, end_of};
 use crate::core::words::printable;
 
-/// What came of it.
+/// The result of a handshake and a question.
 pub(super) enum Handshake {
-    /// The server's answer to what was asked over the encrypted connection, and when its certificate ends.
-    Said(Vec<u8>, Option<u64>),
-    /// Why there is no encrypted connection.
+    /// The server's answer over the encrypted connection, and when its certificate ends, in seconds since 1970.
+    Answered(Vec<u8>, Option<u64>),
+    /// The message that says why there is no encrypted connection.
     Failed(String),
-    /// It ended before the server said anything of TLS.
+    /// The server sent no TLS record: it doesn't speak TLS.
     NoTls,
     /// The connection failed.
     Io(io::Error),
 }
 
-/// Asks `question` with TLS as `tls` wants it.
+/// Sends `question` over a connection that is encrypted with these settings, and returns the answer.
 pub(super) fn ask(
     stream: &mut TcpStream,
     name: ServerName<'static>,
@@ -38,15 +38,16 @@ pub(super) fn ask(
         return Handshake::Failed("the certificates can't be used".to_owned());
     };
     let mut stream = Stream::new(&mut connection, stream);
-    match stream.write_all(question).and_then(|()| listen(&mut stream)) {
-        Ok(said) => {
+    match stream.write_all(question).and_then(|()| receive(&mut stream)) {
+        Ok(answer) => {
             let certificate = stream.conn.peer_certificates().and_then(|chain| chain.first());
-            Handshake::Said(said, certificate.and_then(end_of))
+            Handshake::Answered(answer, certificate.and_then(end_of))
         }
         Err(error) => match of_tls(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             Some(error) => Handshake::Failed(explain(error, tls)),
-            // It closed the connection in the middle: the alert that says why may have been lost on the way.
+            // The server closed the connection after its part of the handshake. It sends an alert first, which may have
+            // been lost.
             None if !stream.conn.is_handshaking() && tls.has_identity() => Handshake::Failed(
                 "it closes the connection when it has seen the client's certificate".to_owned(),
             ),
@@ -57,25 +58,25 @@ pub(super) fn ask(
     }
 }
 
-/// Hears an answer, which may come in pieces.
-fn listen(stream: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut piece = [0; 1024];
-    let length = stream.read(&mut piece)?;
-    let mut said = piece.get(..length).unwrap_or_default().to_vec();
-    while !said.is_empty() && said.len() < piece.len() && !says_enough(&said) {
-        match stream.read(&mut piece) {
+/// Receives an answer, which may come in several parts.
+fn receive(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut part = [0; 1024];
+    let length = stream.read(&mut part)?;
+    let mut answer = part.get(..length).unwrap_or_default().to_vec();
+    while !answer.is_empty() && answer.len() < part.len() && !is_enough(&answer) {
+        match stream.read(&mut part) {
             Ok(0) | Err(_) => break,
-            Ok(length) => said.extend_from_slice(piece.get(..length).unwrap_or_default()),
+            Ok(length) => answer.extend_from_slice(part.get(..length).unwrap_or_default()),
         }
     }
-    Ok(said)
+    Ok(answer)
 }
 
-/// Whether somebody behind `stream` speaks TLS.
-pub(super) fn is_spoken(stream: &mut TcpStream, name: ServerName<'static>, patience: Duration) -> bool {
-    // Believes nobody: a certificate that is refused is proof enough.
+/// Whether the server at the other end of `stream` speaks TLS.
+pub(super) fn is_spoken(stream: &mut TcpStream, name: ServerName<'static>, timeout: Duration) -> bool {
+    // No CA certificate is trusted: a certificate to refuse is enough to show that the server speaks TLS.
     let config = ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-    let _ = stream.set_read_timeout(Some(patience));
+    let _ = stream.set_read_timeout(Some(timeout));
     let Ok(mut connection) = ClientConnection::new(Arc::new(config), name) else {
         return false;
     };
@@ -148,7 +149,7 @@ fn of_certificate(error: &CertificateError, tls: &Tls) -> String {
     }
 }
 
-/// `DnsName("zk1")` as people know it. It comes from a server that nobody believes yet.
+/// The name in `DnsName("zk1")`, in printable characters, because it comes from a server that isn't authenticated.
 fn bare(name: &str) -> String {
     let name = name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')'));
     printable(name.trim_matches('"'))

@@ -19,39 +19,39 @@ pub struct Server {
     pub port: u16,
 }
 
-/// The ensemble, and the node that stands for its root.
+/// A connect string: the servers of the ensemble, and the chroot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
     /// At least one.
     pub servers: Vec<Server>,
-    /// Everything happens below this node.
+    /// All of zklock's paths are below this node.
     pub chroot: Option<LockPath>,
 }
 
-/// What is wrong with a connect string.
+/// Why a connect string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostsError {
     /// A server without a name.
     #[error("a server's name is empty; write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181")]
     EmptyHost,
-    /// Written as an address of the web.
+    /// A URL scheme, as in `zk://`.
     #[error(
         "servers have no '{0}://' before them: write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181"
     )]
     Scheme(String),
-    /// Something else than commas between the servers.
+    /// Servers separated by something other than commas.
     #[error("servers are separated by commas: write {0}")]
     Separator(String),
-    /// A port that isn't one.
+    /// Not a number from 1 to 65535.
     #[error("'{0}' isn't a port: it must be a number from 1 to 65535")]
     Port(String),
-    /// Colons without brackets.
+    /// Several colons, as in an IPv6 address, but no brackets.
     #[error("'{0}' has several colons: write an IPv6 address in brackets, as in [::1]:2181")]
     Brackets(String),
-    /// Brackets around something else.
+    /// Brackets around something other than an IPv6 address.
     #[error("'{0}' isn't an IPv6 address in brackets, as in [::1]:2181")]
     NotIpv6(String),
-    /// A character that no host name has.
+    /// A character that can't be part of a host name.
     #[error("'{0}' isn't a host name")]
     HostName(String),
     /// The chroot isn't a path.
@@ -60,12 +60,12 @@ pub enum HostsError {
 }
 
 impl Hosts {
-    /// The chroot as it stands before every path: empty if there is none.
+    /// The chroot as a prefix for paths: empty if there is none.
     pub fn chroot_text(&self) -> &str {
         self.chroot.as_ref().map_or("", LockPath::as_str)
     }
 
-    /// Understands a connect string.
+    /// Parses a connect string. A missing port is 2181, and a chroot of `/` is none.
     pub fn parse(text: &str) -> Result<Self, HostsError> {
         if let Some((scheme, _)) = text.split_once("://") {
             return Err(HostsError::Scheme(scheme.to_owned()));
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connect_strings_are_completed_and_come_back() {
+    fn connect_strings_are_parsed_and_completed() {
         for (text, whole) in [
             ("zk", "zk:2181"),
             ("zk1:2181,zk2:2182", "zk1:2181,zk2:2182"),
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_understood_or_refused(text in "\\PC{0,40}|[a-z0-9.:,/\\[\\]]{0,20}") {
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,40}|[a-z0-9.:,/\\[\\]]{0,20}") {
             if let Ok(hosts) = Hosts::parse(&text) {
                 prop_assert!(!hosts.servers.is_empty());
                 prop_assert_eq!(Hosts::parse(&hosts.to_string()), Ok(hosts));

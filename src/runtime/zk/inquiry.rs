@@ -1,23 +1,23 @@
-//! A session that holds no lock: it sends requests and waits for the answers.
+//! A session for synchronous use, without a lock: it sends requests and waits for the answers.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use super::session::Outlet;
+use super::session::EventSink;
 use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
 use crate::core::protocol::QuestionIndex;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
 /// The most requests in flight at once, because the ensemble serves other clients too.
-const WINDOW: usize = 500;
+const MOST_IN_FLIGHT: usize = 500;
 
 /// How often to check whether the caller wants to give up.
-const LOOK: Duration = Duration::from_millis(100);
+const GIVE_UP_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The longest wait for the end of a session that owns nothing.
-const FAREWELL: Duration = Duration::from_secs(1);
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long to wait for answers.
 #[derive(Debug, Clone, Copy)]
@@ -29,40 +29,41 @@ pub enum Limit {
 }
 
 impl Limit {
-    fn as_of_now(self) -> BootTime {
+    /// The deadline for the next answer.
+    fn deadline(self) -> BootTime {
         match self {
-            Self::Each(patience) => clock::now() + patience,
+            Self::Each(time) => clock::now() + time,
             Self::Until(deadline) => deadline,
         }
     }
 }
 
-/// Why there will be no answer.
+/// Why there is no answer.
 #[derive(Debug)]
-pub enum Unanswered {
-    /// There was no session by the deadline of the settings; each server's reason.
+pub enum InquiryError {
+    /// No session was opened by the deadline of the settings. Has each server's diagnosis.
     Unreachable(Vec<String>),
     /// The session has ended.
-    Over(Failure),
+    SessionEnded(Failure),
     /// No answer came in time.
-    TooLate,
+    TimedOut,
     /// The caller gave up.
     GivenUp,
 }
 
-/// The session.
+/// A session that waits for answers.
 pub struct Inquiry<'a> {
     session: Session,
-    heard: Receiver<Heard>,
+    messages: Receiver<SessionMessage>,
     limit: Limit,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
     /// A watched node may have changed since it was last read.
     changed: bool,
     /// The connection is new and has no watches.
     unwatched: bool,
-    /// There is no connection, and nobody has been told.
-    away: bool,
-    /// What the servers granted.
+    /// The connection is lost, which the caller hasn't been told yet.
+    disconnected: bool,
+    /// The session timeout that the servers granted.
     timeout: Option<Duration>,
 }
 
@@ -71,23 +72,23 @@ pub struct Inquiry<'a> {
 pub enum Wakeup {
     /// Something that is watched may have changed.
     Changed,
-    /// The connection is lost: what has changed since shows when there is another.
-    Away,
+    /// The connection is lost. Changes since then are noticed after a reconnection.
+    Disconnected,
 }
 
-enum Heard {
+enum SessionMessage {
     Change(SessionChange),
     Reply(Asker, Reply),
 }
 
-impl Outlet for Sender<Heard> {
+impl EventSink for Sender<SessionMessage> {
     fn session(&self, _: SessionKey, change: SessionChange) {
         // An error means that there is no receiver any more.
-        let _ = self.send(Heard::Change(change));
+        let _ = self.send(SessionMessage::Change(change));
     }
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
-        let _ = self.send(Heard::Reply(asker, reply));
+        let _ = self.send(SessionMessage::Reply(asker, reply));
     }
 }
 
@@ -95,16 +96,16 @@ impl<'a> Inquiry<'a> {
     /// Starts connecting. Requests can be made immediately; they wait for the session, for which the settings have
     /// their own deadline.
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
-        let (sender, heard) = mpsc::channel();
+        let (sender, messages) = mpsc::channel();
         let session = Session::open(SessionKey(0), settings, sender)?;
         Ok(Self {
             session,
-            heard,
+            messages,
             limit,
             gives_up: None,
             changed: false,
             unwatched: true,
-            away: false,
+            disconnected: false,
             timeout: None,
         })
     }
@@ -117,9 +118,9 @@ impl<'a> Inquiry<'a> {
     }
 
     /// Waits until there is a session.
-    pub fn connect(&mut self) -> Result<(), Unanswered> {
+    pub fn connect(&mut self) -> Result<(), InquiryError> {
         loop {
-            if let Heard::Change(change) = self.hear(None)? {
+            if let SessionMessage::Change(change) = self.next_message(None)? {
                 if let SessionChange::Connected { timeout, .. } = change {
                     self.timeout = Some(timeout);
                     return Ok(());
@@ -132,18 +133,18 @@ impl<'a> Inquiry<'a> {
     /// Sends many requests, all in flight together, in an existing session. The answers are in the order of the
     /// requests. A request whose answer was lost is retried, except for a [`Request::Delete`]: its name may belong to
     /// another client's node by then.
-    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Unanswered> {
+    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, InquiryError> {
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
-        for (number, request) in waiting.by_ref().take(WINDOW) {
+        for (number, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
             self.session.ask(question(number), request);
         }
-        let mut until = self.limit.as_of_now();
+        let mut until = self.limit.deadline();
         while left > 0 {
-            match self.hear(Some(until))? {
-                Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
-                Heard::Reply(Asker::Question(QuestionIndex(number)), reply) => {
+            match self.next_message(Some(until))? {
+                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
+                SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&Failure::ConnectionLost)
                         && let Some(request) = requests.get(number)
                         && !matches!(request, Request::Delete(_))
@@ -152,7 +153,7 @@ impl<'a> Inquiry<'a> {
                         continue;
                     }
                     // Only an answer shows that a server is answering.
-                    until = self.limit.as_of_now();
+                    until = self.limit.deadline();
                     if let Some(answer) = answers.get_mut(number)
                         && answer.replace(reply).is_none()
                     {
@@ -162,8 +163,8 @@ impl<'a> Inquiry<'a> {
                         self.session.ask(question(number), request);
                     }
                 }
-                Heard::Reply(..) => {}
-                Heard::Change(change) => self.session_changed(change)?,
+                SessionMessage::Reply(..) => {}
+                SessionMessage::Change(change) => self.session_changed(change)?,
             }
         }
         Ok(answers.into_iter().flatten().collect())
@@ -175,20 +176,20 @@ impl<'a> Inquiry<'a> {
     }
 
     /// Waits until something that is watched may have changed, or the connection is lost, however long that takes.
-    pub fn wait_for_change(&mut self) -> Result<Wakeup, Unanswered> {
+    pub fn wait_for_change(&mut self) -> Result<Wakeup, InquiryError> {
         while !self.changed {
-            if std::mem::take(&mut self.away) {
-                return Ok(Wakeup::Away);
+            if std::mem::take(&mut self.disconnected) {
+                return Ok(Wakeup::Disconnected);
             }
-            match self.hear(None)? {
-                Heard::Reply(_, Reply::Changed(..)) => self.changed = true,
-                Heard::Reply(..) => {}
-                Heard::Change(change) => self.session_changed(change)?,
+            match self.next_message(None)? {
+                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
+                SessionMessage::Reply(..) => {}
+                SessionMessage::Change(change) => self.session_changed(change)?,
             }
         }
         // All changes so far are handled together.
-        while let Ok(heard) = self.heard.try_recv() {
-            if let Heard::Change(change) = heard {
+        while let Ok(message) = self.messages.try_recv() {
+            if let SessionMessage::Change(change) = message {
                 self.session_changed(change)?;
             }
         }
@@ -201,7 +202,7 @@ impl<'a> Inquiry<'a> {
         self.timeout
     }
 
-    /// The same as [`close`](Self::close), also after somebody wanted an end: what the session owns goes with it.
+    /// Like [`close`](Self::close), even if the caller has given up: the session's nodes are deleted with it.
     pub fn close_in_any_case(mut self) {
         self.gives_up = None;
         self.close();
@@ -210,52 +211,52 @@ impl<'a> Inquiry<'a> {
     /// Ends the session, and waits a short time for its end.
     pub fn close(mut self) {
         self.session.release(vec![]);
-        let until = clock::now() + FAREWELL;
-        while let Ok(heard) = self.hear(Some(until)) {
-            if matches!(heard, Heard::Change(SessionChange::Closed | SessionChange::Lost(_))) {
+        let until = clock::now() + CLOSE_LIMIT;
+        while let Ok(message) = self.next_message(Some(until)) {
+            if matches!(message, SessionMessage::Change(SessionChange::Closed | SessionChange::Lost(_))) {
                 break;
             }
         }
     }
 
     /// The next message from the session.
-    fn hear(&mut self, until: Option<BootTime>) -> Result<Heard, Unanswered> {
+    fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, InquiryError> {
         // A session thread that ends without a message was told to end.
-        let over = Unanswered::Over(Failure::GivenUp);
+        let ended = InquiryError::SessionEnded(Failure::GivenUp);
         loop {
             if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
-                return Err(Unanswered::GivenUp);
+                return Err(InquiryError::GivenUp);
             }
             let left = until.map(|until| clock::now().until(until));
-            let nap = self.gives_up.as_ref().map(|_| LOOK);
-            let heard = match [left, nap].into_iter().flatten().min() {
-                Some(span) => self.heard.recv_timeout(span),
-                None => self.heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let interval = self.gives_up.as_ref().map(|_| GIVE_UP_INTERVAL);
+            let message = match [left, interval].into_iter().flatten().min() {
+                Some(span) => self.messages.recv_timeout(span),
+                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match heard {
-                Ok(heard) => return Ok(heard),
-                Err(RecvTimeoutError::Disconnected) => return Err(over),
+            match message {
+                Ok(message) => return Ok(message),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended),
                 Err(RecvTimeoutError::Timeout)
-                    if left.is_some_and(|left| nap.is_none_or(|nap| left <= nap)) =>
+                    if left.is_some_and(|left| interval.is_none_or(|interval| left <= interval)) =>
                 {
-                    return Err(Unanswered::TooLate);
+                    return Err(InquiryError::TimedOut);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn session_changed(&mut self, change: SessionChange) -> Result<(), Unanswered> {
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), InquiryError> {
         match change {
-            SessionChange::Unreachable(servers) => Err(Unanswered::Unreachable(servers)),
-            SessionChange::Lost(failure) => Err(Unanswered::Over(failure)),
-            SessionChange::Closed => Err(Unanswered::Over(Failure::Expired)),
+            SessionChange::Unreachable(servers) => Err(InquiryError::Unreachable(servers)),
+            SessionChange::Lost(failure) => Err(InquiryError::SessionEnded(failure)),
+            SessionChange::Closed => Err(InquiryError::SessionEnded(Failure::Expired)),
             SessionChange::Disconnected => {
-                self.away = true;
+                self.disconnected = true;
                 Ok(())
             }
             SessionChange::Reconnected => {
-                self.away = false;
+                self.disconnected = false;
                 // The new connection reports no watch for changes made during the gap.
                 (self.changed, self.unwatched) = (true, true);
                 Ok(())

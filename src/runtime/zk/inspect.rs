@@ -1,66 +1,66 @@
-//! What each address of each server says when it is asked directly, for whoever wants to know whether a set-up is fit.
+//! Asks each address of each server directly for its version and role, for `zklock check`.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::finding::{Asked, Diagnosis, Observation, VERSION};
+use super::diagnosis::{Diagnosis, Observation, ServerAnswers, VERSION};
 use super::{Settings, diagnose};
 use crate::core::words::printable;
 
-/// What was found at one address of a server.
+/// The result of asking one address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
+pub struct ServerReport {
     /// The server as the connect string names it.
     pub server: String,
-    /// The address, if the name has any.
+    /// The address; `None` if the name has none.
     pub address: Option<IpAddr>,
-    /// What a ZooKeeper that serves says of itself, or why there is none, in words that name the remedy.
-    pub said: Result<Said, String>,
+    /// The server's own information if it serves, or else a message that says why not and names the remedy.
+    pub info: Result<ServerInfo, String>,
 }
 
-/// What a server says of itself.
+/// A server's information about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
-    /// Its version, unless it doesn't tell.
+pub struct ServerInfo {
+    /// Its version; `None` if the server doesn't allow `srvr`.
     pub version: Option<String>,
-    /// `leader`, `follower`, `observer` or `standalone`, unless it doesn't tell.
+    /// `leader`, `follower`, `observer` or `standalone`; `None` if the server doesn't allow `srvr`.
     pub role: Option<String>,
     /// When its certificate ends, in seconds since 1970.
     pub certificate_ends: Option<u64>,
 }
 
-/// Asks all addresses of all servers at once, for no longer than `patience`.
-pub fn inspect(settings: &Settings, patience: Duration) -> Vec<Inspected> {
-    diagnose::ask_all(settings, patience).into_iter().flat_map(inspected).collect()
+/// Asks all addresses of all servers at the same time, for at most `time`.
+pub fn inspect(settings: &Settings, time: Duration) -> Vec<ServerReport> {
+    diagnose::ask_all(settings, time).into_iter().flat_map(reports).collect()
 }
 
-fn inspected(asked: Asked) -> Vec<Inspected> {
-    let Asked { server, found, unasked } = asked;
+fn reports(answers: ServerAnswers) -> Vec<ServerReport> {
+    let ServerAnswers { server, observations, without_address } = answers;
     let server = server.to_string();
-    if found.is_empty() {
-        return vec![Inspected { server, address: None, said: Err(unasked.to_string()) }];
+    if observations.is_empty() {
+        return vec![ServerReport { server, address: None, info: Err(without_address.to_string()) }];
     }
-    let one = |(address, heard): (std::net::SocketAddr, Observation)| Inspected {
+    let report = |(address, observation): (std::net::SocketAddr, Observation)| ServerReport {
         server: server.clone(),
         address: Some(address.ip()),
-        said: said(&heard),
+        info: info(&observation),
     };
-    found.into_iter().map(one).collect()
+    observations.into_iter().map(report).collect()
 }
 
-fn said(heard: &Observation) -> Result<Said, String> {
-    if heard.finding != Diagnosis::Serving {
-        return Err(heard.finding.to_string());
+fn info(observation: &Observation) -> Result<ServerInfo, String> {
+    if observation.diagnosis != Diagnosis::Serving {
+        return Err(observation.diagnosis.to_string());
     }
-    let text = String::from_utf8_lossy(&heard.said);
+    let text = String::from_utf8_lossy(&observation.answer);
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         let value = line.trim_start_matches(':').trim().split([',', ' ']).next()?;
         Some(printable(value))
     };
-    // What follows a dash is the commit.
+    // The version is followed by a dash and the commit.
     let version = value(VERSION).map(|version| version.split('-').next().unwrap_or_default().to_owned());
-    Ok(Said { version, role: value("Mode"), certificate_ends: heard.certificate_ends })
+    Ok(ServerInfo { version, role: value("Mode"), certificate_ends: observation.certificate_ends })
 }
 
 #[cfg(test)]
@@ -68,16 +68,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_tells_its_version_and_role_unless_the_question_is_switched_off() {
+    fn a_server_reports_its_version_and_role_unless_srvr_is_disabled() {
         let answer = b"Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49 UTC\nLatency min/avg/max: 0/0.0/0\n\
                        Mode: follower\nNode count: 5\n";
-        let told = said(&Observation::answer(answer.to_vec())).unwrap();
-        assert_eq!((told.version.as_deref(), told.role.as_deref()), (Some("3.8.0"), Some("follower")));
-        let closed = b"srvr is not executed because it is not in the whitelist.\n";
-        assert_eq!(said(&Observation::answer(closed.to_vec())), Ok(Said::default()));
-        let away = said(&Observation::answer(
+        let follower = info(&Observation::of_answer(answer.to_vec())).unwrap();
+        assert_eq!(
+            (follower.version.as_deref(), follower.role.as_deref()),
+            (Some("3.8.0"), Some("follower"))
+        );
+        let disabled = b"srvr is not executed because it is not in the whitelist.\n";
+        assert_eq!(info(&Observation::of_answer(disabled.to_vec())), Ok(ServerInfo::default()));
+        let not_serving = info(&Observation::of_answer(
             b"This ZooKeeper instance is not currently serving requests\n".to_vec(),
         ));
-        assert!(away.unwrap_err().contains("no quorum"));
+        assert!(not_serving.unwrap_err().contains("no quorum"));
     }
 }

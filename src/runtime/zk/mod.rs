@@ -1,52 +1,52 @@
-//! ZooKeeper, and the only place that knows the client library or anything async.
+//! Sessions with ZooKeeper. This is the only module that uses the client library or anything async.
 //!
-//! The rest of zklock sends a [`Request`] through a [`Session`] and finds the [`Reply`] among its events, or asks through an
-//! [`Inquiry`] and waits.
+//! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The verbs and the
+//! cleanup use an [`Inquiry`], which waits for the answers.
 
 mod addresses;
 mod connect;
 mod diagnose;
+mod diagnosis;
 mod failure;
-mod finding;
 mod handshake;
 mod hosts;
 mod inquiry;
 mod inspect;
 mod perform;
 mod read;
+mod retry;
 mod security;
 mod session;
 mod task;
-mod tour;
 mod watches;
 mod write;
 
 use std::time::Duration;
 
 pub use self::hosts::{Hosts, HostsError, Server};
-pub use self::inquiry::{Inquiry, Limit, Unanswered, Wakeup};
-pub use self::inspect::{Inspected, Said, inspect};
+pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
+pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
-    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Sources, Tls, TlsError,
+    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
 };
-pub use self::session::{Outlet, Session};
+pub use self::session::{EventSink, Session};
 pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
     Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
 };
 use crate::core::time::BootTime;
 
-/// What it takes to connect.
+/// Everything needed to open a session.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The ensemble.
     pub hosts: Hosts,
-    /// The session timeout to ask for; the server's answer is what counts.
+    /// The session timeout to request. The server may grant another one, which then applies.
     pub session_timeout: Duration,
-    /// When to give up connecting; `None` is never.
+    /// When to give up connecting; `None` means never.
     pub deadline: Option<BootTime>,
     /// Whether to give up as soon as every server refuses the connection.
     pub refusals_end: bool,
-    /// Who we are, and what others may do to our nodes.
+    /// Credentials, TLS, and the ACL of the nodes that zklock creates.
     pub security: Security,
 }

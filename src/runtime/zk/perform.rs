@@ -29,8 +29,8 @@ const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends `request` immediately and in order, and returns the future of its answer.
 pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> LocalFuture<'a, Answer> {
-    // A call sends its request when it is made, not when its future is polled. The calls are therefore outside of the
-    // async blocks: two requests made one after the other are carried out in that order.
+    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of the
+    // async blocks, so that requests are sent in the order in which they arrive here.
     match request {
         Request::Create { parent, prefix, data } => write::create(client, acl, parent.as_str(), prefix, data),
         Request::MakeParents(path) => {
@@ -80,7 +80,9 @@ fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, Answer
 }
 
 /// Makes a call immediately, and retries it after a pause for as long as a throttling server refuses it.
-pub(super) fn patiently<'a, T, F>(call: impl Fn() -> F + 'a) -> impl Future<Output = Result<T, Error>> + 'a
+pub(super) fn retry_throttled<'a, T, F>(
+    call: impl Fn() -> F + 'a,
+) -> impl Future<Output = Result<T, Error>> + 'a
 where
     T: 'a,
     F: Future<Output = Result<T, Error>> + 'a,

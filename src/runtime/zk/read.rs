@@ -2,13 +2,13 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
-use super::perform::{Answer, LocalFuture, patiently, pause};
+use super::perform::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Failure, Node, NodePath, Reply, ServerTime};
 
 pub(super) fn list<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
     let path = path.clone();
-    let list = patiently(move || client.list_children(path.as_str()));
+    let list = retry_throttled(move || client.list_children(path.as_str()));
     Box::pin(async move { Ok(list.await?) })
 }
 
@@ -42,7 +42,7 @@ pub(super) fn sync<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, R
 /// necessary.
 pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
     let wanted = path.clone();
-    let read = patiently(move || client.get_and_watch_data(wanted.as_str()));
+    let read = retry_throttled(move || client.get_and_watch_data(wanted.as_str()));
     Box::pin(async move {
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
@@ -71,7 +71,7 @@ async fn watch_from_above(
 /// existence, because `exists` requires READ as well.
 pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, Failure>> {
     let wanted = path.clone();
-    let read = patiently(move || client.get_data(wanted.as_str()));
+    let read = retry_throttled(move || client.get_data(wanted.as_str()));
     Box::pin(async move {
         match read.await {
             Ok((data, stat)) => Ok(node(data, &stat)),
@@ -102,7 +102,7 @@ pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, An
         match set {
             Ok(watchers) => Answer {
                 reply: Reply::Watching(Ok(())),
-                watch: Some((path, Watcher::Lasting(Box::new(watchers)))),
+                watch: Some((path, Watcher::Persistent(Box::new(watchers)))),
             },
             Err(error) => Reply::Watching(Err(error.into())).into(),
         }

@@ -16,7 +16,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
-use super::connect::{Dialer, Granted, LineSpeed};
+use super::connect::{ConnectSpeed, Connection, Dialer};
 use super::perform::{Answer, LocalFuture, perform};
 use super::security::Rotation;
 use super::task::OneTask;
@@ -58,29 +58,29 @@ fn report_panics_once() {
     });
 }
 
-/// Receives the changes and replies of sessions.
-pub trait Outlet: Send + 'static {
-    /// This session changed.
+/// Receives the events of sessions: changes, replies and fired watches.
+pub trait EventSink: Send + 'static {
+    /// The session has changed.
     fn session(&self, session: SessionKey, change: SessionChange);
 
-    /// The reply to a request of this asker, or a watch that it set and that fired.
+    /// A reply to a request of this asker, or a watch of this asker that fired.
     fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
 }
 
-/// Sends the events of one session.
-struct Voice {
+/// Passes on the events of one session.
+struct SessionSink {
     key: SessionKey,
-    outlet: Box<dyn Outlet>,
+    sink: Box<dyn EventSink>,
 }
 
 impl Session {
     /// Starts connecting. The result arrives as [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
-    pub fn open(key: SessionKey, settings: Settings, outlet: impl Outlet) -> io::Result<Self> {
+    pub fn open(key: SessionKey, settings: Settings, sink: impl EventSink) -> io::Result<Self> {
         report_panics_once();
         let (commands, inbox) = unbounded();
-        let outlet = Voice { key, outlet: Box::new(outlet) };
+        let sink = SessionSink { key, sink: Box::new(sink) };
         let thread =
-            thread::Builder::new().name(THREAD.to_owned()).spawn(move || carry(&settings, inbox, &outlet))?;
+            thread::Builder::new().name(THREAD.to_owned()).spawn(move || run(&settings, inbox, &sink))?;
         Ok(Self { commands, _thread: thread })
     }
 
@@ -98,21 +98,21 @@ impl Session {
     }
 }
 
-impl Voice {
+impl SessionSink {
     fn session(&self, change: SessionChange) {
         if let SessionChange::Lost(failure) = &change {
             log::debug!("the session is over: {failure:?}");
         }
-        self.outlet.session(self.key, change);
+        self.sink.session(self.key, change);
     }
 
     fn reply(&self, asker: Asker, reply: Reply) {
         log::trace!("reply to {asker:?}: {reply:?}");
-        self.outlet.reply(self.key, asker, reply);
+        self.sink.reply(self.key, asker, reply);
     }
 }
 
-impl Drop for Voice {
+impl Drop for SessionSink {
     /// Reports a thread that panicked, because its result is awaited.
     fn drop(&mut self) {
         if thread::panicking() {
@@ -122,75 +122,73 @@ impl Drop for Voice {
     }
 }
 
-fn carry(settings: &Settings, inbox: UnboundedReceiver<Command>, outlet: &Voice) {
+fn run(settings: &Settings, inbox: UnboundedReceiver<Command>, sink: &SessionSink) {
     let library = OneTask::default();
-    library.block_on(live(settings, inbox, outlet, &library));
+    library.block_on(run_session(settings, inbox, sink, &library));
 }
 
-/// The life of a session: connect, serve, close; and reconnect whenever the connection is lost.
-async fn live(settings: &Settings, mut inbox: UnboundedReceiver<Command>, outlet: &Voice, library: &OneTask) {
+/// Connects, carries out requests, and reconnects whenever the connection is lost, until the session is closed or lost.
+async fn run_session(
+    settings: &Settings,
+    mut inbox: UnboundedReceiver<Command>,
+    sink: &SessionSink,
+    library: &OneTask,
+) {
     // All settings were checked before, but a long list of CA certificates is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
-        return outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+        return sink.session(SessionChange::Unreachable(diagnose::texts(settings)));
     };
     let mut dialer = Dialer::new(settings, rotation.as_ref());
-    let Some(granted) = connect_until_told_otherwise(settings, &mut dialer, &mut inbox, outlet).await else {
+    let Some(granted) = connect_unless_released(settings, &mut dialer, &mut inbox, sink).await else {
         return;
     };
-    let Granted { mut client, began, line: speed, .. } = granted;
-    outlet.session(SessionChange::Connected {
+    let Connection { mut client, began, speed, .. } = granted;
+    sink.session(SessionChange::Connected {
         id: client.session_id().0,
         timeout: client.session_timeout(),
         began,
     });
     let (session, timeout) = (client.session().clone(), client.session_timeout());
-    let restless = Restless { since: clock::now(), pause: Duration::ZERO };
-    let mut line = Reconnection {
-        session,
-        timeout,
-        speed,
-        restless,
-        dialer,
-        rotation: rotation.as_ref(),
-        library,
-        outlet,
-    };
-    line.tell_rotation(true);
+    let pause = ReconnectPause { connected_at: clock::now(), next: Duration::ZERO };
+    let mut reconnection =
+        Reconnection { session, timeout, speed, pause, dialer, rotation: rotation.as_ref(), library, sink };
+    reconnection.set_connected(true);
     let acl = settings.security.acl.to_library();
     loop {
         library.ends_with_the_connection_of(&client);
         let mut watches = Watches::default();
-        match serve(&client, &acl, &mut inbox, &mut watches, library, outlet).await {
+        match serve(&client, &acl, &mut inbox, &mut watches, library, sink).await {
             // The watches are kept until the end: dropping one that is set would cost a request.
-            Served::ToTheEnd(nodes) => return line.release(client, &nodes).await,
-            Served::WhileItLasted => match line.get_back().await {
+            Served::Release(nodes) => return reconnection.release(client, &nodes).await,
+            Served::ConnectionLost => match reconnection.reconnect().await {
                 Ok(another) => client = another,
-                Err(failure) => return outlet.session(SessionChange::Lost(failure)),
+                Err(failure) => return sink.session(SessionChange::Lost(failure)),
             },
-            Served::Over(failure) => return outlet.session(SessionChange::Lost(failure)),
+            Served::SessionEnded(failure) => return sink.session(SessionChange::Lost(failure)),
         }
-        outlet.session(SessionChange::Reconnected);
+        sink.session(SessionChange::Reconnected);
     }
 }
 
-/// Connections that are accepted and soon lost, one after the other: each costs a server more than a refused one.
+/// The growing pause before a reconnection if connections are accepted and soon lost, one after the other: each costs a
+/// server more than a refused one.
 #[derive(Debug, Clone, Copy)]
-struct Restless {
-    since: BootTime,
-    pause: Duration,
+struct ReconnectPause {
+    connected_at: BootTime,
+    next: Duration,
 }
 
-impl Restless {
+impl ReconnectPause {
     /// The pause before the next connection: none after one that has lasted.
-    fn pause(&mut self, timeout: Duration) -> Duration {
+    fn after_loss(&mut self, timeout: Duration) -> Duration {
         const FIRST: Duration = Duration::from_millis(25);
         let long_enough = Duration::from_secs(1).min(timeout / 24);
-        let lasted = clock::now().since(self.since) >= long_enough;
-        let next = (self.pause * 2).clamp(FIRST, long_enough.max(FIRST));
-        // The first loss may be a server that shuts down and sends its clients to another one.
-        let waited = if lasted { Duration::ZERO } else { self.pause };
-        self.pause = if lasted { Duration::ZERO } else { next };
-        waited
+        let lasted = clock::now().since(self.connected_at) >= long_enough;
+        let next = (self.next * 2).clamp(FIRST, long_enough.max(FIRST));
+        // There is no pause after the first loss, which may be due to a server that shuts down.
+        let pause = if lasted { Duration::ZERO } else { self.next };
+        self.next = if lasted { Duration::ZERO } else { next };
+        pause
     }
 }
 
@@ -198,25 +196,25 @@ impl Restless {
 struct Reconnection<'a> {
     session: SessionInfo,
     timeout: Duration,
-    speed: LineSpeed,
-    restless: Restless,
+    speed: ConnectSpeed,
+    pause: ReconnectPause,
     dialer: Dialer<'a>,
     rotation: Option<&'a Rotation>,
     library: &'a OneTask,
-    outlet: &'a Voice,
+    sink: &'a SessionSink,
 }
 
 impl Reconnection<'_> {
     /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
-    /// After a session timeout without a connection, zklock gives the session up: it has ended, or will end soon after
-    /// the servers are back.
-    async fn get_back(&mut self) -> Result<Client, Failure> {
-        self.tell_rotation(false);
+    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end soon
+    /// after the servers are back.
+    async fn reconnect(&mut self) -> Result<Client, Failure> {
+        self.set_connected(false);
         self.library.end().await;
-        Timer::after(self.restless.pause(self.timeout)).await;
-        let outlet = self.outlet;
-        let away = |away| outlet.session(SessionChange::StillAway(away));
+        Timer::after(self.pause.after_loss(self.timeout)).await;
+        let sink = self.sink;
+        let away = |away| sink.session(SessionChange::StillAway(away));
         let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
         let granted = match select(pin!(reconnecting), Timer::after(self.timeout * 7 / 5)).await {
             Either::Left((Ok(granted), _)) => granted,
@@ -225,9 +223,9 @@ impl Reconnection<'_> {
             _ => return Err(Failure::GivenUp),
         };
         self.session = granted.client.session().clone();
-        self.speed = self.speed.at_best(granted.line);
-        self.restless.since = clock::now();
-        self.tell_rotation(true);
+        self.speed = self.speed.at_best(granted.speed);
+        self.pause.connected_at = clock::now();
+        self.set_connected(true);
         Ok(granted.client)
     }
 
@@ -237,7 +235,7 @@ impl Reconnection<'_> {
         let mut deletes: FuturesUnordered<_> =
             nodes.iter().map(|node| write::delete(&client, node.as_str(), None)).collect();
         // If no server answers any more, zklock gives the session up itself: nothing was confirmed.
-        self.outlet.session(match self.close(client, &mut deletes).await {
+        self.sink.session(match self.close(client, &mut deletes).await {
             Ok(()) => SessionChange::Closed,
             Err(failure) => SessionChange::Lost(failure),
         });
@@ -255,7 +253,9 @@ impl Reconnection<'_> {
             let end = loop {
                 let changed = async { state.changed().await };
                 select_biased! {
-                    gone = deletes.select_next_some() => self.outlet.reply(Asker::Lease, Reply::Deleted(gone)),
+                    answer = deletes.select_next_some() => {
+                        self.sink.reply(Asker::Lease, Reply::Deleted(answer));
+                    }
                     state = Box::pin(changed).fuse() => break state,
                 }
             };
@@ -264,24 +264,25 @@ impl Reconnection<'_> {
                 SessionState::Expired => return Err(Failure::Expired),
                 SessionState::AuthFailed => return Err(Failure::AuthFailed),
                 _ => {
-                    client = self.get_back().await?;
+                    client = self.reconnect().await?;
                     self.library.ends_with_the_connection_of(&client);
                 }
             }
         }
     }
 
-    fn tell_rotation(&self, connected: bool) {
+    fn set_connected(&self, connected: bool) {
         self.rotation.iter().for_each(|rotation| rotation.set_connected(connected));
     }
 }
 
-async fn connect_until_told_otherwise(
+/// Opens the session, until the deadline of the settings or a command to release. Reports why there is none.
+async fn connect_unless_released(
     settings: &Settings,
     dialer: &mut Dialer<'_>,
     inbox: &mut UnboundedReceiver<Command>,
-    outlet: &Voice,
-) -> Option<Granted> {
+    sink: &SessionSink,
+) -> Option<Connection> {
     let deadline = settings.deadline.map(|deadline| diagnose::leave_time_before(deadline, settings));
     let attempt = async {
         let timer = async {
@@ -299,15 +300,15 @@ async fn connect_until_told_otherwise(
     match select(pin!(attempt), inbox.next()).await {
         Either::Left((Some(Ok(granted)), _)) => Some(granted),
         Either::Left((Some(Err(Error::AuthFailed)), _)) => {
-            outlet.session(SessionChange::Lost(Failure::AuthFailed));
+            sink.session(SessionChange::Lost(Failure::AuthFailed));
             None
         }
         Either::Left((Some(Err(_)) | None, _)) => {
-            outlet.session(SessionChange::Unreachable(diagnose::said_by_all(settings)));
+            sink.session(SessionChange::Unreachable(diagnose::texts(settings)));
             None
         }
         Either::Right(_) => {
-            outlet.session(SessionChange::Closed);
+            sink.session(SessionChange::Closed);
             None
         }
     }
@@ -316,11 +317,11 @@ async fn connect_until_told_otherwise(
 /// How one connection ended.
 enum Served {
     /// zklock was told to delete these nodes and to close the session.
-    ToTheEnd(Vec<NodePath>),
+    Release(Vec<NodePath>),
     /// The connection was lost, which was reported. Every request that was made is answered.
-    WhileItLasted,
+    ConnectionLost,
     /// The session has ended.
-    Over(Failure),
+    SessionEnded(Failure),
 }
 
 /// Carries out requests over one connection.
@@ -330,7 +331,7 @@ async fn serve(
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
     library: &OneTask,
-    outlet: &Voice,
+    sink: &SessionSink,
 ) -> Served {
     let mut requests: FuturesUnordered<LocalFuture<'_, (Asker, Answer)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
@@ -343,33 +344,33 @@ async fn serve(
                 SessionState::Disconnected | SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
                     break;
                 }
-                SessionState::AuthFailed => return Served::Over(Failure::AuthFailed),
-                SessionState::Expired => return Served::Over(Failure::Expired),
-                SessionState::Closed => return Served::Over(Failure::GivenUp),
+                SessionState::AuthFailed => return Served::SessionEnded(Failure::AuthFailed),
+                SessionState::Expired => return Served::SessionEnded(Failure::Expired),
+                SessionState::Closed => return Served::SessionEnded(Failure::GivenUp),
             },
             // Watches before replies: a reply's reader should know of a change that was already seen.
-            (asker, reply) = Box::pin(watches.next()).fuse() => outlet.reply(asker, reply),
+            (asker, reply) = Box::pin(watches.next()).fuse() => sink.reply(asker, reply),
             (asker, Answer { reply, watch }) = requests.select_next_some() => {
                 if let Some((path, watcher)) = watch {
                     watches.add(asker, path, watcher);
                 }
-                outlet.reply(asker, reply);
+                sink.reply(asker, reply);
             }
             command = inbox.next() => match command {
                 Some(Command::Ask(asker, request)) => {
                     let answer = perform(client, acl, request);
                     requests.push(Box::pin(async move { (asker, answer.await) }));
                 }
-                Some(Command::Release(nodes)) => return Served::ToTheEnd(nodes),
-                None => return Served::ToTheEnd(Vec::new()),
+                Some(Command::Release(nodes)) => return Served::Release(nodes),
+                None => return Served::Release(Vec::new()),
             },
         }
     }
-    outlet.session(SessionChange::Disconnected);
+    sink.session(SessionChange::Disconnected);
     // The library answers all open requests now.
     library.end().await;
     while let Some((asker, answer)) = requests.next().await {
-        outlet.reply(asker, answer.reply);
+        sink.reply(asker, answer.reply);
     }
-    Served::WhileItLasted
+    Served::ConnectionLost
 }

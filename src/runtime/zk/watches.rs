@@ -1,4 +1,4 @@
-//! Watches that are set: one-shot ones, and persistent ones.
+//! The watches of a connection: one-shot and persistent ones.
 
 use std::pin::pin;
 
@@ -10,12 +10,12 @@ use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEven
 use super::perform::LocalFuture;
 use super::{Asker, NodePath, Reply};
 
-/// A watch that is set.
+/// A watch in the client library.
 pub(super) enum Watcher {
-    /// It fires once.
+    /// Fires once.
     Once(OneshotWatcher),
-    /// Either fires for every change, until the connection ends.
-    Lasting(Box<[PersistentWatcher; 2]>),
+    /// Two watches that count as one. They fire for every change until the connection ends.
+    Persistent(Box<[PersistentWatcher; 2]>),
 }
 
 impl From<OneshotWatcher> for Watcher {
@@ -32,38 +32,38 @@ struct Fired {
     asker: Asker,
     path: NodePath,
     event: WatchedEvent,
-    lasting: Option<Box<[PersistentWatcher; 2]>>,
+    persistent: Option<Box<[PersistentWatcher; 2]>>,
 }
 
 impl Watches {
     pub(super) fn add(&mut self, asker: Asker, path: NodePath, watcher: Watcher) {
         self.0.push(Box::pin(async move {
-            let (event, lasting) = match watcher {
+            let (event, persistent) = match watcher {
                 Watcher::Once(watcher) => (watcher.changed().await, None),
-                Watcher::Lasting(mut watchers) => {
+                Watcher::Persistent(mut watchers) => {
                     let [one, other] = &mut *watchers;
                     let (event, ..) = select(pin!(one.changed()), pin!(other.changed())).await.factor_first();
                     (event, Some(watchers))
                 }
             };
-            Fired { asker, path, event, lasting }
+            Fired { asker, path, event, persistent }
         }));
     }
 
     /// The next change. Stays pending while there is none; changes of the session are reported elsewhere.
     pub(super) async fn next(&mut self) -> (Asker, Reply) {
         loop {
-            let Some(Fired { asker, path, event, lasting }) = self.0.next().await else {
+            let Some(Fired { asker, path, event, persistent }) = self.0.next().await else {
                 std::future::pending().await
             };
             if event.session_state.is_terminated() {
                 continue;
             }
-            if let Some(watchers) = lasting {
-                self.add(asker, path.clone(), Watcher::Lasting(watchers));
+            if let Some(watchers) = persistent {
+                self.add(asker, path.clone(), Watcher::Persistent(watchers));
             }
             if event.event_type != EventType::Session {
-                // A watch from above may also report that the lock path itself is gone.
+                // A watch on the parent's children also reports the deletion of the parent.
                 let deleted = event.event_type == EventType::NodeDeleted && event.path == path.as_str();
                 return (asker, Reply::Changed(path, deleted));
             }

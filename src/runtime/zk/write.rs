@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
-use super::perform::{Answer, LocalFuture, patiently, pause};
+use super::perform::{Answer, LocalFuture, pause, retry_throttled};
 use super::{Created, Failure, NodePath, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
@@ -62,32 +62,32 @@ async fn see(client: &Client, path: &str) -> Result<(), Failure> {
     }
 }
 
-/// Creates container nodes, which the server removes once they are empty; persistent ones if it doesn't support
-/// containers.
+/// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes if
+/// the server doesn't support containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     match make(client, acl, path, CreateMode::Container).await {
         Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
-        made => made,
+        result => result,
     }
 }
 
-/// Persistent nodes.
+/// Creates `path` and its ancestors as persistent nodes.
 pub(super) async fn make_lasting(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     make(client, acl, path, CreateMode::Persistent).await
 }
 
-async fn make(client: &Client, acl: &[Acl], path: &str, kind: CreateMode) -> Result<(), Failure> {
-    let options = kind.with_acls(Acls::new(acl));
+async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Result<(), Failure> {
+    let options = mode.with_acls(Acls::new(acl));
     loop {
         match client.mkdir(path, &options).await {
             Err(Error::Throttled) => pause().await,
             Err(Error::NoAuth) => return Err(Failure::NoCreate(lowest_existing(client, path).await?)),
-            made => return Ok(made?),
+            result => return Ok(result?),
         }
     }
 }
 
-/// The lowest existing node on the way to `path`. Since ZooKeeper 3.9, more than a node's existence requires READ.
+/// The nearest ancestor of `path` that exists. Since ZooKeeper 3.9, `exists` requires READ, and a node without it exists.
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
@@ -101,7 +101,7 @@ async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure>
     Ok("/".to_owned())
 }
 
-/// The future of a delete. It doesn't borrow the client, so that the session can be closed right behind it.
+/// Deletes a node. The future doesn't borrow the client, so that the session can be closed while it is pending.
 pub(super) fn delete(
     client: &Client,
     path: &str,
@@ -118,11 +118,12 @@ pub(super) fn replace(
     data: Vec<u8>,
     version: i32,
 ) -> LocalFuture<'_, Result<ServerTime, Failure>> {
-    let write = patiently(move || client.set_data(path.as_str(), &data, Some(version)));
+    let write = retry_throttled(move || client.set_data(path.as_str(), &data, Some(version)));
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
-/// The record usually exists; the first time it must be created, and another client may create it meanwhile.
+/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist, unless another
+/// client creates it at the same time.
 pub(super) async fn conclude(
     client: &Client,
     acl: &[Acl],
@@ -151,8 +152,8 @@ pub(super) async fn conclude(
     }
 }
 
-/// A `multi` of nothing but checks: committed by the quorum like any write, and it wakes no waiters. Reads and pings
-/// are also answered by a partitioned follower, and `sync` by an isolated leader.
+/// Confirms that these nodes exist by a `multi` of checks only, which the quorum commits like any write and which wakes no
+/// waiters. Reads and pings would be answered even by a partitioned follower, and `sync` by an isolated leader.
 ///
 /// Also returns the time just before it was sent.
 pub(super) fn confirm<'a>(

@@ -6,7 +6,7 @@
 //! | [`clock`] | a host's clock |
 //! | [`step`] | requests as operations, answers as replies |
 //! | [`line`] | one connection: what is under way, pings, silence |
-//! | [`tour`] | which server to try, and how long for |
+//! | [`retry`] | which server to try, and how long for |
 //! | [`way`] | connecting, and getting back |
 //!
 //! Different: nothing here takes time, how long a server rests is counted by the monotonic clock, and a throttled request is given up at once when the connection is lost.
@@ -14,8 +14,8 @@
 mod clock;
 mod line;
 pub(crate) mod message;
+mod retry;
 mod step;
-mod tour;
 mod way;
 
 use std::collections::VecDeque;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::line::{Flight, Line};
 use super::message::{BootTime, Failure, Mistake, SessionChange, planted};
+use super::retry::{Limit, RetryPlan};
 use super::step::Step;
-use super::tour::{Limit, Tour};
 use super::{Client, Phase, Ticket, duration};
 use crate::ensemble::Ensemble;
 use crate::ensemble::wire::{Op, ToServer};
@@ -25,7 +25,7 @@ struct Attempt {
 }
 
 pub(super) struct Way {
-    tour: Tour,
+    retry: RetryPlan,
     /// What is left of a pass over the servers.
     pass: Option<VecDeque<usize>>,
     attempt: Option<Attempt>,
@@ -44,7 +44,7 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(timeout: u64) -> Self {
         Self {
-            tour: Tour::new(timeout),
+            retry: RetryPlan::new(timeout),
             pass: None,
             attempt: None,
             pause_until: None,
@@ -103,19 +103,19 @@ impl Client {
         self.way.pause_until = None;
         let pass = match self.way.pass.take() {
             Some(pass) => pass,
-            None => self.way.tour.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
+            None => self.way.retry.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
         };
         let pass = self.way.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.way.pass = None;
             if self.phase == Phase::Away {
-                let away = self.way.tour.result();
+                let away = self.way.retry.result();
                 self.tell(SessionChange::StillAway(away));
             }
-            self.way.pause_until = Some(now + self.way.tour.pause(&mut self.rng));
+            self.way.pause_until = Some(now + self.way.retry.pause(&mut self.rng));
             return;
         };
-        let limit = self.way.tour.limit(server);
+        let limit = self.way.retry.limit(server);
         let patience = if let Limit::Quick(_) = limit { self.timeout / 8 } else { limit.span() };
         let conn = ensemble.dial(self.settings.zone, server);
         self.line = Some(Line::new(conn, self.timeout, patience, now));
@@ -130,7 +130,7 @@ impl Client {
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
         if let Some(Attempt { server, limit, began, .. }) = self.way.attempt.take() {
-            self.way.tour.failed(server, limit, now - began, now);
+            self.way.retry.failed(server, limit, now - began, now);
         }
         if self.phase == Phase::New {
             self.ticket = Ticket::default();
@@ -222,7 +222,7 @@ impl Client {
         let next = (self.way.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));
         let waited = if has_lasted { 0 } else { self.way.pause };
         self.way.pause = if has_lasted { 0 } else { next };
-        self.way.tour = Tour::back(self.timeout, self.way.took, self.way.is_slow);
+        self.way.retry = RetryPlan::for_reconnection(self.timeout, self.way.took, self.way.is_slow);
         self.way.pass = None;
         self.way.pause_until = (waited > 0).then_some(now + waited);
         self.way.give_up_at = Some(now + waited + self.timeout * 7 / 5);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use zklock::core::protocol::QuestionIndex;
-use zklock::runtime::zk::{Asker, Hosts, Outlet, Security, Session, SessionKey, Settings};
+use zklock::runtime::zk::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
@@ -42,7 +42,7 @@ pub(super) struct Real {
 
 struct Out(Sender<News>);
 
-impl Outlet for Out {
+impl EventSink for Out {
     fn session(&self, _: SessionKey, change: SessionChange) {
         self.0.send(News::Session(change)).ok();
     }

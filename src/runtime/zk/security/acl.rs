@@ -1,4 +1,4 @@
-//! Who may do what with the nodes that we make.
+//! The ACL of the nodes that zklock creates.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use zookeeper_client as library;
 use zookeeper_client::{AuthId, Permission};
 
-/// Letters as `ZooKeeper`'s own command line writes them.
+/// The letters for permissions, as in ZooKeeper's own command line.
 const LETTERS: [(char, Permission); 5] = [
     ('c', Permission::CREATE),
     ('d', Permission::DELETE),
@@ -16,11 +16,11 @@ const LETTERS: [(char, Permission); 5] = [
     ('a', Permission::ADMIN),
 ];
 
-/// The permissions on a node.
+/// A list of permissions on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acl(Vec<AclEntry>);
 
-/// What one id may do.
+/// The permissions of one id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct AclEntry {
     scheme: String,
@@ -28,48 +28,48 @@ struct AclEntry {
     letters: String,
 }
 
-/// What is wrong with a list.
+/// Why an ACL is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AclError {
-    /// Not of that form.
+    /// Not of the form `SCHEME:ID:PERMISSIONS`.
     #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in world:anyone:r or digest:USER:HASH:cdrw")]
     Form(String),
-    /// A letter that stands for nothing.
+    /// No letter, or one that isn't a permission.
     #[error("'{0}' are no permissions: write some of c (create), d (delete), r (read), w (write), a (admin)")]
     Letters(String),
-    /// The world has one id.
+    /// An id of the scheme `world` other than `anyone`.
     #[error("'world:{0}': the only id of that scheme is world:anyone")]
     World(String),
-    /// A password instead of its hash: whoever knows the password could do nothing.
+    /// A password instead of its hash. Authenticating with that password would match nothing.
     #[error(
         "the id of a digest is USER:HASH, never the password. The hash: \
          printf %s USER:PASSWORD | openssl dgst -sha1 -binary | openssl base64"
     )]
     Digest,
-    /// Nobody could use the lock.
+    /// No entry has this permission, without which no contender can use the lock.
     #[error("it gives no one {0}; zklock needs it on its nodes")]
     LockedOut(&'static str),
 }
 
 impl Acl {
-    /// Everybody may do everything.
+    /// All permissions for every client.
     pub fn open() -> Self {
         Self(vec![AclEntry::new("world", "anyone", "cdrwa")])
     }
 
-    /// Whoever makes a node may do everything with it, and nobody else anything.
+    /// All permissions for the credentials that created the node, and none for other clients.
     pub fn creator() -> Self {
         Self(vec![AclEntry::new("auth", "", "cdrwa")])
     }
 
-    /// Understands `scheme:id:permissions,...`.
+    /// Parses `scheme:id:permissions,...`.
     pub fn parse(list: &str) -> Result<Self, AclError> {
         let mut entries: Vec<AclEntry> = vec![];
         let mut text = String::new();
         for piece in list.split(',') {
             text.push_str(piece);
             match AclEntry::parse(text.trim()) {
-                // The name in a certificate has commas of its own.
+                // The subject of a certificate contains commas.
                 Err(_) if text.trim_start().starts_with("x509:") => text.push(','),
                 entry => {
                     entries.push(entry?);
@@ -80,7 +80,7 @@ impl Acl {
         if !text.is_empty() {
             return Err(AclError::Form(text.trim_end_matches(',').to_owned()));
         }
-        // To see the queue and to confirm that we hold needs READ; to queue needs CREATE.
+        // READ is needed to list the queue and to confirm the lease, CREATE to queue.
         for (letter, name) in [('r', "READ"), ('c', "CREATE")] {
             if !entries.iter().any(|entry| entry.letters.contains(letter)) {
                 return Err(AclError::LockedOut(name));
@@ -89,7 +89,7 @@ impl Acl {
         Ok(Self(entries))
     }
 
-    /// Whether it means anything only for somebody who has shown who he is.
+    /// Whether the ACL has an entry of the scheme `auth`, which stands for the creator's credentials.
     pub fn needs_credentials(&self) -> bool {
         self.0.iter().any(|entry| entry.scheme == "auth")
     }
@@ -160,7 +160,7 @@ mod tests {
     const HASH: &str = "fE2ZyQd3xyBTrKdXNq9jCmvBvdk=";
 
     #[test]
-    fn lists_are_read_as_zookeeper_writes_them() {
+    fn lists_have_zookeeper_s_syntax() {
         for list in [
             "world:anyone:cdrwa".to_owned(),
             format!("world:anyone:r,digest:ci:{HASH}:cdrw,auth::cdrwa"),
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_understood_or_refused(list in "\\PC{0,60}") {
+        fn any_text_is_parsed_or_refused(list in "\\PC{0,60}") {
             let _ = Acl::parse(&list);
         }
     }

@@ -1,4 +1,4 @@
-//! Lines of `scheme:credentials`, as they stand in an auth file.
+//! Credentials, as lines of `SCHEME:CREDENTIALS` in an auth file.
 
 use std::fmt;
 
@@ -9,51 +9,51 @@ use zookeeper_client::Connector;
 use super::sasl::Sasl;
 use crate::core::words::printable;
 
-/// One proof of who we are. A server takes several, and each adds to what we may do.
+/// One credential. A session can have several; an ACL entry for any of them applies.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credential {
     scheme: String,
     secret: String,
 }
 
-/// Everything that proves who we are.
+/// All credentials of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
-    /// Sent with every connection, before anything else is asked.
+    /// Sent on every new connection before the first request.
     list: Vec<Credential>,
     sasl: Option<Sasl>,
 }
 
-/// What is wrong with a line. It never shows the line: there may be a secret in it.
+/// Why a line is invalid. The message never contains the credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CredentialError {
-    /// No colon, or nothing before it.
+    /// No colon, or no valid scheme before it.
     #[error("it must be SCHEME:CREDENTIALS, as in digest:USER:PASSWORD")]
     Scheme,
-    /// A scheme with nothing behind it.
+    /// A scheme without credentials.
     #[error("there are no credentials behind '{0}:'")]
     Empty(String),
-    /// The form that a digest has.
+    /// Credentials of the scheme `digest` that aren't `USER:PASSWORD`.
     #[error("it must be digest:USER:PASSWORD, with a user and a password")]
     Digest,
-    /// The form that SASL's digest has.
+    /// Credentials of `sasl-digest-md5` that aren't `USER:PASSWORD`, or with a user that SASL can't quote.
     #[error("it must be sasl-digest-md5:USER:PASSWORD, without quotes and backslashes in the user")]
     DigestMd5,
-    /// Kerberos was left out.
+    /// `sasl-gssapi` in a build without the feature `gssapi`.
     #[error(
         "this zklock was built without Kerberos: build it with 'cargo build --release --features gssapi'"
     )]
     NoGssapi,
-    /// More than one conversation.
+    /// A second line for SASL.
     #[error("there is another line of SASL before it, and a session has one")]
     SecondSasl,
-    /// A scheme that authenticates in another way.
+    /// A scheme of ACLs to which clients send no credentials, and why.
     #[error("'{0}' takes no credentials: {1}")]
     NotSent(String, &'static str),
 }
 
 impl Credential {
-    /// Understands one line.
+    /// Parses one line.
     pub fn parse(line: &str) -> Result<Self, CredentialError> {
         let (scheme, secret) = line.split_once(':').ok_or(CredentialError::Scheme)?;
         let well_formed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -73,7 +73,7 @@ impl Credential {
                 let why = "the certificate of --tls-cert speaks for itself";
                 return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
-            // The server would take it, and make an id of it that no ACL can name.
+            // A server accepts a digest without a user, but no ACL entry can match it.
             "digest" if secret.split_once(':').is_none_or(|(user, _)| user.is_empty()) => {
                 return Err(CredentialError::Digest);
             }
@@ -85,7 +85,7 @@ impl Credential {
 }
 
 impl Credential {
-    /// The user of a digest. What stands behind another scheme may be secret as a whole.
+    /// The scheme, with the user of a digest. Other credentials may be secret as a whole.
     fn name(&self) -> String {
         match self.secret.split_once(':') {
             Some((user, _)) if self.scheme == "digest" => format!("digest:{}", printable(user)),
@@ -95,9 +95,10 @@ impl Credential {
 }
 
 impl Credentials {
-    /// Takes in the lines of a file or a variable; what stands behind `#` at the start of a line is for people.
+    /// Adds the lines of a file or a variable. Empty lines and lines that start with `#` are ignored.
     ///
-    /// The error comes with the number of the line.
+    /// # Errors
+    /// The number of the first invalid line, from 1, and why it is invalid.
     pub fn add_lines(&mut self, text: &str) -> Result<(), (usize, CredentialError)> {
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -118,28 +119,28 @@ impl Credentials {
         Ok(())
     }
 
-    /// Whether we are anybody.
+    /// Whether there are no credentials.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty() && self.sasl.is_none()
     }
 
-    /// Who they say we are, without any secret.
+    /// The schemes and users, without any secret.
     pub fn names(&self) -> Vec<String> {
         let sasl = self.sasl.iter().map(Sasl::name);
         self.list.iter().map(Credential::name).chain(sasl).collect()
     }
 
-    /// Whether there is a conversation to be had before anything is asked.
+    /// Whether a connection begins with SASL.
     pub(in crate::runtime::zk) fn use_sasl(&self) -> bool {
         self.sasl.is_some()
     }
 
-    /// Whether they are for a server of a certain name.
+    /// Whether a server must be reached by its name, for its Kerberos principal.
     pub(super) fn need_names(&self) -> bool {
         self.sasl.as_ref().is_some_and(Sasl::needs_names)
     }
 
-    /// Whether something in it must not be seen by others.
+    /// Whether there is a secret among them: every credential counts as one.
     pub(super) fn has_secrets(&self) -> bool {
         !self.is_empty()
     }
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_credentials_except_for_comments_and_empty_ones() {
+    fn comments_and_empty_lines_are_ignored() {
         let mut credentials = Credentials::default();
         let text = "# who we are\n\n  digest:ci:s3:cr#t \nother:token\r\n";
         assert_eq!(credentials.add_lines(text), Ok(()));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_known_by_its_number() {
+    fn an_invalid_line_is_reported_by_its_number() {
         for (line, reason) in [
             ("s3cret", CredentialError::Scheme),
             (":s3cret", CredentialError::Scheme),
@@ -201,13 +202,13 @@ mod tests {
 
     #[cfg(not(feature = "gssapi"))]
     #[test]
-    fn kerberos_is_said_to_be_left_out() {
+    fn kerberos_is_refused_in_a_build_without_it() {
         let error = Credentials::default().add_lines("sasl-gssapi:");
         assert_eq!(error, Err((1, CredentialError::NoGssapi)));
     }
 
     #[test]
-    fn nothing_shows_the_secret() {
+    fn secrets_are_never_shown() {
         let mut credentials = Credentials::default();
         assert_eq!(credentials.add_lines("digest:user:s3cret\nsasl-digest-md5:user:s3cret"), Ok(()));
         assert_eq!(credentials.add_lines("other:s3cret"), Ok(()));

@@ -1,6 +1,6 @@
-//! Who we are to the ensemble, what others may do to our nodes, and who can listen.
+//! Credentials, ACLs and TLS.
 //!
-//! All of it is checked before any connection, and before zklock becomes two processes: both can connect with it.
+//! All of them are read and checked before zklock forks, so that both processes can connect with them.
 
 mod acl;
 mod credential;
@@ -15,39 +15,39 @@ use zookeeper_client::{Client, Connector, Error, TlsOptions};
 pub use self::acl::{Acl, AclError};
 pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
-pub use self::rotation::Sources;
+pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};
 pub(super) use self::tls::{end_of, server_name};
 
-/// How to connect, and what to make of it.
+/// The security settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Security {
-    /// Who we are.
+    /// What zklock authenticates with.
     pub credentials: Credentials,
-    /// Who may do what with the nodes that we make.
+    /// The permissions on the nodes that zklock creates.
     pub acl: Acl,
-    /// Whether to connect with TLS, and whom to believe then.
+    /// The TLS settings; `None` connects without TLS.
     pub tls: Option<Tls>,
 }
 
 impl Security {
-    /// Whether something in it must not be seen by others.
+    /// Whether these settings contain a secret.
     pub fn has_secrets(&self) -> bool {
         self.credentials.has_secrets() || self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
-    /// Whether a server must be reached by its name: its certificate or its Kerberos principal bears the name, and
-    /// the client library compares it with what it connects to.
+    /// Whether a server must be reached by its name and not by an address: the client library compares the name with the
+    /// server's certificate or Kerberos principal.
     pub(super) fn needs_names(&self) -> bool {
         self.tls.is_some() || self.credentials.need_names()
     }
 
-    /// What TLS connections are made with, if they are to be encrypted.
+    /// Starts to provide the certificates for TLS connections; `None` without TLS.
     pub(super) fn rotation(&self, hosts: &Hosts) -> Result<Option<Rotation>, Error> {
         self.tls.as_ref().map(|tls| Rotation::begin(tls, hosts.to_string())).transpose()
     }
 
-    /// Connects with all of this.
+    /// Connects to these servers with these settings.
     pub(super) async fn connect(
         &self,
         connector: Connector,
@@ -58,7 +58,7 @@ impl Security {
         let Some(rotation) = rotation else {
             return connector.connect(&hosts.to_string()).await;
         };
-        // The library takes it for granted.
+        // The library assumes that every name is valid in a certificate.
         if hosts.servers.iter().any(|server| server_name(server).is_none()) {
             return Err(Error::BadArguments(&"a server has a name that no certificate can bear"));
         }

@@ -1,6 +1,6 @@
-//! Certificates and keys that are replaced while zklock runs: their files are read again.
+//! Reads TLS files again when certificates and keys are replaced while zklock runs.
 //!
-//! The client library takes what it finds in [`TlsDynamicCerts`] for its next handshake.
+//! The client library uses the current content of [`TlsDynamicCerts`] for its next handshake.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,35 +15,36 @@ use zookeeper_client::{Error, TlsDynamicCerts};
 use super::tls::{Ca, Identity, Tls};
 use crate::runtime::files;
 
-/// How often to look at the files. A new certificate is usually there long before the old one expires.
+/// How often to check the files. A new certificate is usually installed long before the old one expires.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// The same while there is no connection, perhaps for want of a certificate, and after files that can't be used.
+/// How often to check them while there is no connection, perhaps because the certificate has expired, and after files
+/// that couldn't be used.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The files that are read again. A pipe is none: what was in it is gone.
+/// The files that are read again. A pipe isn't one of them, because it can be read only once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sources {
+pub struct TlsFiles {
     ca: Option<PathBuf>,
     /// The certificate and its key.
     identity: Option<(PathBuf, PathBuf)>,
 }
 
-impl Sources {
-    /// From the options.
+impl TlsFiles {
+    /// The files named by the options.
     pub fn new(ca: Option<&Path>, certificate: Option<&Path>, key: Option<&Path>) -> Self {
-        let again = |file: Option<&Path>| {
-            // The monitor has another working directory.
+        let regular = |file: Option<&Path>| {
+            // Absolute, because zklock changes its working directory when it lets go of its caller.
             std::path::absolute(file?).ok().filter(|file| file.is_file())
         };
-        Self { ca: again(ca), identity: again(certificate).zip(again(key)) }
+        Self { ca: regular(ca), identity: regular(certificate).zip(regular(key)) }
     }
 
-    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.ca.iter().chain(self.identity.iter().flat_map(|(certificate, key)| [certificate, key]))
     }
 
-    /// What changes when a file is replaced or rewritten.
+    /// Numbers of each file that change when it is replaced or rewritten.
     fn stamps(&self) -> Vec<Option<[i128; 6]>> {
         let stamp = |file: &PathBuf| {
             let of = fs::metadata(file).ok()?;
@@ -51,42 +52,42 @@ impl Sources {
             let [mtime, mtime_nsec, ctime, ctime_nsec] = numbers;
             Some([of.ino().into(), of.size().into(), mtime, mtime_nsec, ctime, ctime_nsec])
         };
-        self.files().map(stamp).collect()
+        self.paths().map(stamp).collect()
     }
 
-    /// `tls` with what is in the files now, or why that can't be used.
+    /// `tls` with the current content of the files.
     fn read(&self, tls: &Tls) -> anyhow::Result<Tls> {
         let mut tls = tls.clone();
         if let Some(file) = &self.ca {
             let ca = Ca::new(file, files::read_public(file)?);
-            tls.ca = ca.map_err(|bad| anyhow::anyhow!("{}: {bad}", file.display()))?;
+            tls.ca = ca.map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?;
         }
         if let Some((certificate, key)) = &self.identity {
             let identity = Identity::new(files::read_short(certificate)?, files::read_secret(key)?);
-            let identity = identity.and_then(|identity| identity.in_time().map(|()| identity));
+            let identity = identity.and_then(|identity| identity.check_validity().map(|()| identity));
             let place = certificate.display();
-            tls.identity = Some(identity.map_err(|bad| anyhow::anyhow!("{place}: {bad}"))?);
+            tls.identity = Some(identity.map_err(|error| anyhow::anyhow!("{place}: {error}"))?);
         }
         Ok(tls)
     }
 }
 
-/// What the connections of one session are made with. Looks at the files until it is dropped.
+/// The certificates for the connections of one session. Checks the files until it is dropped.
 pub(in crate::runtime::zk) struct Rotation {
     certs: TlsDynamicCerts,
     connected: Sender<bool>,
 }
 
 impl Rotation {
-    /// Begins with `tls`. `hosts` is for messages.
+    /// Starts with the certificates of `tls`. `hosts` is for messages.
     pub(in crate::runtime::zk) fn begin(tls: &Tls, hosts: String) -> Result<Self, Error> {
         let certs = TlsDynamicCerts::new(tls.certs()?);
         let (connected, inbox) = channel();
-        if tls.sources.files().next().is_some() {
-            let follower = Follower { tls: tls.clone(), certs: certs.clone(), hosts };
-            // A thread, because a file system can hang, and the session must not.
+        if tls.files.paths().next().is_some() {
+            let reloader = Reloader { tls: tls.clone(), certs: certs.clone(), hosts };
+            // In a separate thread, because a file system can hang, and the session must not.
             let started =
-                thread::Builder::new().name("certificates".to_owned()).spawn(move || follower.follow(&inbox));
+                thread::Builder::new().name("certificates".to_owned()).spawn(move || reloader.run(&inbox));
             if let Err(error) = started {
                 log::debug!("the certificates are not read again: {error}");
             }
@@ -98,35 +99,35 @@ impl Rotation {
         self.certs.clone()
     }
 
-    /// The connection is there, or is lost: then a new one may need what the files have now.
+    /// Sets whether there is a connection. Without one the files are checked more often.
     pub(in crate::runtime::zk) fn set_connected(&self, connected: bool) {
-        // Refused if there is nothing to be read again.
+        // Fails if there are no files to read again.
         let _ = self.connected.send(connected);
     }
 }
 
-struct Follower {
+struct Reloader {
     tls: Tls,
     certs: TlsDynamicCerts,
     hosts: String,
 }
 
-impl Follower {
-    fn follow(mut self, inbox: &Receiver<bool>) {
+impl Reloader {
+    fn run(mut self, inbox: &Receiver<bool>) {
         let mut connected = false;
-        // Those of the last files that were taken. None at first: a long time may have passed since they were read.
+        // The stamps of the files in use. None at first, because the files may have changed since they were read.
         let mut stamps = None;
-        let mut refused = RejectedFiles::default();
+        let mut rejected = RejectedFiles::default();
         loop {
-            let now = self.tls.sources.stamps();
+            let now = self.tls.files.stamps();
             if stamps.as_ref() != Some(&now) {
-                match self.take(stamps.is_none()) {
-                    Ok(()) => (stamps, refused) = (Some(now), RejectedFiles::default()),
-                    Err(error) => refused.tell(&self.hosts, format!("{error:#}")),
+                match self.reload(stamps.is_none()) {
+                    Ok(()) => (stamps, rejected) = (Some(now), RejectedFiles::default()),
+                    Err(error) => rejected.report(&self.hosts, format!("{error:#}")),
                 }
             }
             let interval =
-                if connected && stamps.is_some() && refused.is_none() { INTERVAL } else { SHORT_INTERVAL };
+                if connected && stamps.is_some() && rejected.is_none() { INTERVAL } else { SHORT_INTERVAL };
             match inbox.recv_timeout(interval) {
                 Ok(now) => connected = now,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -135,9 +136,10 @@ impl Follower {
         }
     }
 
-    /// A long list of authorities isn't kept, so that only its file's stamp can say whether it is the same.
-    fn take(&mut self, first: bool) -> anyhow::Result<()> {
-        let tls = self.tls.sources.read(&self.tls)?;
+    /// Reads the files, and uses them if they differ. A long list of CA certificates isn't kept in memory and can't be
+    /// compared, so it counts as different unless this is the `first` time.
+    fn reload(&mut self, first: bool) -> anyhow::Result<()> {
+        let tls = self.tls.files.read(&self.tls)?;
         if tls != self.tls || (matches!(tls.ca, Ca::File(_)) && !first) {
             self.certs.update(tls.certs()?);
             log::info!("{}: the TLS files were read again, for the next connection", self.hosts);
@@ -147,11 +149,12 @@ impl Follower {
     }
 }
 
-/// Why files weren't taken. It is told when it is still so at the second look: the files are replaced one by one.
+/// Why the changed files aren't used. Reported only if the reason is the same at the next check, because files are replaced
+/// one by one.
 #[derive(Default)]
 struct RejectedFiles {
     why: Option<String>,
-    told: bool,
+    is_reported: bool,
 }
 
 impl RejectedFiles {
@@ -159,11 +162,11 @@ impl RejectedFiles {
         self.why.is_none()
     }
 
-    fn tell(&mut self, hosts: &str, why: String) {
+    fn report(&mut self, hosts: &str, why: String) {
         if self.why.as_ref() != Some(&why) {
-            *self = Self { why: Some(why), told: false };
-        } else if !self.told {
-            self.told = true;
+            *self = Self { why: Some(why), is_reported: false };
+        } else if !self.is_reported {
+            self.is_reported = true;
             log::warn!("{hosts}: the changed TLS files can't be used: {why}; the last good ones stay in use");
         }
     }

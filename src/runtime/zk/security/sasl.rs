@@ -1,4 +1,4 @@
-//! SASL: a conversation in which we prove who we are, before anything else is asked.
+//! SASL authentication, which takes place on a new connection before the first request.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use zookeeper_client::{Connector, SaslOptions};
 use super::CredentialError;
 use crate::core::words::printable;
 
-/// How to prove who we are. A session has one way.
+/// A SASL mechanism and its credentials. A session has at most one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Sasl {
-    /// With a password that both sides know.
+    /// A user and a password.
     DigestMd5 { user: String, password: String },
-    /// With a Kerberos ticket that is there already; these name the servers' principal.
+    /// An existing Kerberos ticket. `service` and `host` name the servers' principal.
     #[cfg(feature = "gssapi")]
     Gssapi { service: Option<String>, host: Option<String> },
 }
@@ -23,7 +23,7 @@ const DIGEST_MD5: &str = "sasl-digest-md5";
 const GSSAPI: &str = "sasl-gssapi";
 
 impl Sasl {
-    /// Understands what stands behind `scheme:`, if the scheme is one of SASL's.
+    /// Parses the part after `scheme:`. `None` if the scheme isn't one of SASL's.
     pub(super) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, CredentialError>> {
         match scheme {
             DIGEST_MD5 => Some(digest_md5(rest)),
@@ -32,7 +32,7 @@ impl Sasl {
         }
     }
 
-    /// A Kerberos principal bears the host name, unless it was given.
+    /// Whether the server's host name is part of its Kerberos principal: yes, unless the line names another host.
     pub(super) fn needs_names(&self) -> bool {
         match self {
             Self::DigestMd5 { .. } => false,
@@ -41,7 +41,7 @@ impl Sasl {
         }
     }
 
-    /// Who it says we are.
+    /// The scheme, with the user if there is one.
     pub(super) fn name(&self) -> String {
         match self {
             Self::DigestMd5 { user, .. } => format!("{DIGEST_MD5}:{}", printable(user)),
@@ -73,7 +73,7 @@ impl Sasl {
 
 fn digest_md5(rest: &str) -> Result<Sasl, CredentialError> {
     let (user, password) = rest.split_once(':').ok_or(CredentialError::DigestMd5)?;
-    // The library puts the user between quotes as it is.
+    // The library quotes the user without escaping.
     if user.is_empty() || password.is_empty() || user.contains(['"', '\\']) {
         return Err(CredentialError::DigestMd5);
     }

@@ -1,4 +1,4 @@
-//! Encrypted connections to servers that prove who they are.
+//! TLS settings: CA certificates, and the client's certificate and key.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,70 +15,70 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
-use super::rotation::Sources;
+use super::rotation::TlsFiles;
 use crate::runtime::zk::hosts::Server;
 
-/// A bundle that is longer stays in its file until it is needed: two processes would keep it in memory.
+/// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.
 const LONGEST: usize = 32 * 1024;
 
-/// Whom to believe, and how to prove who we are.
+/// The TLS settings of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
     pub(super) ca: Ca,
     pub(super) identity: Option<Identity>,
-    pub(super) sources: Sources,
+    pub(super) files: TlsFiles,
 }
 
-/// The authorities whose word counts for a server's certificate.
+/// The CA certificates that a server's certificate is verified with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ca {
-    /// Those in this text.
+    /// The certificates in this PEM text.
     Pem(String),
-    /// Those in this file, which is too long to be kept in memory.
+    /// The certificates in this file, which is too long to be kept in memory.
     File(PathBuf),
-    /// Those that this system trusts, in this file.
+    /// The certificates that this system trusts, in this file.
     System(PathBuf),
 }
 
-/// Our own certificate and its key, in PEM.
+/// The client's certificate and its key, in PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The certificate, and those that lead from it to its authority.
+    /// The certificate, followed by the intermediate certificates.
     pub certificate: String,
     /// Its private key.
     pub key: String,
 }
 
-/// What is wrong with certificates or a key.
+/// Why certificates or a key can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TlsError {
-    /// No authority to believe.
+    /// A CA file without a usable certificate.
     #[error(
         "there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it that could be an authority's"
     )]
     NoAuthority,
-    /// This system has none either.
+    /// No CA certificates of the system were found.
     #[error("this system has no list of authorities that it trusts: name a file with --tls-ca")]
     NoSystem,
-    /// No certificate to show.
+    /// A certificate file without a certificate.
     #[error("there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it")]
     NoCertificate,
-    /// No key.
+    /// A key file without a key.
     #[error("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in it")]
     NoKey,
-    /// A key that asks for a password.
+    /// A key that is protected by a password.
     #[error("the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey")]
     EncryptedKey,
-    /// Both are there and don't fit together.
+    /// A certificate and a key that don't belong together, or that rustls doesn't support.
     #[error("the certificate and the key can't be used: {0}")]
     Identity(String),
-    /// Too late, or too early.
+    /// A certificate outside its period of validity.
     #[error("the certificate in it {0}")]
     Time(&'static str),
 }
 
 impl Ca {
-    /// The authorities in the text of this file.
+    /// The CA certificates in `text`, which was read from `file`.
     pub fn new(file: &Path, text: String) -> Result<Self, TlsError> {
         roots(&text)?;
         Ok(match std::path::absolute(file) {
@@ -87,7 +87,7 @@ impl Ca {
         })
     }
 
-    /// Those that this system trusts, or the environment with `SSL_CERT_FILE`.
+    /// The CA certificates that this system trusts, or those of the variable `SSL_CERT_FILE`.
     pub fn system() -> Result<Self, TlsError> {
         let file = openssl_probe::probe().cert_file.ok_or(TlsError::NoSystem)?;
         let ca = Self::System(file);
@@ -104,7 +104,7 @@ impl Ca {
 }
 
 impl Identity {
-    /// A certificate with its key.
+    /// Checks that the certificate and the key can be parsed and belong together.
     pub fn new(certificate: String, key: String) -> Result<Self, TlsError> {
         let identity = Self { certificate, key };
         let (chain, key) = identity.read()?;
@@ -114,11 +114,11 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Whether the certificate is valid by this host's clock.
-    pub(super) fn in_time(&self) -> Result<(), TlsError> {
+    /// Checks the certificate's period of validity by this host's clock.
+    pub(super) fn check_validity(&self) -> Result<(), TlsError> {
         let (chain, _) = self.read()?;
         let Some(certificate) = chain.first() else { return Err(TlsError::NoCertificate) };
-        // Whatever else is wrong with it is the server's to judge.
+        // All other checks are up to the server.
         match fault_at(certificate, UnixTime::now()) {
             Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
                 Err(TlsError::Time("has expired"))
@@ -141,23 +141,23 @@ impl Identity {
 }
 
 impl Tls {
-    /// All of it is checked already.
-    pub fn new(ca: Ca, identity: Option<Identity>, sources: Sources) -> Self {
-        Self { ca, identity, sources }
+    /// The settings with these certificates, which were checked when they were read.
+    pub fn new(ca: Ca, identity: Option<Identity>, files: TlsFiles) -> Self {
+        Self { ca, identity, files }
     }
 
-    /// Whether we can show a certificate of our own.
+    /// Whether there is a client certificate.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
     }
 
-    /// When the certificate of our own ends, in seconds since 1970.
+    /// When the client certificate ends, in seconds since 1970.
     pub fn identity_ends(&self) -> Option<u64> {
         let (chain, _) = self.identity.as_ref()?.read().ok()?;
         end_of(chain.first()?)
     }
 
-    /// Who says whom to believe, as people know it.
+    /// Where the CA certificates come from, for messages.
     pub(in crate::runtime::zk) fn authorities(&self) -> &'static str {
         match self.ca {
             Ca::Pem(_) | Ca::File(_) => "in the file of --tls-ca",
@@ -165,7 +165,7 @@ impl Tls {
         }
     }
 
-    /// For the client library.
+    /// The settings in the client library's form.
     pub(super) fn certs(&self) -> Result<TlsCerts, Error> {
         let text = self.ca.text().map_err(|_| Error::BadArguments(&"the authorities can't be read"))?;
         let certs = TlsCerts::builder().with_ca(TlsCa::from_pem(&text)?);
@@ -177,7 +177,7 @@ impl Tls {
         }
     }
 
-    /// The same for a handshake of our own, which tells why one fails.
+    /// The settings in rustls's form, for the handshake of a diagnosis.
     pub(in crate::runtime::zk) fn config(&self) -> Option<Arc<ClientConfig>> {
         let roots = roots(&self.ca.text().ok()?).ok()?;
         let config = ClientConfig::builder().with_root_certificates(roots);
@@ -192,7 +192,7 @@ impl Tls {
     }
 }
 
-/// The name that a server's certificate has to bear, if a certificate can.
+/// The server's name for the check of its certificate. `None` if the name can't appear in a certificate.
 pub(in crate::runtime::zk) fn server_name(server: &Server) -> Option<ServerName<'static>> {
     ServerName::try_from(server.host.clone()).ok()
 }
@@ -206,8 +206,8 @@ pub(in crate::runtime::zk) fn end_of(certificate: &CertificateDer<'_>) -> Option
     }
 }
 
-/// What is wrong with a certificate at that time. rustls reads no dates for us, but a verifier looks at them before
-/// anything else.
+/// Why a certificate is invalid at that time. rustls doesn't expose a certificate's dates, but its verifier checks them
+/// first, and its error contains them.
 fn fault_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone().into_owned()).ok()?;
@@ -222,13 +222,13 @@ fn fault_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<Certific
 fn roots(pem: &str) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
-        // A bundle may hold old ones that nobody understands any more.
+        // A bundle may contain certificates that rustls can't parse.
         let _ = roots.add(certificate);
     }
     if roots.is_empty() { Err(TlsError::NoAuthority) } else { Ok(roots) }
 }
 
-/// Some bundles have comments in old encodings.
+/// Reads a CA bundle. Some have comments that aren't UTF-8.
 fn read_lossy(file: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
 }
@@ -246,13 +246,13 @@ mod tests {
     #[test]
     fn a_key_is_never_shown() {
         let identity = Identity { certificate: "public".to_owned(), key: "s3cret".to_owned() };
-        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), Sources::default());
+        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), TlsFiles::default());
         let shown = format!("{tls:?} {tls:#?}");
         assert!(shown.contains("public") && !shown.contains("s3cret"), "{shown}");
     }
 
     #[test]
-    fn what_holds_no_certificate_or_key_is_refused() {
+    fn text_without_a_certificate_or_key_is_refused() {
         assert_eq!(Ca::new(Path::new("x"), "# nothing\n".to_owned()), Err(TlsError::NoAuthority));
         let none = Identity::new("nothing".to_owned(), "nothing".to_owned());
         assert_eq!(none, Err(TlsError::NoCertificate));

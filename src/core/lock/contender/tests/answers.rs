@@ -376,8 +376,7 @@ fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
     };
     assert_eq!(parent_and_list, 2);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    let writer =
-        name(&crate::core::lock::name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
+    let writer = name(&name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
     contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     contender.take(Reply::Read(at(&writer), Ok(theirs())));

@@ -1,4 +1,4 @@
-//! Words and options that other lock programs have, and what to write instead.
+//! Verbs and options of other lock programs, such as flock(1), and what to write instead.
 
 use super::definition;
 use super::definition::verb_with;
@@ -18,7 +18,7 @@ pub(super) fn verb(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What to do about an option that flock(1) has and zklock doesn't, or that a verb has.
+/// The remedy for an option that only flock(1) or one of zklock's verbs has.
 pub(super) fn option(name: &str) -> Option<String> {
     of_flock(name).map(str::to_owned).or_else(|| verb_with(&definition(), name))
 }

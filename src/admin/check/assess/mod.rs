@@ -1,4 +1,4 @@
-//! What the facts mean: findings, each with its remedy, and a verdict. Pure.
+//! Draws findings from the facts, each with its remedy, and decides whether the set-up is fit for locks. Pure.
 
 mod certificates;
 mod lock;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use super::facts::{Facts, OldRecord};
 use crate::core::lock::pace;
 
-/// How good something is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// It works, and should be looked at.
+    /// A problem that doesn't prevent locks.
     Warn,
     /// No lock can be taken.
     Fail,
@@ -32,14 +32,15 @@ impl Severity {
     }
 }
 
-/// One thing that was found out.
+/// A line of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) level: Severity,
-    /// What it is about, in a word or two.
+    /// The subject, in a word or two.
     pub(super) about: String,
+    /// The finding itself.
     pub(super) what: String,
-    /// What to do; nothing, where `what` says it or nothing is to be done.
+    /// What to do; `None` if `what` says it, or nothing needs to be done.
     pub(super) remedy: Option<String>,
 }
 
@@ -65,16 +66,16 @@ impl Finding {
     }
 }
 
-/// Whether the set-up is fit for locks.
+/// Whether the set-up is fit for locks: the field `verdict` of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Fitness {
     Fit,
     Warnings,
     Unfit,
 }
 
-impl Verdict {
-    /// The worst finding counts.
+impl Fitness {
+    /// Decided by the worst finding.
     pub(super) fn of(findings: &[Finding]) -> Self {
         let has = |level| findings.iter().any(|finding| finding.level == level);
         match (has(Severity::Fail), has(Severity::Warn)) {
@@ -93,8 +94,8 @@ impl Verdict {
     }
 }
 
-/// All findings.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+/// All findings, in the order of the report.
+pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
     let mut findings = servers::servers(facts);
     findings.extend(certificates::certificates(facts));
     findings.extend(servers::session(facts));
@@ -107,21 +108,21 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Whether the line is quick enough for the session timeout; unknown without a session.
+/// Whether the connection is fast enough for the session timeout; `None` without a session.
 pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
     let (granted, trip) = (*facts.session.as_ref().ok()?, facts.trip()?);
     Some(pace::is_quick_enough(granted, trip, facts.kill_after))
 }
 
-/// The smallest session timeout for the line, if any is long enough.
+/// The smallest session timeout that this connection is fast enough for, if there is one.
 pub(super) fn enough_timeout(facts: &Facts) -> Option<Duration> {
     pace::smallest_timeout(facts.trip()?, facts.kill_after)
 }
 
-/// A lock that last succeeded longer ago than this may be one that nobody uses any more.
+/// A lock whose last success is older than this may be unused.
 const STALE: Duration = Duration::from_hours(30 * 24);
 
-/// Whether the lock of a record seems to be out of use.
+/// Whether the record is so old that its lock may be unused.
 pub(super) fn is_stale(record: &OldRecord) -> bool {
     record.age > STALE
 }

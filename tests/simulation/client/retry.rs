@@ -1,4 +1,4 @@
-//! Which server to try next, and how long for: the rules of `src/zk/tour.rs`, with chance from a seed.
+//! Which server to try next, and how long for: the rules of `src/runtime/zk/retry.rs`, with chance from a seed.
 
 use super::message::Away;
 use crate::ensemble::Rng;
@@ -31,7 +31,7 @@ struct Silent {
 }
 
 #[derive(Debug)]
-pub(super) struct Tour {
+pub(super) struct RetryPlan {
     timeout: u64,
     quick: Option<u64>,
     is_slow: bool,
@@ -40,7 +40,7 @@ pub(super) struct Tour {
     pause: u64,
 }
 
-impl Tour {
+impl RetryPlan {
     pub(super) fn new(timeout: u64) -> Self {
         Self {
             timeout,
@@ -52,7 +52,7 @@ impl Tour {
         }
     }
 
-    pub(super) fn back(timeout: u64, took: u64, is_slow: bool) -> Self {
+    pub(super) fn for_reconnection(timeout: u64, took: u64, is_slow: bool) -> Self {
         let quick = (timeout / 24).max(took * 2).min(timeout / 8);
         Self { quick: Some(quick), is_slow, ..Self::new(timeout) }
     }

@@ -1,4 +1,4 @@
-//! Which server to try next, and for how long. Pure except for randomness.
+//! Decides which server to try next, for how long, and how long to pause between passes. Pure except for randomness.
 //!
 //! A server that refuses costs nothing. A silent server costs time, which the lease pays for: while the servers elect a
 //! new leader, the old one may be frozen with its port open. Silent servers are therefore tried last, and not in every
@@ -25,9 +25,9 @@ pub(super) enum AttemptLimit {
     Patient(Duration),
 }
 
-/// What is known about servers that gave no session. A tour ends with a session.
+/// The state of the attempts to open a session or to reconnect to it: which servers were silent, and the next pause.
 #[derive(Debug)]
-pub(super) struct Tour {
+pub(super) struct RetryPlan {
     timeout: Duration,
     /// For a session that has begun and may have a lease to keep: how long to wait for servers that may be frozen.
     quick: Option<Duration>,
@@ -42,21 +42,21 @@ pub(super) struct Tour {
 #[derive(Debug)]
 struct Silent {
     server: Server,
-    /// How often in a row.
+    /// How often it was silent in a row.
     times: u32,
     /// Until this time other servers are tried first.
     rests_until: BootTime,
 }
 
-impl Tour {
-    /// A tour for a new session with this timeout.
+impl RetryPlan {
+    /// The attempts to open a new session with this timeout.
     pub(super) fn new(timeout: Duration) -> Self {
         Self { timeout, quick: None, slow: false, all_silent: false, silent: vec![], pause: FIRST_PAUSE }
     }
 
-    /// A tour to reconnect to a session, over a connection that took this long to establish before; `slow` if that was
-    /// a [patient](AttemptLimit::Patient) attempt.
-    pub(super) fn back(timeout: Duration, took: Duration, slow: bool) -> Self {
+    /// The attempts to reconnect to a session whose connection took this long to establish before; `slow` if that was a
+    /// [patient](AttemptLimit::Patient) attempt.
+    pub(super) fn for_reconnection(timeout: Duration, took: Duration, slow: bool) -> Self {
         let quick = (timeout / 24).max(took * 2).min(timeout / 8);
         Self { quick: Some(quick), slow, ..Self::new(timeout) }
     }
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn every_server_is_tried_in_random_order() {
-        let mut tour = Tour::back(T, QUICKLY, false);
+        let mut retry = RetryPlan::for_reconnection(T, QUICKLY, false);
         let mut firsts: Vec<String> = vec![];
         for _ in 0..200 {
-            let pass = tour.pass(servers(&["a", "b", "c"]), at(0));
+            let pass = retry.pass(servers(&["a", "b", "c"]), at(0));
             let mut sorted = names(&pass);
             firsts.extend(sorted.first().map(|&name| name.to_owned()));
             sorted.sort_unstable();
@@ -163,23 +163,23 @@ mod tests {
 
     #[test]
     fn a_silent_server_rests_and_is_tried_last() {
-        let mut tour = Tour::back(T, QUICKLY, false);
+        let mut retry = RetryPlan::for_reconnection(T, QUICKLY, false);
         let all = servers(&["a", "b"]);
-        let limit = tour.limit(&all[0]);
+        let limit = retry.limit(&all[0]);
         assert_eq!(limit, AttemptLimit::Quick(Duration::from_secs(1)));
-        tour.failed(&all[0], limit, Duration::from_secs(1), at(1));
-        tour.failed(&all[1], tour.limit(&all[1]), Duration::ZERO, at(1));
+        retry.failed(&all[0], limit, Duration::from_secs(1), at(1));
+        retry.failed(&all[1], retry.limit(&all[1]), Duration::ZERO, at(1));
         for _ in 0..20 {
-            assert_eq!(names(&tour.pass(all.clone(), at(2))), ["b"]);
-            assert_eq!(names(&tour.pass(all.clone(), at(3))), ["b", "a"]);
+            assert_eq!(names(&retry.pass(all.clone(), at(2))), ["b"]);
+            assert_eq!(names(&retry.pass(all.clone(), at(3))), ["b", "a"]);
         }
-        tour.failed(&all[0], limit, Duration::from_secs(1), at(4));
-        tour.failed(&all[0], limit, Duration::from_secs(1), at(5));
-        let limit = tour.limit(&all[0]);
+        retry.failed(&all[0], limit, Duration::from_secs(1), at(4));
+        retry.failed(&all[0], limit, Duration::from_secs(1), at(5));
+        let limit = retry.limit(&all[0]);
         assert_eq!(limit, AttemptLimit::Usual(Duration::from_secs(3)), "a server may be slow only once");
-        tour.failed(&all[0], limit, Duration::from_millis(1), at(6));
+        retry.failed(&all[0], limit, Duration::from_millis(1), at(6));
         assert_eq!(
-            tour.limit(&all[0]),
+            retry.limit(&all[0]),
             AttemptLimit::Quick(Duration::from_secs(1)),
             "a server that has answered isn't silent any more"
         );
@@ -187,43 +187,47 @@ mod tests {
 
     #[test]
     fn a_reconnection_gets_twice_the_time_that_connecting_took() {
-        let limit = |took| Tour::back(T, Duration::from_millis(took), false).limit(&servers(&["a"])[0]);
+        let limit = |took| {
+            RetryPlan::for_reconnection(T, Duration::from_millis(took), false).limit(&servers(&["a"])[0])
+        };
         assert_eq!(limit(700), AttemptLimit::Quick(Duration::from_millis(1_400)));
         assert_eq!(limit(5_000), AttemptLimit::Quick(T / 8));
     }
 
     #[test]
     fn no_server_rests_if_all_are_silent() {
-        let mut tour = Tour::back(T, QUICKLY, false);
+        let mut retry = RetryPlan::for_reconnection(T, QUICKLY, false);
         let all = servers(&["a", "b"]);
         for server in &all {
-            tour.failed(server, tour.limit(server), Duration::from_secs(1), at(1));
+            retry.failed(server, retry.limit(server), Duration::from_secs(1), at(1));
         }
-        assert_eq!(tour.pass(all, at(1)).len(), 2);
+        assert_eq!(retry.pass(all, at(1)).len(), 2);
     }
 
     #[test]
     fn a_new_session_on_a_slow_connection_gets_more_time_every_second_attempt() {
-        let mut tour = Tour::new(T);
+        let mut retry = RetryPlan::new(T);
         let all = servers(&["a"]);
         let limits = std::iter::repeat_with(|| {
-            tour.pass(all.clone(), at(0));
-            let limit = tour.limit(&all[0]);
-            tour.failed(&all[0], limit, T, at(1));
+            retry.pass(all.clone(), at(0));
+            let limit = retry.limit(&all[0]);
+            retry.failed(&all[0], limit, T, at(1));
             limit
         });
         let usual = AttemptLimit::Usual(T / 8);
         let patient = AttemptLimit::Patient(T * 3 / 5);
         assert_eq!(limits.take(4).collect::<Vec<_>>(), [usual, patient, usual, patient]);
-        tour.pass(servers(&["a", "b"]), at(0));
-        assert_eq!(tour.limit(&all[0]), usual, "the other server may answer");
-        assert_eq!(Tour::back(T, QUICKLY, true).limit(&all[0]), patient);
+        retry.pass(servers(&["a", "b"]), at(0));
+        assert_eq!(retry.limit(&all[0]), usual, "the other server may answer");
+        assert_eq!(RetryPlan::for_reconnection(T, QUICKLY, true).limit(&all[0]), patient);
     }
 
     #[test]
     fn pauses_grow_to_a_second_or_less_with_a_lease_to_keep() {
-        for (mut tour, longest) in [(Tour::new(T), 1.0), (Tour::back(T / 2, QUICKLY, false), 0.5)] {
-            let pauses: Vec<f64> = (0..10).map(|_| tour.pause().as_secs_f64()).collect();
+        for (mut retry, longest) in
+            [(RetryPlan::new(T), 1.0), (RetryPlan::for_reconnection(T / 2, QUICKLY, false), 0.5)]
+        {
+            let pauses: Vec<f64> = (0..10).map(|_| retry.pause().as_secs_f64()).collect();
             assert!(pauses[0] <= 0.0625 && pauses[9] >= 0.75 * longest, "{pauses:?}");
             assert!(pauses.iter().all(|pause| *pause <= 1.25 * longest), "{pauses:?}");
         }

@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received<T> {
     /// A message.
-    Word(T),
+    Message(T),
     /// No message for now.
-    Silence,
+    Nothing,
     /// The other side is gone.
-    End,
+    Closed,
 }
 
 /// One end of the socket.
@@ -25,15 +25,15 @@ pub struct PairSocket(pub(super) OwnedFd);
 
 impl PairSocket {
     /// Sends a message without waiting for it to be read.
-    pub fn say(&self, word: &impl Serialize) -> io::Result<()> {
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-        send(self.0.as_raw_fd(), &serde_json::to_vec(word)?, flags)?;
+        send(self.0.as_raw_fd(), &serde_json::to_vec(message)?, flags)?;
         Ok(())
     }
 
     /// Sends a message, and waits until there is room for it: the other side may be stopped.
-    pub fn say_and_wait(&self, word: &impl Serialize) -> io::Result<()> {
-        let message = serde_json::to_vec(word)?;
+    pub fn send_and_wait(&self, message: &impl Serialize) -> io::Result<()> {
+        let message = serde_json::to_vec(message)?;
         while let Err(error) = send(self.0.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL) {
             if error != Errno::EINTR {
                 return Err(error.into());
@@ -43,25 +43,25 @@ impl PairSocket {
     }
 
     /// The next message, if there is one.
-    pub fn hear<T: DeserializeOwned>(&self) -> Received<T> {
+    pub fn receive<T: DeserializeOwned>(&self) -> Received<T> {
         loop {
             // The length is read first: a message about many nodes is long, and most have only a few bytes.
             let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
-            let told = recv(self.0.as_raw_fd(), &mut [], peek).and_then(|length| {
+            let received = recv(self.0.as_raw_fd(), &mut [], peek).and_then(|length| {
                 let mut message = vec![0; length];
                 recv(self.0.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT).map(|_| message)
             });
-            match told {
-                Ok(message) if message.is_empty() => return Received::End,
+            match received {
+                Ok(message) if message.is_empty() => return Received::Closed,
                 Ok(message) => {
                     // Both ends are the same program, so every message can be parsed.
-                    if let Ok(word) = serde_json::from_slice(&message) {
-                        return Received::Word(word);
+                    if let Ok(message) = serde_json::from_slice(&message) {
+                        return Received::Message(message);
                     }
                 }
-                Err(Errno::ECONNRESET) => return Received::End,
+                Err(Errno::ECONNRESET) => return Received::Closed,
                 Err(Errno::EINTR) => {}
-                Err(_) => return Received::Silence,
+                Err(_) => return Received::Nothing,
             }
         }
     }

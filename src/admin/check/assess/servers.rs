@@ -1,58 +1,58 @@
-//! Findings about servers, the session, the line to them, and their clock.
+//! Findings about the servers, the session, the connection's speed, and the servers' clock.
 
 use std::time::Duration;
 
-use super::super::facts::{Facts, NoSession};
+use super::super::facts::{Facts, SessionError};
 use super::{Finding, enough_timeout, is_quick_enough};
 use crate::core::duration;
 use crate::core::lock::pace::silence_ridden_out;
 use crate::core::words;
-use crate::runtime::zk::Inspected;
+use crate::runtime::zk::ServerReport;
 
-/// Clocks that are further apart than this, in milliseconds, confuse whoever reads times.
+/// A greater difference between the clocks, in milliseconds, is a warning.
 const MOST_APART: u64 = 5_000;
 
-/// Each address of each server.
+/// Whether each address of each server can be reached.
 pub(super) fn servers(facts: &Facts) -> Vec<Finding> {
     facts.servers.iter().map(|server| self::server(facts, server)).collect()
 }
 
-fn server(facts: &Facts, inspected: &Inspected) -> Finding {
-    let Inspected { server, address, said } = inspected;
+fn server(facts: &Facts, report: &ServerReport) -> Finding {
+    let ServerReport { server, address, info } = report;
     let address = address.map(|address| address.to_string());
-    // A server that is named by its address needs no other.
+    // The address isn't repeated if the connect string has it.
     let address = address.filter(|address| !server.starts_with(&format!("{address}:")));
     let address = address.filter(|address| !server.starts_with(&format!("[{address}]:")));
     let about = match address {
         Some(address) => format!("server {server} ({address})"),
         None => format!("server {server}"),
     };
-    match said {
-        Ok(said) => {
-            let version = match &said.version {
+    match info {
+        Ok(info) => {
+            let version = match &info.version {
                 Some(version) => format!("ZooKeeper {version}"),
                 None => {
                     "a ZooKeeper, version and role not told (srvr isn't in 4lw.commands.whitelist)".to_owned()
                 }
             };
             let tls = facts.tls.then(|| "TLS".to_owned());
-            let parts = [Some(version), said.role.clone(), tls];
+            let parts = [Some(version), info.role.clone(), tls];
             Finding::ok(about, parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
         }
-        // The others carry on without it.
+        // The other servers are enough for a session.
         Err(error) if facts.session.is_ok() => Finding::warn(about, error),
         Err(error) => Finding::fail(about, error),
     }
 }
 
-/// Whether there is a session, with which timeout, and for whom.
+/// Whether there is a session, with which timeout and credentials.
 pub(super) fn session(facts: &Facts) -> Vec<Finding> {
     let hosts = &facts.hosts;
     let names = facts.credentials.join(", ");
     let granted = match &facts.session {
         Ok(granted) => *granted,
-        Err(NoSession::TooLate(within)) => {
-            let what = if facts.servers.iter().all(|server| server.said.is_err()) {
+        Err(SessionError::TooLate(within)) => {
+            let what = if facts.servers.iter().all(|server| server.info.is_err()) {
                 "no server gave a session".to_owned()
             } else {
                 format!("servers answer, but none opened a session within {}", duration::text(*within))
@@ -60,19 +60,19 @@ pub(super) fn session(facts: &Facts) -> Vec<Finding> {
             let remedy = "correct -z or ZKLOCK_ZOOKEEPER, or see to the servers";
             return vec![Finding::fail("session", what).remedy(remedy)];
         }
-        Err(NoSession::CredentialsRefused) if names.is_empty() => {
+        Err(SessionError::CredentialsRefused) if names.is_empty() => {
             let what = format!("{hosts} demands credentials");
             return vec![
                 Finding::fail("credentials", what).remedy("give them with --auth-file FILE or ZKLOCK_AUTH"),
             ];
         }
-        Err(NoSession::CredentialsRefused) => {
+        Err(SessionError::CredentialsRefused) => {
             let what = format!("{hosts} refused the credentials ({names})");
             let remedy =
                 "check the lines of --auth-file and ZKLOCK_AUTH, and whether the server knows their scheme";
             return vec![Finding::fail("credentials", what).remedy(remedy)];
         }
-        Err(NoSession::Other(why)) => return vec![Finding::fail("session", why)],
+        Err(SessionError::Other(why)) => return vec![Finding::fail("session", why)],
     };
     let (asked, given) = (duration::text(facts.asked), duration::text(granted));
     let mut findings = vec![if granted == facts.asked {
@@ -93,7 +93,7 @@ pub(super) fn session(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Whether answers come quickly enough for a lease.
+/// Whether round trips are fast enough for a lease.
 pub(super) fn line(facts: &Facts) -> Option<Finding> {
     let (granted, trip, median) = (*facts.session.as_ref().ok()?, facts.trip()?, facts.median_trip()?);
     let timeout = duration::text(granted);
@@ -109,7 +109,7 @@ pub(super) fn line(facts: &Facts) -> Option<Finding> {
     }))
 }
 
-/// To a tenth of a millisecond where that says something.
+/// The time, with tenths of a millisecond below 10 ms.
 fn time(time: Duration) -> String {
     if time < Duration::from_millis(10) {
         format!("{:.1} ms", time.as_secs_f64() * 1_000.0)

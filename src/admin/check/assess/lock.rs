@@ -5,10 +5,10 @@ use super::{Finding, is_stale};
 use crate::core::words::printable;
 use crate::runtime::zk::Failure;
 
-/// So many locks with old records are named.
+/// The most locks with old records that are named.
 const NAMED: usize = 3;
 
-/// Whether there is a chroot.
+/// Whether the chroot exists.
 pub(super) fn chroot(facts: &Facts) -> Option<Finding> {
     let Chroot { path, state } = facts.chroot.as_ref()?;
     let about = format!("chroot {path}");
@@ -27,11 +27,11 @@ pub(super) fn chroot(facts: &Facts) -> Option<Finding> {
     })
 }
 
-/// Whether a contender may do what it has to, at the lock that was named.
+/// Whether zklock has the permissions of a contender at the lock path.
 pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     let (Some(path), Some(probe)) = (&facts.path, &facts.probe) else { return vec![] };
     let Probe { parent, create, read, delete } = probe;
-    let who = match facts.credentials.as_slice() {
+    let remedy = match facts.credentials.as_slice() {
         [] => "ask for it, or give credentials with --auth-file".to_owned(),
         names => format!("ask for it for {}, or use other credentials", names.join(", ")),
     };
@@ -40,7 +40,9 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     let about = "permissions";
     match create {
         Ok(_) => {}
-        Err(Failure::NoAuth) => findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&who)),
+        Err(Failure::NoAuth) => {
+            findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&remedy));
+        }
         Err(Failure::Hidden) => {
             let what = "zklock can't read its own node";
             findings.push(Finding::fail(about, what).remedy("the list of --acl must give it READ"));
@@ -50,7 +52,7 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     match read {
         None | Some(Ok(()) | Err(Failure::NoNode)) => {}
         Some(Err(Failure::NoAuth)) => {
-            findings.push(Finding::fail(about, lacks("READ", "to see the queue")).remedy(&who));
+            findings.push(Finding::fail(about, lacks("READ", "to see the queue")).remedy(&remedy));
         }
         Some(Err(failure)) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
     }
@@ -63,7 +65,7 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
             ),
             failure => format!("{path}: {failure}"),
         };
-        findings.push(Finding::warn(about, what).remedy(&who));
+        findings.push(Finding::warn(about, what).remedy(&remedy));
     }
     if findings.is_empty() {
         let permissions = if read.is_some() { "CREATE, READ and DELETE" } else { "CREATE and DELETE" };
@@ -77,7 +79,7 @@ pub(super) fn queue(facts: &Facts) -> Option<Finding> {
     facts.queue.as_ref().map(|error| Finding::fail("queue", error.to_string()))
 }
 
-/// Records of locks that seem to be out of use.
+/// Records of locks that may be unused.
 pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
     let stale: Vec<_> = facts.records.iter().filter(|record| is_stale(record)).collect();
     let oldest = stale.first()?;

@@ -1,4 +1,4 @@
-//! Findings about the ends of certificates.
+//! Findings about the expiry of certificates.
 
 use super::super::facts::Facts;
 use super::super::json::date;
@@ -6,10 +6,10 @@ use super::Finding;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// Days in which a new certificate should be made.
+/// A certificate that ends in fewer days than this is a warning.
 const SOON: i64 = 14;
 
-/// The client's own, and those of the servers.
+/// The client's certificate, and those of the servers.
 pub(super) fn certificates(facts: &Facts) -> Vec<Finding> {
     let (now, has_session) = (facts.now.0 / 1_000, facts.session.is_ok());
     let own = facts
@@ -17,12 +17,12 @@ pub(super) fn certificates(facts: &Facts) -> Vec<Finding> {
         .map(|ends| certificate("client certificate".to_owned(), ends, now, true, has_session));
     let mut findings: Vec<Finding> = own.into_iter().collect();
     for server in &facts.servers {
-        let ends = server.said.as_ref().ok().and_then(|said| said.certificate_ends);
+        let ends = server.info.as_ref().ok().and_then(|info| info.certificate_ends);
         findings.extend(ends.map(|ends| {
             certificate(format!("certificate {}", server.server), ends, now, false, has_session)
         }));
     }
-    // Several addresses of a name show the same one.
+    // Several addresses of a name usually have the same certificate.
     findings.dedup();
     findings
 }
@@ -34,7 +34,7 @@ fn certificate(about: String, ends: u64, now: i64, own: bool, has_session: bool)
     if left < 0 && !has_session {
         Finding::fail(about, format!("ended at {when}")).remedy(remedy)
     } else if left < 0 {
-        // Servers may not ask for one, or not mind.
+        // There is a session, so the servers don't require a valid certificate.
         Finding::warn(about, format!("ended at {when}")).remedy(remedy)
     } else if left < SOON * DAY {
         Finding::warn(about, format!("ends at {when}, in {} days", left / DAY)).remedy(remedy)

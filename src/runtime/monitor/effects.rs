@@ -1,4 +1,5 @@
-//! The monitor's actions at the end: ends the worker and the command if needed, writes messages, and cleans up.
+//! Carries out the effects of the monitor's state machine: stops, ends the worker and the command, writes messages, and
+//! cleans up.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::getpgrp;
 
-use super::{Outcome, Watch};
+use super::{MonitorLoop, Outcome};
 use crate::core::message::Level;
 use crate::core::monitor::{Ending, MonitorEffect, MonitorInput};
 use crate::core::pair::Stage;
@@ -19,11 +20,11 @@ use crate::runtime::job::terminal::Terminal;
 use crate::runtime::zk::Settings;
 use crate::runtime::{clock, pair, sys, ui};
 
-/// The pause of a monitor that can't wait for events.
+/// The pause between two KILLs of the worker, and of a monitor that can't wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
-impl Watch {
-    /// Carries out the state machine's effects and feeds the answers back, until there is nothing more to do for now.
+impl MonitorLoop {
+    /// Carries out effects, and those that follow from their answers. Returns the outcome if the monitor is done.
     pub(super) fn carry_out(
         &mut self,
         mut effects: Vec<MonitorEffect>,
@@ -46,8 +47,8 @@ impl Watch {
                     MonitorEffect::Say(ending) => say(path, &ending),
                     MonitorEffect::Clean(remains) => {
                         // Servers may not answer: a signal to end stops the wait for them.
-                        let arrivals = &mut self.arrivals;
-                        let gone = pair::clean(settings, &remains, || arrivals.take().into_iter().any(ends));
+                        let signals = &mut self.signals;
+                        let gone = pair::clean(settings, &remains, || signals.take().into_iter().any(ends));
                         answer = Some(MonitorInput::Cleaned(gone));
                     }
                     MonitorEffect::Exit(exit) => return Some(Outcome::Exit(exit)),
@@ -60,17 +61,18 @@ impl Watch {
     }
 
     fn ended(&mut self) -> MonitorInput {
-        self.listen_to_the_dead();
+        self.read_last_reports();
         MonitorInput::Ended(self.shown(), self.monitor.page.entering())
     }
 
+    /// Kills the worker and reaps it, if it `lives`.
     fn end_worker(&mut self, lives: bool) -> MonitorInput {
         let worker = self.monitor.worker;
-        self.line_ended = true;
+        self.socket_closed = true;
         while lives && sys::reap_if_dead(worker).is_none() {
             let _ = kill(worker, Signal::SIGKILL);
             self.pause(Some(clock::now() + PAUSE));
-            self.arrivals.take();
+            self.signals.take();
         }
         self.ended()
     }
@@ -78,23 +80,23 @@ impl Watch {
     /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath) -> MonitorInput {
         let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
-        let mut sweep = Sweep::with_time_until(latest, clock::now()).but_for(self.monitor.worker);
-        let mut is_told = false;
+        let mut sweep = Sweep::with_grace_until(latest, clock::now()).but_for(self.monitor.worker);
+        let mut is_reported = false;
         if planted(Mistake::GroupOnly) {
             let is_reaped = kill(self.monitor.worker, None).is_err();
             let ended = self.end_worker(!is_reaped);
             let _ = self.monitor.page.group().map(|group| killpg(group, Signal::SIGKILL));
             return ended;
         }
-        self.line_ended = true;
+        self.socket_closed = true;
         while sweep.round(&self.children, None, &self.unrelated, clock::now()) == Round::Left {
             if let Some(left) = sweep.left_for_long(clock::now()) {
-                say_what_is_left(path, &left);
-                is_told = true;
+                report_left(path, &left);
+                is_reported = true;
             }
             self.pause(sweep.next());
-            // Nothing more can be done: a signal to end takes effect.
-            if self.arrivals.take().into_iter().any(ends) && is_told {
+            // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
+            if self.signals.take().into_iter().any(ends) && is_reported {
                 return MonitorInput::GaveUp(self.shown());
             }
         }
@@ -112,7 +114,7 @@ fn ends(signal: Signal) -> bool {
     ends_waiting(signal as i32)
 }
 
-fn say_what_is_left(path: &LockPath, left: &[Left]) {
+fn report_left(path: &LockPath, left: &[Left]) {
     ui::speak();
     for process in left {
         ui::warn(path, format_args!("{process}; the lock is kept until its session times out"));

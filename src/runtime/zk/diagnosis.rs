@@ -1,4 +1,4 @@
-//! What a server said, in words that name the remedy.
+//! Why a server gives no session: the possible diagnoses, and their messages, which name the remedy.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -7,100 +7,103 @@ use std::net::{IpAddr, SocketAddr};
 use super::hosts::Server;
 use crate::core::words::printable;
 
-/// What one server said, or some of its addresses.
+/// The diagnosis of one server, or of some of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::runtime::zk) struct ServerDiagnosis {
     server: Server,
-    /// Empty if the name has only one.
+    /// Empty if the server's name has only one address.
     addresses: Vec<IpAddr>,
-    finding: Diagnosis,
+    diagnosis: Diagnosis,
 }
 
-/// News of one server while it is asked.
+/// Progress of the questions to one server.
 pub(super) enum DiagnosisUpdate {
-    /// It has these addresses.
+    /// Its name was resolved to these addresses, which are being asked.
     Addresses(Vec<SocketAddr>),
-    /// What one of them said.
-    Found(SocketAddr, Observation),
-    /// There is nothing to ask.
-    Unasked(Diagnosis),
+    /// The result of asking one address.
+    Answer(SocketAddr, Observation),
+    /// No address is asked, for this reason.
+    NotAsked(Diagnosis),
 }
 
-/// A finding, and what it was drawn from.
+/// The result of asking one address.
 pub(super) struct Observation {
-    pub(super) finding: Diagnosis,
-    /// The answer to `srvr`.
-    pub(super) said: Vec<u8>,
+    pub(super) diagnosis: Diagnosis,
+    /// The server's answer to the four-letter word `srvr`; empty if it gave none.
+    pub(super) answer: Vec<u8>,
     /// When the server's certificate ends, in seconds since 1970.
     pub(super) certificate_ends: Option<u64>,
 }
 
 impl From<Diagnosis> for Observation {
-    fn from(finding: Diagnosis) -> Self {
-        Self { finding, said: vec![], certificate_ends: None }
+    fn from(diagnosis: Diagnosis) -> Self {
+        Self { diagnosis, answer: vec![], certificate_ends: None }
     }
 }
 
 impl Observation {
-    /// An answer to `srvr`.
-    pub(super) fn answer(said: Vec<u8>) -> Self {
-        Self { finding: Diagnosis::of_answer(&said), said, certificate_ends: None }
+    /// The observation for an answer to `srvr`.
+    pub(super) fn of_answer(answer: Vec<u8>) -> Self {
+        Self { diagnosis: Diagnosis::of_answer(&answer), answer, certificate_ends: None }
     }
 }
 
-/// What is known so far of one server.
-pub(super) struct Asked {
+/// The observations of one server so far.
+pub(super) struct ServerAnswers {
     pub(super) server: Server,
-    pub(super) found: Vec<(SocketAddr, Observation)>,
-    /// Unless there are addresses.
-    pub(super) unasked: Diagnosis,
+    /// One for each address; [`Diagnosis::TimedOut`] until it has answered.
+    pub(super) observations: Vec<(SocketAddr, Observation)>,
+    /// Counts only while there are no addresses.
+    pub(super) without_address: Diagnosis,
 }
 
-impl Asked {
+impl ServerAnswers {
     pub(super) fn new(server: Server) -> Self {
-        Self { server, found: vec![], unasked: Diagnosis::TimedOut }
+        Self { server, observations: vec![], without_address: Diagnosis::TimedOut }
     }
 
-    pub(super) fn take(&mut self, news: DiagnosisUpdate) {
-        match news {
+    pub(super) fn update(&mut self, update: DiagnosisUpdate) {
+        match update {
             DiagnosisUpdate::Addresses(addresses) => {
-                self.found =
+                self.observations =
                     addresses.into_iter().map(|address| (address, Diagnosis::TimedOut.into())).collect();
             }
-            DiagnosisUpdate::Found(address, heard) => {
-                if let Some((_, found)) = self.found.iter_mut().find(|(of, _)| *of == address) {
-                    *found = heard;
+            DiagnosisUpdate::Answer(address, observation) => {
+                if let Some((_, known)) = self.observations.iter_mut().find(|(of, _)| *of == address) {
+                    *known = observation;
                 }
             }
-            DiagnosisUpdate::Unasked(finding) => self.unasked = finding,
+            DiagnosisUpdate::NotAsked(diagnosis) => self.without_address = diagnosis,
         }
     }
 
-    /// One for each different finding.
+    /// The different diagnoses, each with the addresses that it applies to.
     pub(super) fn diagnoses(self) -> Vec<ServerDiagnosis> {
-        let Self { server, found, unasked } = self;
-        let several = found.len() > 1;
+        let Self { server, observations, without_address } = self;
+        let several = observations.len() > 1;
         let mut all: Vec<ServerDiagnosis> = vec![];
-        for (address, Observation { finding, .. }) in found {
-            let diagnosis = match all.iter_mut().find(|known| known.finding == finding) {
+        for (address, Observation { diagnosis, .. }) in observations {
+            let entry = match all.iter_mut().find(|known| known.diagnosis == diagnosis) {
                 Some(known) => known,
-                None => all.push_mut(ServerDiagnosis { server: server.clone(), addresses: vec![], finding }),
+                None => {
+                    all.push_mut(ServerDiagnosis { server: server.clone(), addresses: vec![], diagnosis })
+                }
             };
             if several {
-                diagnosis.addresses.push(address.ip());
+                entry.addresses.push(address.ip());
             }
         }
         if all.is_empty() {
-            all.push(ServerDiagnosis { server, addresses: vec![], finding: unasked });
+            all.push(ServerDiagnosis { server, addresses: vec![], diagnosis: without_address });
         }
         all
     }
 }
 
 impl ServerDiagnosis {
-    /// Whether more time for connecting would be no use: nothing listens there.
+    /// Whether retrying would be useless, because nothing listens there.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self.finding, Diagnosis::Refused | Diagnosis::UnknownHost)
+        matches!(self.diagnosis, Diagnosis::Refused | Diagnosis::UnknownHost)
     }
 }
 
@@ -110,11 +113,11 @@ impl fmt::Display for ServerDiagnosis {
         for (i, address) in self.addresses.iter().enumerate() {
             write!(f, "{}{address}", if i == 0 { " (" } else { ", " })?;
         }
-        write!(f, "{}: {}", if self.addresses.is_empty() { "" } else { ")" }, self.finding)
+        write!(f, "{}: {}", if self.addresses.is_empty() { "" } else { ")" }, self.diagnosis)
     }
 }
 
-/// What was found out about one server.
+/// Why a server, or one of its addresses, gives no session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Diagnosis {
     UnknownHost,
@@ -122,44 +125,45 @@ pub(super) enum Diagnosis {
     TimedOut,
     Silent,
     ClosedWithoutAnswer,
-    /// It speaks TLS, and we didn't.
+    /// It expects TLS, which zklock didn't use.
     SpeaksTls,
-    /// We speak TLS, and it doesn't.
+    /// It doesn't speak TLS, which zklock used.
     SpeaksNoTls,
+    /// Its host name can't appear in a certificate.
     NoName,
     Tls(String),
     NotZooKeeper(String),
     NotServing,
-    /// It serves, but takes no writes: its other members are down.
+    /// It is read-only, because it has lost its quorum.
     ReadOnly,
     Serving,
-    /// The same, and SASL may be why.
-    SaslWithoutEnd,
+    /// It serves, and SASL is in use, which may be the reason.
+    SaslUnfinished,
     Other(String),
 }
 
-/// How the answer of a server begins that serves.
+/// The start of the answer to `srvr` by a server that serves.
 pub(super) const VERSION: &str = "Zookeeper version";
 
-/// Whether an answer that may come in pieces says enough. Its first line does, except of a server that serves: whether it
-/// takes writes comes later.
-pub(super) fn says_enough(said: &[u8]) -> bool {
-    let mut lines = said.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+/// Whether this part of an answer is enough for a diagnosis. The first line is enough unless the server serves: then the
+/// `Mode:` line is needed too, which tells whether it is read-only.
+pub(super) fn is_enough(answer: &[u8]) -> bool {
+    let mut lines = answer.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
     match lines.next() {
         Some(first) if first.starts_with(VERSION.as_bytes()) => lines.any(|line| line.starts_with(b"Mode:")),
         first => first.is_some(),
     }
 }
 
-/// How a record with a TLS alert begins.
+/// The start of a record with a TLS alert: content type 21, major version 3.
 const ALERT: [u8; 2] = [21, 3];
 
 impl Diagnosis {
-    /// What an answer to `srvr` tells.
-    pub(super) fn of_answer(said: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(said);
-        // Servers differ in whether they answer with an alert to what is no handshake.
-        if said.is_empty() || said.starts_with(&ALERT) {
+    /// The diagnosis for an answer to `srvr`.
+    pub(super) fn of_answer(answer: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(answer);
+        // A server that expects TLS closes the connection; some send an alert before.
+        if answer.is_empty() || answer.starts_with(&ALERT) {
             Self::ClosedWithoutAnswer
         } else if text.starts_with(VERSION) && text.contains("\nMode: read-only") {
             Self::ReadOnly
@@ -172,7 +176,7 @@ impl Diagnosis {
         }
     }
 
-    /// What the end of a connection tells.
+    /// The diagnosis for a connection that failed.
     pub(super) fn of_error(error: &io::Error) -> Self {
         match error.kind() {
             ErrorKind::ConnectionRefused => Self::Refused,
@@ -201,8 +205,8 @@ impl fmt::Display for Diagnosis {
             }
             Self::SpeaksNoTls => f.write_str("speaks no TLS: name its TLS port, or leave the --tls options out"),
             Self::NoName => f.write_str("that name can't appear in a certificate; use another host name"),
-            Self::Tls(said) => f.write_str(said),
-            Self::NotZooKeeper(said) => write!(f, "not a ZooKeeper; it said '{said}'"),
+            Self::Tls(why) => f.write_str(why),
+            Self::NotZooKeeper(answer) => write!(f, "not a ZooKeeper; it said '{answer}'"),
             Self::NotServing => f.write_str(
                 "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble",
             ),
@@ -211,7 +215,7 @@ impl fmt::Display for Diagnosis {
                  ensemble",
             ),
             Self::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
-            Self::SaslWithoutEnd => f.write_str(
+            Self::SaslUnfinished => f.write_str(
                 "a ZooKeeper that answers, but SASL didn't finish; with Kerberos, check the ticket (klist) and \
                  that the server's principal has this host name",
             ),
@@ -225,14 +229,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_one_name_that_say_the_same_share_a_line() {
+    fn addresses_with_the_same_diagnosis_share_a_line() {
         let addresses = ["192.0.2.1:7", "192.0.2.2:7", "192.0.2.3:7"].map(|text| text.parse().ok());
         let addresses: Vec<SocketAddr> = addresses.into_iter().flatten().collect();
         let asked = |addresses: &[SocketAddr]| {
-            let mut asked = Asked::new(Server { host: "zk".to_owned(), port: 7 });
-            asked.take(DiagnosisUpdate::Addresses(addresses.to_vec()));
-            asked.take(DiagnosisUpdate::Found(addresses[0], Diagnosis::NotServing.into()));
-            asked.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
+            let mut answers = ServerAnswers::new(Server { host: "zk".to_owned(), port: 7 });
+            answers.update(DiagnosisUpdate::Addresses(addresses.to_vec()));
+            answers.update(DiagnosisUpdate::Answer(addresses[0], Diagnosis::NotServing.into()));
+            answers.diagnoses().iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let not_serving =
             "a ZooKeeper that isn't serving; it has no quorum: start the other servers of its ensemble";
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn each_answer_has_its_diagnosis() {
         assert_eq!(Diagnosis::of_answer(b""), Diagnosis::ClosedWithoutAnswer);
         assert_eq!(Diagnosis::of_answer(b"Zookeeper version: 3.8.0"), Diagnosis::Serving);
         assert_eq!(

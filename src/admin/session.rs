@@ -1,4 +1,4 @@
-//! Questions to the ensemble and its answers, as a verb needs them, in words for its user.
+//! The session of a verb: an [`Inquiry`] whose errors are messages for the user.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, Limit, Reply, Request, Unanswered, Wakeup};
+use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Request, Wakeup};
 
-/// No server could be reached in time: what each said.
+/// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(String);
+pub(super) struct UnreachableError(String);
 
-/// A session to ask and to watch with.
-pub(super) struct Conversation {
+/// A session that sends requests and waits for changes.
+pub(super) struct AdminSession {
     inquiry: Inquiry<'static>,
-    patience: Duration,
+    connect_timeout: Duration,
     has_chroot: bool,
 }
 
-impl Conversation {
-    /// Connects, within the time for that.
+impl AdminSession {
+    /// Connects, within `--connect-timeout`.
     pub(super) fn open(options: &Options) -> Result<Self> {
-        let patience = options.ensemble.connect_timeout;
-        let settings = options.settings(clock::now() + patience)?;
-        let mut inquiry = Inquiry::open(settings, Limit::Each(patience))?;
-        inquiry.connect().map_err(|why| explain(why, patience))?;
+        let connect_timeout = options.ensemble.connect_timeout;
+        let settings = options.settings(clock::now() + connect_timeout)?;
+        let mut inquiry = Inquiry::open(settings, Limit::Each(connect_timeout))?;
+        inquiry.connect().map_err(|why| explain(why, connect_timeout))?;
         let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();
-        Ok(Self { inquiry, patience, has_chroot })
+        Ok(Self { inquiry, connect_timeout, has_chroot })
     }
 
-    /// Refuses a chroot that doesn't exist. Otherwise a mistake in the connect string would look like free locks.
+    /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot
@@ -48,7 +48,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Whether all that is seen is below a chroot.
+    /// Whether the connect string has a chroot, below which all paths are.
     pub(super) fn has_chroot(&self) -> bool {
         self.has_chroot
     }
@@ -58,7 +58,7 @@ impl Conversation {
         self.inquiry.must_watch()
     }
 
-    /// Asks one thing.
+    /// Sends one request. See [`Inquiry::ask_all`].
     pub(super) fn ask(&mut self, request: Request) -> Result<Reply> {
         match self.ask_all(&[request])?.pop() {
             Some(reply) => Ok(reply),
@@ -68,12 +68,12 @@ impl Conversation {
 
     /// See [`Inquiry::ask_all`].
     pub(super) fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>> {
-        self.inquiry.ask_all(requests).map_err(|why| explain(why, self.patience))
+        self.inquiry.ask_all(requests).map_err(|why| explain(why, self.connect_timeout))
     }
 
     /// See [`Inquiry::wait_for_change`].
     pub(super) fn wait_for_change(&mut self) -> Result<Wakeup> {
-        self.inquiry.wait_for_change().map_err(|why| explain(why, self.patience))
+        self.inquiry.wait_for_change().map_err(|why| explain(why, self.connect_timeout))
     }
 
     /// Ends the session.
@@ -82,14 +82,15 @@ impl Conversation {
     }
 }
 
-fn explain(why: Unanswered, patience: Duration) -> anyhow::Error {
+fn explain(why: InquiryError, connect_timeout: Duration) -> anyhow::Error {
     match why {
-        Unanswered::Unreachable(servers) => {
-            Unreachable(Message::Unreachable { within: Some(patience), servers }.to_string()).into()
+        InquiryError::Unreachable(servers) => {
+            UnreachableError(Message::Unreachable { within: Some(connect_timeout), servers }.to_string())
+                .into()
         }
-        Unanswered::Over(failure) => failure.into(),
-        Unanswered::TooLate | Unanswered::GivenUp => {
-            anyhow!("no answer within {}; check the servers' load", duration::text(patience))
+        InquiryError::SessionEnded(failure) => failure.into(),
+        InquiryError::TimedOut | InquiryError::GivenUp => {
+            anyhow!("no answer within {}; check the servers' load", duration::text(connect_timeout))
         }
     }
 }

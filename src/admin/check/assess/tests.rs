@@ -1,0 +1,199 @@
+use std::time::Duration;
+
+use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
+use super::{Finding, Fitness, Severity, assess};
+use crate::core::lock::name::Family;
+use crate::runtime::zk::{Failure, ServerInfo, ServerReport, ServerTime};
+
+const DAY: u64 = 24 * 60 * 60;
+
+fn server(name: &str, info: Result<ServerInfo, String>) -> ServerReport {
+    ServerReport { server: name.to_owned(), address: "192.0.2.1".parse().ok(), info }
+}
+
+fn leader() -> ServerInfo {
+    ServerInfo { version: Some("3.8.0".to_owned()), role: Some("leader".to_owned()), certificate_ends: None }
+}
+
+/// A set-up without a fault.
+fn fit() -> Facts {
+    Facts {
+        hosts: "zk1:2181".to_owned(),
+        tls: false,
+        servers: vec![server("zk1:2181", Ok(leader()))],
+        asked: Duration::from_secs(30),
+        session: Ok(Duration::from_secs(30)),
+        broken: None,
+        trips: [30, 20, 90].map(Duration::from_millis).to_vec(),
+        kill_after: Duration::from_secs(5),
+        chroot: None,
+        credentials: vec![],
+        own_certificate_ends: None,
+        path: Some("/locks/job".to_owned()),
+        probe: Some(Probe { parent: "/locks".to_owned(), create: Ok(0), read: None, delete: Some(Ok(())) }),
+        family: Family::Curator,
+        queue: None,
+        records: vec![],
+        now: ServerTime(1_800_000_000_000),
+    }
+}
+
+/// Everything that is text of facts and isn't all right, in lines.
+#[track_caller]
+fn faults(facts: &Facts, fitness: Fitness) -> String {
+    let findings = assess(facts);
+    assert_eq!(Fitness::of(&findings), fitness, "{findings:#?}");
+    let line = |finding: &Finding| {
+        let Finding { level, about, what, remedy } = finding;
+        format!("{} {about}: {what}: {}\n", level.word(), remedy.as_deref().unwrap_or_default())
+    };
+    findings.iter().filter(|finding| finding.level != Severity::Ok).map(line).collect()
+}
+
+#[track_caller]
+fn assert_fault(facts: &Facts, fitness: Fitness, parts: &[&str]) {
+    let text = faults(facts, fitness);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn a_set_up_without_a_fault_is_fit_and_described() {
+    assert_eq!(faults(&fit(), Fitness::Fit), "");
+    let text: Vec<String> = assess(&fit()).into_iter().map(|finding| finding.what).collect();
+    let line = "a quorum write takes 20 ms, the median is 30 ms; a holder rides out 9.9 s of silence";
+    for what in ["ZooKeeper 3.8.0, leader", "timeout 30s, as asked", line, "CREATE and DELETE on /locks"] {
+        assert!(text.iter().any(|found| found == what), "no {what:?} in {text:?}");
+    }
+}
+
+#[test]
+fn a_dead_server_is_a_warning_while_there_is_a_session_and_a_failure_without() {
+    let refused = "connection refused; nothing listens there";
+    let mut facts = fit();
+    facts.servers.push(server("zk2:2181", Err(refused.to_owned())));
+    assert_fault(&facts, Fitness::Warnings, &["warn server zk2:2181 (192.0.2.1)", refused]);
+    facts.servers.remove(0);
+    facts.session = Err(SessionError::TooLate(Duration::from_secs(10)));
+    facts.probe = None;
+    let text = faults(&facts, Fitness::Unfit);
+    assert!(text.contains("fail server zk2:2181") && text.contains("no server gave a session"), "{text}");
+}
+
+#[test]
+fn refused_credentials_are_named_and_missing_ones_requested() {
+    let mut facts = Facts { session: Err(SessionError::CredentialsRefused), probe: None, ..fit() };
+    assert_fault(&facts, Fitness::Unfit, &["demands credentials", "--auth-file"]);
+    facts.credentials = vec!["digest:ci".to_owned()];
+    assert_fault(&facts, Fitness::Unfit, &["refused the credentials (digest:ci)"]);
+}
+
+#[test]
+fn another_session_timeout_than_the_one_asked_for_is_a_warning() {
+    let facts = Facts { session: Ok(Duration::from_secs(40)), asked: Duration::from_secs(100), ..fit() };
+    assert_fault(&facts, Fitness::Warnings, &["timeout 40s, not the 100s", "--session-timeout 40s"]);
+}
+
+#[test]
+fn a_line_that_is_too_slow_is_a_failure_with_the_timeout_that_works() {
+    let facts = Facts { trips: vec![Duration::from_secs(3)], ..fit() };
+    assert_fault(
+        &facts,
+        Fitness::Unfit,
+        &["too slow for a session timeout of 30s", "use --session-timeout "],
+    );
+}
+
+#[test]
+fn each_missing_permission_is_named_with_its_node() {
+    let denied = || Err(Failure::NoAuth);
+    let mut facts = fit();
+    let probe = |create, read, delete| Some(Probe { parent: "/locks/job".to_owned(), create, read, delete });
+    facts.probe = probe(Err(Failure::NoAuth), None, None);
+    assert_fault(&facts, Fitness::Unfit, &["no CREATE on /locks/job", "give credentials"]);
+    facts.probe = probe(Ok(0), Some(denied()), Some(Ok(())));
+    assert_fault(&facts, Fitness::Unfit, &["no READ on /locks/job"]);
+    facts.probe = probe(Ok(0), Some(Ok(())), Some(denied()));
+    assert_fault(&facts, Fitness::Warnings, &["no DELETE on /locks/job"]);
+    facts.probe = probe(Err(Failure::InvalidAcl), None, None);
+    assert_fault(&facts, Fitness::Unfit, &["/locks/job: the server rejects the ACL of --acl"]);
+    facts.path = None;
+    assert_eq!(faults(&facts, Fitness::Fit), "", "nobody asked for a lock");
+}
+
+#[test]
+fn a_missing_chroot_is_a_failure_with_the_command_that_creates_it() {
+    let chroot = |state| Some(Chroot { path: "/app".to_owned(), state });
+    let missing = Facts { chroot: chroot(ChrootState::Missing), probe: None, ..fit() };
+    assert_fault(&missing, Fitness::Unfit, &["chroot /app", "zklock check --create-chroot -z zk1:2181"]);
+    let refused = ChrootState::Refused(Failure::NoCreate("/".to_owned()));
+    let refused = Facts { chroot: chroot(refused), probe: None, ..fit() };
+    assert_fault(
+        &refused,
+        Fitness::Unfit,
+        &["can't be created: permission denied: zklock needs CREATE on /"],
+    );
+    let created = Facts { chroot: chroot(ChrootState::Created), ..fit() };
+    assert_eq!(faults(&created, Fitness::Fit), "");
+}
+
+#[test]
+fn a_certificate_is_a_warning_in_its_last_fourteen_days() {
+    let now = 1_800_000_000;
+    for (ends, fitness) in [
+        (now + 15 * DAY, Fitness::Fit),
+        (now + 14 * DAY - 1, Fitness::Warnings),
+        (now + 1, Fitness::Warnings),
+        (now - 1, Fitness::Warnings),
+    ] {
+        let own = Facts { own_certificate_ends: Some(ends), ..fit() };
+        let servers =
+            vec![server("zk1:2181", Ok(ServerInfo { certificate_ends: Some(ends), ..leader() })); 2];
+        let of_servers = Facts { servers, tls: true, ..fit() };
+        for (facts, about) in [(own, "client certificate"), (of_servers, "certificate zk1:2181")] {
+            match fitness {
+                Fitness::Fit => assert_eq!(faults(&facts, Fitness::Fit), ""),
+                fitness => assert_fault(&facts, fitness, &[about, "2027-0", "new one"]),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_expired_client_certificate_is_a_failure_if_there_is_no_session() {
+    let session = Err(SessionError::TooLate(Duration::from_secs(10)));
+    let facts = Facts { own_certificate_ends: Some(1), session, probe: None, ..fit() };
+    let text = faults(&facts, Fitness::Unfit);
+    assert!(text.contains("fail client certificate: ended at 1970-01-01T00:00:01Z"), "{text}");
+}
+
+#[test]
+fn a_wrong_clock_is_only_a_warning() {
+    for (ahead, text) in [(60_000, "1 min behind the servers'"), (-60_000, "1 min ahead of the servers'")] {
+        let mut facts = fit();
+        facts.probe = facts.probe.map(|probe| Probe { create: Ok(ahead), ..probe });
+        assert_fault(&facts, Fitness::Warnings, &[text, "synchronise"]);
+    }
+}
+
+#[test]
+fn records_of_unused_locks_are_counted_and_some_are_named() {
+    let record = |number: u64| OldRecord {
+        lock: format!("/locks/{number}"),
+        last_success: ServerTime(0),
+        age: Duration::from_secs(number * DAY),
+    };
+    let facts = Facts { records: vec![record(99), record(30), record(31)], ..fit() };
+    let named = "zklock forget /locks/99; zklock forget /locks/31";
+    assert_fault(&facts, Fitness::Warnings, &["more than 30 days ago: 2", "99 days", named]);
+    let facts = Facts { records: (31..40).rev().map(record).collect(), ..fit() };
+    assert_fault(&facts, Fitness::Warnings, &["and so on for 6 more"]);
+}
+
+#[test]
+fn a_session_that_breaks_is_a_failure() {
+    let facts = Facts { broken: Some("the session expired".to_owned()), probe: None, ..fit() };
+    assert_fault(&facts, Fitness::Unfit, &["the session expired"]);
+}
