@@ -83,7 +83,7 @@ struct Contending {
     gap: Option<Gap>,
     /// Since the last confirmation, another was refused for lack of READ on zklock's node.
     forbidden: bool,
-    /// When the node of the lock with this index was made, and when the lock was ours.
+    /// For each lock, when its node was created and when the lock was acquired.
     held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
 }
 
@@ -252,7 +252,7 @@ impl Claim {
         }
     }
 
-    /// Looks for programs that came after us and don't wait for us: [`News::Neighbour`].
+    /// Looks for clients that don't wait for zklock: [`News::Neighbour`].
     pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         if let Some(contending) = &mut self.contending {
             let step = contending.set.look_around();

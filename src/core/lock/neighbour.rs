@@ -27,7 +27,7 @@ pub enum Recipe {
     LeaderElection,
     /// kazoo's `Semaphore`.
     KazooSemaphore,
-    /// A name that speaks of a lock, in no known pattern.
+    /// A lock-like name in no known pattern.
     Unknown,
 }
 
@@ -76,7 +76,8 @@ impl fmt::Display for Recipe {
     }
 }
 
-/// Whose a child of the lock path is by its name, if it isn't a contender's and its node is ephemeral.
+/// The recipe that a child of the lock path belongs to by its name, if its node is ephemeral; `None` for contenders and
+/// ordinary children.
 pub fn of_child(name: &str) -> Option<Recipe> {
     if name.len() == 32 && is_hex(name) {
         return Some(Recipe::KazooSemaphore);
@@ -93,7 +94,7 @@ pub fn of_child(name: &str) -> Option<Recipe> {
     }
 }
 
-/// Whether a child of [`LEASES`] or [`LOCKS`] is a semaphore's by its name, if its node is ephemeral.
+/// Whether a child of [`LEASES`] or [`LOCKS`] belongs to a semaphore by its name, if its node is ephemeral.
 pub fn is_semaphore_child(container: &str, name: &str) -> bool {
     match container {
         LEASES => split_sequence(name).is_some_and(|(stem, _)| unprotected(stem) == "lease-"),
@@ -102,10 +103,9 @@ pub fn is_semaphore_child(container: &str, name: &str) -> bool {
     }
 }
 
-/// The containers of a semaphore to look into, the one that tells most first.
+/// The children of the lock path in which a semaphore's nodes may be, the most telling first.
 ///
-/// [`LOCKS`] alone is none: a lock may be called that, as in `/app/locks`, and a semaphore that somebody holds has
-/// [`LEASES`].
+/// [`LOCKS`] alone doesn't count: `/app/locks` may be a lock, and a semaphore with a holder has [`LEASES`].
 pub fn containers(children: &[String]) -> Vec<&'static str> {
     let has = |name: &str| children.iter().any(|child| child == name);
     match (has(LEASES), has(LOCKS)) {

@@ -85,7 +85,7 @@ enum Last {
     At(Node),
 }
 
-/// The requests that lead to a verdict, made while zklock holds the lock.
+/// The requests that lead to the decision, made while zklock holds the lock.
 #[derive(Debug, Clone)]
 pub struct Once {
     period: Duration,
@@ -163,7 +163,7 @@ impl Once {
     }
 
     /// Whether the command is to run, once that is known.
-    pub fn verdict(&self) -> Option<OnceDecision> {
+    pub fn decision(&self) -> Option<OnceDecision> {
         let last = match self.last.as_ref()? {
             Last::Never => None,
             Last::At(node) => Some(node),
@@ -244,9 +244,9 @@ mod tests {
             "the mark is kept"
         );
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
-        assert_eq!(once.verdict(), None);
+        assert_eq!(once.decision(), None);
         once.take(Reply::Read("/a/.b.zklock-last".into(), Ok(record_of(2_000)))).unwrap();
-        assert_eq!(once.verdict(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
+        assert_eq!(once.decision(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
     }
 
     #[test]
@@ -261,16 +261,16 @@ mod tests {
         assert_eq!(once.take(Reply::Written(Err(Failure::NoNode))), Ok(vec![]), "its watch tells of that");
         assert_eq!(once.take(Reply::Read(own.path.clone(), Err(Failure::NoNode))), Ok(vec![]));
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
-        assert_eq!(once.verdict(), None, "the record isn't read yet");
+        assert_eq!(once.decision(), None, "the record isn't read yet");
         let refused = once.take(Reply::Written(Err(Failure::NoAuth))).unwrap_err();
         assert!(refused.to_string().contains("needs WRITE"), "{refused}");
         once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
-        assert_eq!(once.verdict(), Some(OnceDecision::Due));
+        assert_eq!(once.decision(), Some(OnceDecision::Due));
         once.begin_again();
-        assert!(!once.has_begun() && once.verdict().is_none());
+        assert!(!once.has_begun() && once.decision().is_none());
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
-        assert_eq!(once.verdict(), None, "those were answers to the session before");
+        assert_eq!(once.decision(), None, "those were answers to the session before");
     }
 
     proptest! {

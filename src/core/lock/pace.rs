@@ -109,15 +109,15 @@ impl Pace {
     }
 }
 
-/// Whether a holder with this lease, whose next confirmation is or was sent then, always hears the next answer before it has to
-/// stop its command, if answers take as long as this round trip, or a little longer.
+/// Whether every answer arrives before the holder must stop its command, if answers take `trip` or a little longer. `next`:
+/// when the next confirmation is or was sent.
 ///
-/// A new lease has less to give than one in its rhythm: connecting has taken some of it, and it isn't renewed before
+/// A new lease is shorter than one in its steady state: connecting took a part of it, and it isn't renewed until the
 /// answers span a third of the timeout.
 ///
-/// Quicker answers aren't always better: a confirmation that is sent just short of that third doesn't count yet, and the
-/// lease waits for one more. So all answers are as slow as may be, and each confirmation was sent as early as if those
-/// before it, as many as go into a third, had been as quick as may be.
+/// Quicker answers aren't always better: a confirmation that is sent just before that third has passed doesn't count, and
+/// the lease needs one more. The calculation therefore takes the slowest answers, and for each confirmation the earliest
+/// time of sending that the quickest answers before it allow.
 fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration, now: BootTime) -> bool {
     let slow = jittered(trip);
     let early = slow.saturating_sub(trip) * STEPS_IN_A_THIRD;
@@ -148,7 +148,7 @@ pub fn smallest_timeout(trip: Duration, kill_after: Duration) -> Option<Duration
     seconds.into_iter().find(|&timeout| is_quick_enough(timeout, trip, kill_after))
 }
 
-/// How long a silence of the servers a holder rides out for certain, if answers take as long as this round trip.
+/// The longest silence of the servers that a holder certainly tolerates, if answers take `trip`.
 pub fn silence_ridden_out(timeout: Duration, trip: Duration) -> Duration {
     (timeout / 3).saturating_sub(trip * 6)
 }

@@ -1,6 +1,6 @@
 //! What a lock node says about its owner: one line of JSON, read by people and by `status`.
 //!
-//! Never arguments: they may hold secrets.
+//! It never has the command's arguments, which may be secret.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::protocol::ServerTime;
 use crate::core::words::printable;
 
-/// No contender waits for longer than 30 years: another number was made up, and might be no time at all.
+/// The longest wait that is believable, some 30 years in milliseconds. A larger number was made up, and could overflow.
 const LONGEST_WAIT: u64 = 1_000_000_000_000;
 
 /// The data of a lock node.
@@ -25,37 +25,37 @@ pub struct Record {
     pub user: String,
     /// The program that is run under the lock: its name without directories or arguments.
     pub program: String,
-    /// What the user chose to be shown instead.
+    /// The label to show instead of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// `exclusive`, `shared` or `slots`.
     pub mode: String,
     /// How many may hold at once.
     pub slots: u32,
-    /// Set by a contender for one of several slots when it has got one: whoever is behind looks at the queue.
+    /// Set by a contender that acquires one of several slots after a wait: the contender behind it lists the queue again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_slot: bool,
     /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// How long after the node was made its owner got the lock, in milliseconds: set once the command has run for a while.
-    /// Counted from the node's own time, so that it stays true when the data is written again, by whomever.
+    /// How long after the creation of the node its owner acquired the lock, in milliseconds; set once the command has run
+    /// for a while. Relative to the node's own time, so that it stays true when the data is rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_after_ms: Option<u64>,
-    /// Which process it is, also where host names lie, as in containers.
+    /// The process, identified even where host names are ambiguous, as in containers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Box<Process>>,
-    /// Set by whoever wants the owner to give up: `host:pid` of the one who asks.
+    /// Set by a client that asks the owner to give up: that client's `host:pid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
 }
 
-/// A process, told from every other one that had or will have its number.
+/// A process, distinguished from all others that had or will have its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Of the kernel that it runs on: `/proc/sys/kernel/random/boot_id`.
+    /// The boot of the kernel that it runs on: `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// Of the numbers of processes: where `/proc/self/ns/pid` points.
+    /// Its PID namespace: the target of `/proc/self/ns/pid`.
     pub namespace: String,
     /// When it began, in the kernel's ticks: field 22 of `/proc/PID/stat`.
     pub started: u64,
@@ -72,7 +72,8 @@ pub fn revocation(data: &[u8]) -> Option<Option<String>> {
     Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
 }
 
-/// Since when the owner of a node with this data holds the lock, if the data says so; `created` is when the node was made.
+/// Since when the owner of a node with this data holds the lock, if the data says so; `created`: when the node was
+/// created.
 pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
     let after = Record::from_bytes(data)?.held_after_ms.filter(|&after| after <= LONGEST_WAIT)?;
     Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
@@ -101,7 +102,7 @@ impl Record {
     }
 }
 
-/// `host:pid (label)`, safe to print: another contender's bytes never steer our terminal.
+/// `host:pid (label)`, safe to print: control characters of another contender never reach the terminal.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.label.as_deref().unwrap_or(&self.program);
@@ -109,7 +110,8 @@ impl fmt::Display for Record {
     }
 }
 
-/// A contender as people know it, or by its node if that doesn't say; for the zklock that `own` describes, if that is known.
+/// A contender's description for people, or its node's name if its data says nothing. `own`: the record of this zklock, to
+/// recognize its earlier session.
 pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
     match Record::from_bytes(data) {
         Some(record) if own.is_some_and(|own| record.is_of_the_same_process(own)) => {
@@ -124,8 +126,8 @@ pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
     }
 }
 
-/// What a program other than zklock says in its node, printable. Curator writes an IP address, kazoo what the program calls
-/// itself, often `host:pid`.
+/// The data of a node of another program, printable. Curator writes an IP address, kazoo the name that the program chose,
+/// often `host:pid`.
 pub fn foreign(data: &[u8]) -> Option<String> {
     let said = str::from_utf8(data).ok()?.trim();
     (!said.is_empty()).then(|| printable(said))

@@ -56,9 +56,7 @@ impl Set {
         let mut step = self.step(index.0, |contender| contender.take(reply));
         if index.0 == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
             self.held += 1;
-            if self.held < self.contenders.len() {
-                step.append(self.step(self.held, Contender::begin));
-            }
+            step.append(self.step(self.held, Contender::begin));
         }
         step
     }
@@ -83,7 +81,8 @@ impl Set {
         self.step_all(Contender::look_around)
     }
 
-    /// Has each node of ours say how long after it was made the lock was ours: `after` knows that by the lock's index.
+    /// Makes each of zklock's nodes say how long after its creation the lock was acquired, which `after` tells by the
+    /// lock's index.
     pub fn tell_held(&mut self, after: impl Fn(LockIndex) -> Option<Duration>) -> SetStep {
         let mut all = SetStep::default();
         for index in 0..self.contenders.len() {
@@ -137,6 +136,7 @@ impl Set {
         all
     }
 
+    /// A step of the contender at this index, if there is one.
     fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
         let Some(contender) = self.contenders.get_mut(index) else {
             return SetStep::default();

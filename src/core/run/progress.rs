@@ -1,4 +1,4 @@
-//! With `--progress`: a message now and then in a long wait that no waiting line shows.
+//! `--progress`: repeated messages about a long wait, where no waiting line shows it.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime};
 use crate::core::time::BootTime;
 
-/// What is to be said of the wait, and when.
+/// The state of the wait, and when to report it.
 #[derive(Debug)]
 pub(super) struct Progress {
     every: Option<Duration>,
-    /// When to say it next, while there is a queue.
+    /// When to report next, while other contenders are ahead.
     at: Option<BootTime>,
-    /// Our clock and the servers' at one moment: when our node was made.
+    /// This host's clock and the servers' at one moment: when zklock's node was created.
     clocks: Option<(BootTime, ServerTime)>,
     queue: Option<QueueProgress>,
-    /// The holder's node, which is being read.
+    /// The holder's node, while it is being read.
     asked: Option<NodePath>,
 }
 
@@ -26,22 +26,22 @@ struct QueueProgress {
     path: LockPath,
     nearest: Seen,
     ahead: usize,
-    /// The node that holds, if it is another than the nearest.
+    /// The holder's node, if the holder isn't the nearest contender.
     holder: Option<NodePath>,
 }
 
 impl Progress {
-    /// Nothing is said but every so often.
+    /// `every`: the time between two reports; `None`: no reports.
     pub(super) fn new(every: Option<Duration>) -> Self {
         Self { every, at: None, clocks: None, queue: None, asked: None }
     }
 
-    /// Our node was made at this time.
+    /// zklock's node was created at this time of the servers'.
     pub(super) fn queued(&mut self, created: ServerTime, now: BootTime) {
         self.clocks = Some((now, created));
     }
 
-    /// There are so many contenders ahead: the nearest, and the node that holds if that is another.
+    /// Contenders are `ahead`: the `nearest` one, and the node of the `holder` if that is another one.
     pub(super) fn waiting(
         &mut self,
         path: LockPath,
@@ -56,18 +56,18 @@ impl Progress {
         }
     }
 
-    /// There is nothing to wait for any more.
+    /// The wait is over.
     pub(super) fn end(&mut self) {
         (self.at, self.queue, self.asked) = (None, None, None);
     }
 
-    /// When there is something to say.
+    /// When to report next.
     pub(super) fn wake_at(&self) -> Option<BootTime> {
         self.at
     }
 
-    /// Says it if it is time. Who holds is asked before, where it is another than the nearest: nobody tells when it changes.
-    /// A zklock that `is_stopped` says nothing.
+    /// Reports if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is read first:
+    /// zklock doesn't watch it.
     pub(super) fn look(&mut self, is_stopped: bool, scene: &mut Scene<'_>) {
         let (Some(every), Some(at), Some(queue)) = (self.every, self.at, &self.queue) else { return };
         if scene.now < at {
@@ -81,12 +81,12 @@ impl Progress {
                 self.asked = Some(node.clone());
                 scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node.clone())));
             }
-            // There was no answer all the while.
+            // The last read has no answer yet.
             Some(_) => self.say(None, scene),
         }
     }
 
-    /// What the holder's node says. `None`: it is gone, or can't be read.
+    /// The holder's `node` was read. `None`: it is gone, or can't be read.
     pub(super) fn holder(&mut self, node: &NodePath, seen: Option<&Seen>, scene: &mut Scene<'_>) {
         if self.asked.as_ref() == Some(node) {
             self.asked = None;
@@ -96,8 +96,8 @@ impl Progress {
 
     fn say(&self, holder: Option<&Seen>, scene: &mut Scene<'_>) {
         let Some(QueueProgress { path, nearest, ahead, .. }) = &self.queue else { return };
-        let server_now = self.clocks.map(|(ours, servers)| {
-            let since = i64::try_from(scene.now.since(ours).as_millis()).unwrap_or(i64::MAX);
+        let server_now = self.clocks.map(|(host, servers)| {
+            let since = i64::try_from(scene.now.since(host).as_millis()).unwrap_or(i64::MAX);
             ServerTime(servers.0.saturating_add(since))
         });
         let holder = holder.map(|seen| seen.at(server_now));

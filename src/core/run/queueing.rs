@@ -36,7 +36,7 @@ pub(super) struct Queueing {
     connect_by: Option<BootTime>,
     /// A description of the predecessor.
     waiting_for: Option<String>,
-    /// Of which node that was said, on which lock, and how many were ahead.
+    /// The last report of a wait: the lock, the predecessor, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     turn: Turn,
     /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
@@ -206,7 +206,7 @@ impl Queueing {
             let asked = once.begin(node, &data);
             scene.asks(Asker::Once, asked);
         }
-        match once.verdict()? {
+        match once.decision()? {
             OnceDecision::Due => Some(Next::Start),
             OnceDecision::Recent { ago, by } => {
                 let host = by.map(|last| printable(&last.by.host));
@@ -298,7 +298,7 @@ impl Queueing {
             Notice::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
             Notice::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
-            // It would never be confirmed, and all behind it would wait.
+            // Without READ on its node zklock could confirm nothing, and every contender behind would wait.
             Notice::Unconfirmed(Failure::NoAuth) => {
                 return Some(Next::fail(Message::Contender(ContentionError::OwnNodeHidden)));
             }
@@ -357,7 +357,7 @@ impl Queueing {
             }
             News::Waiting { predecessor, data, since, ahead, holder } => {
                 let who = who(&predecessor, &data, scene);
-                // New data in its node leaves everything as it was said.
+                // New data in the predecessor's node is no news.
                 let said = Some((path.clone(), predecessor.clone(), ahead));
                 if self.said != said {
                     scene.says_of(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
@@ -397,7 +397,7 @@ impl Queueing {
                 }
                 scene.does(Effect::FindAncestors);
             }
-            // Only a command that runs is told of it.
+            // Reported only while a command runs.
             News::Neighbour(_) => {}
             News::Revoked(by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
@@ -414,7 +414,7 @@ impl Queueing {
         None
     }
 
-    /// zklock doesn't wait. A holder that waits for its end is a mistake, and not a lock that is free later.
+    /// With `-n`: leaves, after a check whether the holder is an ancestor. Such a lock would never become free.
     fn leave_busy(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
         let SeenBusy { path, holder, data } = self.busy.take()?;
         if let Some(why) = self.lineage.waits_for_itself(&data, scene) {

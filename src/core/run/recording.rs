@@ -1,6 +1,6 @@
 //! After a success with `--once-per`: records it and releases the lock in one transaction.
 //!
-//! Only a holder can record therefore: a zklock that has lost the lock finds its node gone, and records nothing.
+//! Therefore only a holder can record: if zklock has lost the lock, its node is gone, and the transaction fails.
 
 use super::releasing::{FinalExit, ReleaseKind, patience};
 use super::{Effect, Input, Next, Scene};
@@ -25,7 +25,8 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Records a success, if that is wanted of this end and can be done: see [`release`]. Whatever comes of it, the command's exit code stands.
+    /// Begins to record a success. `None` if the command failed, the lock is lost, or nothing is to be recorded: then
+    /// [`release`] follows. The command's exit code stands in any case.
     pub(super) fn begin(exit: Exit, scene: &mut Scene<'_>) -> Option<Self> {
         let plan = scene.plan;
         if plan.once_per.is_none() || exit != Exit::Code(0) {
@@ -124,7 +125,7 @@ impl Recording {
     }
 }
 
-/// The locks go back at once, without a record.
+/// Releases the locks without a record.
 pub(super) fn release(exit: Exit) -> Next {
     Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None })
 }

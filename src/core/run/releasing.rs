@@ -39,8 +39,8 @@ pub(super) struct FinalExit {
 /// The release.
 #[derive(Debug)]
 pub(super) struct Releasing {
-    giving: ReleaseKind,
-    verdict: FinalExit,
+    kind: ReleaseKind,
+    end: FinalExit,
     until: BootTime,
     step: ReleaseStep,
 }
@@ -55,15 +55,11 @@ enum ReleaseStep {
 }
 
 impl Releasing {
-    pub(super) fn begin(
-        giving: ReleaseKind,
-        verdict: FinalExit,
-        scene: &mut Scene<'_>,
-    ) -> (Self, Option<Next>) {
+    pub(super) fn begin(kind: ReleaseKind, end: FinalExit, scene: &mut Scene<'_>) -> (Self, Option<Next>) {
         let claim = &scene.state.claim;
         let until = scene.now + patience(claim);
-        let mut releasing = Self { giving, verdict, until, step: ReleaseStep::Closing };
-        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && giving == ReleaseKind::PlaceInQueue {
+        let mut releasing = Self { kind, end, until, step: ReleaseStep::Closing };
+        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && kind == ReleaseKind::PlaceInQueue {
             let next = releasing.done(scene);
             return (releasing, Some(next));
         }
@@ -82,7 +78,7 @@ impl Releasing {
     pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
         let notices = match input {
             Input::Tick if scene.now >= self.until => return Some(self.unconfirmed(scene)),
-            Input::Signal(signal) if self.giving == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
+            Input::Signal(signal) if self.kind == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
                 return Some(Next::Finish(End::Leave(Exit::Signal(signal), scene.state.claim.left_behind())));
             }
             Input::MonitorDied => {
@@ -105,7 +101,7 @@ impl Releasing {
             return None;
         }
         if notices.iter().any(|notice| matches!(notice, Notice::Closed)) {
-            let said = match self.giving {
+            let said = match self.kind {
                 ReleaseKind::Locks => Message::Released,
                 ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
             };
@@ -136,18 +132,18 @@ impl Releasing {
 
     fn done(&self, scene: &mut Scene<'_>) -> Next {
         self.say_last_word(scene);
-        Next::Finish(End::Exit(self.verdict.exit))
+        Next::Finish(End::Exit(self.end.exit))
     }
 
     /// Handles servers that don't answer. They may come back while the session is alive.
     fn unconfirmed(&self, scene: &mut Scene<'_>) -> Next {
         scene.says_of_our_nodes(&Message::ReleaseUnconfirmed);
         self.say_last_word(scene);
-        Next::Finish(End::Leave(self.verdict.exit, scene.state.claim.left_behind()))
+        Next::Finish(End::Leave(self.end.exit, scene.state.claim.left_behind()))
     }
 
     fn say_last_word(&self, scene: &mut Scene<'_>) {
-        let FinalExit { about, last_word, .. } = self.verdict.clone();
+        let FinalExit { about, last_word, .. } = self.end.clone();
         if let Some(word) = last_word {
             scene.says_of(about.unwrap_or_else(|| scene.plan.first.clone()), word);
         }

@@ -16,36 +16,37 @@ use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::supervisor::{Action, JobInput, Supervisor};
 use crate::core::time::BootTime;
 
-/// Waking up that much later than was asked for isn't the usual delay of a busy machine.
+/// A wake-up this late isn't the usual delay of a busy machine: zklock stood still.
 const STANDSTILL: Duration = Duration::from_millis(500);
 
-/// Neighbours are looked for after this time, and then after pauses that double each time.
+/// When to look for other recipes on the path for the first time. Each pause after that is twice as long.
 const FIRST_LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// The longest of these pauses.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// The lock node tells since when the lock is held once the command has run for so long: it costs short commands nothing.
+/// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay nothing
+/// for it.
 const TELL_HELD_AFTER: Duration = Duration::from_secs(1);
 
-/// The command, as far as it is known here.
+/// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
 pub(super) struct Running {
     supervisor: Supervisor,
     lost: Option<Loss>,
     /// The lock that the loss is about, if it isn't about the run as a whole.
     lost_lock: Option<LockPath>,
-    /// How much too late zklock woke up at worst since the last confirmation.
+    /// The latest wake-up since the last confirmation: by how much it was late.
     stood_still: Option<Duration>,
     looked_at: BootTime,
     wakes_at: Option<BootTime>,
-    /// When to kill again, and whether that may be in vain for ever.
+    /// When to kill again, and whether a process is left that may never end.
     kill_again_at: Option<BootTime>,
     stuck: bool,
-    /// What the monitor was told last.
+    /// The deadline that the monitor was shown last.
     deadline: Option<Deadline>,
-    /// When to look for neighbours next, and how long to pause after that.
+    /// When to look for other recipes next, and the pause after that.
     look_around: (BootTime, Duration),
-    /// When our nodes are to tell since when the lock is held, until they do.
+    /// When to write into zklock's nodes since when it holds the locks, until that is done.
     tell_held_at: Option<BootTime>,
 }
 
@@ -72,7 +73,7 @@ impl Running {
 
     pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
         self.look_at_the_clock(scene.now);
-        // The lease before anything else: what woke us may be "continue" after a long sleep.
+        // The lease first: the input may be a SIGCONT after a long stop.
         self.keep_the_lease(scene);
         match input {
             Input::Tick => {
@@ -130,7 +131,7 @@ impl Running {
         }
     }
 
-    /// Just after a confirmation, as the next one is not to wait for the answer.
+    /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the answer.
     fn look_around(&mut self, scene: &mut Scene<'_>) {
         let (at, pause) = self.look_around;
         if at <= scene.now && self.lost.is_none() {
@@ -139,7 +140,7 @@ impl Running {
         }
     }
 
-    /// Notes a standstill: woken by something that came in time, or by nothing, long after it was to look again.
+    /// Notes a standstill: zklock wakes up long after the time it had set.
     fn look_at_the_clock(&mut self, now: BootTime) {
         let late = self.wakes_at.map(|wake| now.since(wake.max(self.looked_at)));
         self.stood_still = self.stood_still.max(late.filter(|&late| late >= STANDSTILL));
@@ -170,15 +171,15 @@ impl Running {
     /// `path` is the lock that is lost, if it is one of several.
     fn lose_at(&mut self, path: Option<LockPath>, loss: Loss, scene: &mut Scene<'_>) {
         let (now, plan) = (scene.now, scene.plan);
-        // Nobody is there any more to answer for us: the command dies as it would with zklock.
+        // Without a monitor no other process would end the command if this one froze: it is killed immediately.
         let at_once = loss == Loss::MonitorDied;
-        // A revoked lock is still ours, and its lease goes on; whatever else is lost leaves no more than that.
+        // zklock still holds a revoked lock and renews its lease. After any other loss only the rest of the lease is left.
         let kill_at = match loss {
             Loss::Revoked(_) => now + plan.kill_after,
             _ => scene.state.claim.lease().map_or(now, Lease::kill_at),
         };
         let is_first = self.lost.is_none();
-        // First the stop, then the words. A stop that has begun is only ever brought forward.
+        // Stop before reporting. A stop that has begun is only ever brought forward.
         let stops = plan.terminates || at_once;
         if stops {
             let grace = if at_once { Duration::ZERO } else { plan.kill_after };
@@ -210,12 +211,12 @@ impl Running {
         }
     }
 
-    /// Once KILL was sent, it is sent to whoever comes to light, until nobody does.
+    /// After the first KILL, kills every process of the command that appears, until none is left.
     fn kill_what_is_left(&mut self, scene: &mut Scene<'_>) {
         if !self.supervisor.has_killed() {
             return;
         }
-        // What is lost for certain may be somebody else's already.
+        // After a certain loss another contender may hold the lock already: there is no time left.
         let is_ours =
             matches!(self.lost, Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
         let lease = scene.state.claim.lease().filter(|_| is_ours);
@@ -239,7 +240,7 @@ impl Running {
         for action in self.supervisor.on(happening, scene.now) {
             match action {
                 Action::Suspend(signal) => self.suspend(signal, scene),
-                // At the next look, which is at once.
+                // `kill_what_is_left` sends it on the tick that follows each input.
                 Action::Kill => {}
                 action => scene.does(Effect::Job(action)),
             }
@@ -254,7 +255,7 @@ impl Running {
         }
     }
 
-    /// Once a while has passed, unless the lock is on its way to others or the command is stopped.
+    /// Writes into zklock's nodes since when it holds the locks, unless the lock is lost or the command is stopped.
     fn tell_held(&mut self, scene: &mut Scene<'_>) {
         if self.tell_held_at().is_some_and(|at| at <= scene.now) {
             self.tell_held_at = None;
@@ -268,31 +269,31 @@ impl Running {
         self.tell_held_at.filter(|_| is_quiet)
     }
 
-    /// The command has stopped, and the monitor is to stop with it: the shell gets its prompt. The lock is kept.
+    /// Stops the monitor with the command, so that the shell shows its prompt. zklock keeps the lock.
     fn suspend(&self, signal: i32, scene: &mut Scene<'_>) {
         let (plan, claim) = (scene.plan, &scene.state.claim);
         let until_stop = claim.lease().map(|lease| scene.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
         scene.does(Effect::TakeTerminal);
-        // It may well be given the terminal by the zklock around this one. Else the shell says what it wants.
+        // A zklock around this one may give it the terminal. Otherwise the shell reports why it stopped.
         let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         scene.says(Message::Suspended { command, wants_terminal, held });
-        // Before the shell's prompt.
+        // Written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(limit));
         scene.does(Effect::StopWithCommand(signal));
     }
 
-    /// From when on the monitor has to act, should this process stand still.
+    /// Shows the monitor from when on it must act if this process stands still.
     fn show_deadline(&mut self, scene: &mut Scene<'_>) {
         if self.supervisor.is_over().is_some() {
-            // The command has ended, and the worker is about to say so: a deadline that has passed would hurry the
-            // monitor into ending the worker.
+            // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past, it
+            // would end the worker first.
             return;
         }
         let killed = self.supervisor.has_killed();
         let (stopping, kill_after) = (self.supervisor.is_stopping(), scene.plan.kill_after);
-        // If KILL has no effect, it has none from the monitor either.
+        // Where KILL has no effect, the monitor's KILL has none either.
         let in_vain = killed && self.stuck;
         let deadline = scene.state.claim.lease().map(|lease| {
             let act = match (killed, stopping) {
@@ -309,14 +310,14 @@ impl Running {
         }
     }
 
-    /// When there is something to do, if nothing happens before.
+    /// When to check the time next if no input comes before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim, now: BootTime) -> Option<BootTime> {
         let stop_at = match self.lost {
             None | Some(Loss::Revoked(_)) => claim.lease().map(|lease| lease.stop_at(plan.kill_after)),
             Some(_) => None,
         };
         let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
-        // The timer is late while the boot clock is slowed down: no longer than so without a look at both clocks.
+        // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
         let look = claim.lease().map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());

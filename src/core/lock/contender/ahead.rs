@@ -10,7 +10,7 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
 
 impl Contender {
-    /// The answer about the predecessor, or about a node that may be its own.
+    /// The answer about a node ahead, or about one that may be zklock's own.
     pub(super) fn other_read(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
         match &self.phase {
             ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
@@ -97,7 +97,7 @@ impl Contender {
         Step { requests: vec![], news: vec![news] }
     }
 
-    /// The answer about a node in the way that was written to while we waited. It is watched again.
+    /// The answer about a watched node that another client wrote to. The same request has set the watch again.
     pub(super) fn read_again(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
         let node = match result {
             Ok(node) => node,
@@ -127,7 +127,7 @@ impl Contender {
 
     pub(super) fn other_changed(&mut self, path: &NodePath, deleted: bool) -> Step {
         match &self.phase {
-            // New data moves nobody in the queue, but for a predecessor that tells of its slot.
+            // New data doesn't move the queue, except when a predecessor announces its slot.
             ContenderPhase::Waiting { watch, .. }
                 if !deleted
                     && watch.iter().any(|name| self.path().child(name) == *path)
@@ -154,8 +154,8 @@ impl Contender {
     }
 }
 
-/// Whether the nodes that a waiter watches are those of a predecessor that waits for one of several slots too. A waiter
-/// behind the holders of all slots watches each of them.
+/// Whether the watched node is a predecessor that waits for one of several slots too. The first waiter watches the holders
+/// of all slots instead.
 fn may_get_a_slot(mode: Mode, watch: &[String]) -> bool {
     matches!(mode, Mode::Slots(2..)) && watch.len() == 1
 }

@@ -1,7 +1,7 @@
-//! What a holder sees when it looks around: programs that came after it, and that don't wait for it. Pure.
+//! A holder's look for clients of other recipes that came to the path after it and don't wait for it. Pure.
 //!
-//! The number of children is asked for first. A long queue is not listed, because its list would hold up the confirmation
-//! that follows on the same connection.
+//! The number of children is read first. A long queue isn't listed, because the answer would delay the next
+//! confirmation on the same connection.
 
 use super::error::ContentionError;
 use super::inspection::{Inspection, InspectionResult};
@@ -13,19 +13,19 @@ use crate::core::protocol::{Failure, Node, Reply, Request};
 /// The most children that are listed.
 const MOST: i32 = 200;
 
-/// How far a look around has come.
+/// The progress of a look.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) enum Around {
-    /// None is under way.
+    /// No look is under way.
     #[default]
     Idle,
-    /// How many children are there?
+    /// Reading the number of children.
     Counting,
-    /// Which?
+    /// Listing the children.
     Listing,
-    /// Are the owners of these alive?
+    /// Checking whether the owners of these nodes are alive.
     Inspecting(Inspection),
-    /// A neighbour was found, and told.
+    /// A client of another recipe was found and reported: nothing is looked for again.
     Told,
 }
 
@@ -42,9 +42,9 @@ impl Around {
         vec![Request::Get(lock.node())]
     }
 
-    /// Takes in an answer; an error is the neighbour that was found.
+    /// Takes in an answer. The error describes the client that was found.
     pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> NextRequests {
-        // What was asked isn't asked again: the next look is soon enough.
+        // Not retried: the next look is soon enough.
         let lost = reply.failure() == Some(&Failure::ConnectionLost);
         match (std::mem::take(self), reply) {
             (Self::Told, _) => *self = Self::Told,

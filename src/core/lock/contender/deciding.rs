@@ -81,7 +81,7 @@ impl Contender {
         step
     }
 
-    /// The contenders behind watch only this node. Its slot makes the next of them the first waiter for another slot.
+    /// Shows the next contender, which watches only this node, that it is now the first waiter for another slot.
     pub(super) fn announce_slot(&mut self) -> Step {
         if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
             return Step::default();

@@ -83,7 +83,7 @@ pub enum News {
         /// Its data.
         data: Vec<u8>,
     },
-    /// A program that doesn't wait for us came while we held the lock.
+    /// A client that doesn't wait for zklock came to the path while zklock holds the lock.
     Neighbour(Refusal),
     /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),

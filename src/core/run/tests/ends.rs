@@ -41,7 +41,8 @@ fn a_release_that_nobody_confirms_goes_on_behind() {
 #[test]
 fn a_node_that_is_created_while_zklock_leaves_is_known_too() {
     let mut script = Script::of(plan());
-    script.connected().at(0.1).signal(SIGINT).at(0.2).created(0, 9).on(Input::Cleaned(true));
+    script.connected().at(0.1).signal(SIGINT).at(0.2).created(0, 9).listed(0, &[8], 9);
+    script.on(Input::Cleaned(true)).on(Input::Cleaned(false));
     script.session(SessionChange::Lost(Failure::Expired)).is(STORIES, "created_while_leaving");
 }
 

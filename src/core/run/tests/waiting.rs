@@ -266,6 +266,16 @@ fn a_place_that_can_not_be_confirmed_is_an_error() {
 }
 
 #[test]
+fn nothing_starts_before_a_write_to_the_own_node_is_read() {
+    let mut script = Script::of(plan());
+    script.holds().begun();
+    let own = script.own(1);
+    let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
+    script.reply(Asker::Lock(LockIndex(0)), changed).tick().read(&own, node(OURS, 1, &record("web1", 7)));
+    script.tick().is(STORIES, "own_node_is_read_first");
+}
+
+#[test]
 fn a_slow_line_starts_no_command() {
     let mut script = Script::of(Plan { kill_after: seconds(2.0), ..plan() });
     script.connected().at(4.5).created(0, 1).listed(0, &[], 1);
