@@ -55,12 +55,12 @@ impl Message {
         }
     }
 
-    /// Whether it is a step in the life of every run, which programs are told also without `-v`.
+    /// Whether it is a step that every run takes; JSON output has these without `-v` too.
     pub fn is_milestone(&self) -> bool {
         matches!(self.event(), "queued" | "waiting" | "acquired" | "started" | "released" | "left")
     }
 
-    /// What it says, fact by fact.
+    /// The facts in it, each with its name.
     pub fn facts(&self) -> Vec<Named> {
         match self {
             Self::WaitingFor { who, ahead } => vec![position(*ahead), text("predecessor", who)],

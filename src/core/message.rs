@@ -40,7 +40,7 @@ impl Level {
     }
 }
 
-/// Who holds a lock, while somebody waits for it.
+/// The holder of a lock that zklock waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// As people know it.
