@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::listing::places_below;
+use super::listing::paths_below;
 use super::print;
 use super::session::AdminSession;
 use crate::cli::{self, ByShell, Completion, complete as complete_line};
@@ -48,7 +48,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
     options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut session = AdminSession::open(&options)?;
-    let mut paths = places_below(&mut session, parent)?;
+    let mut paths = paths_below(&mut session, parent)?;
     session.close();
     paths.retain(|path| path.starts_with(typed));
     Ok(paths)

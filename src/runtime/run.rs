@@ -33,7 +33,7 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
         Side::Monitor(monitor) => {
             ui::mute();
             let outcome = monitor::watch(monitor, invocation.first_lock(), &settings);
-            ui::speak();
+            ui::queue_output();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
                 Outcome::Become(variables, inherited) => {

@@ -23,7 +23,7 @@ pub fn work(
     invocation: &Invocation,
     settings: &Settings,
 ) -> ! {
-    ui::speak();
+    ui::queue_output();
     let reporter = worker.reporter();
     let ended = begin(worker, plan, options, invocation, settings);
     let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {

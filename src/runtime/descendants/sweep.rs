@@ -86,7 +86,7 @@ impl Sweep {
 
     /// This worker gets no grace, because it is zklock's own and stands still.
     #[must_use]
-    pub fn but_for(self, own: Pid) -> Self {
+    pub fn without_grace_for(self, own: Pid) -> Self {
         Self { own: Some(own), ..self }
     }
 

@@ -15,21 +15,21 @@ use crate::core::time::BootTime;
 use crate::runtime::clock;
 
 /// The last part of the connect timeout, at most a quarter of it, is reserved for the diagnosis.
-const TIME: Duration = Duration::from_secs(1);
+const DIAGNOSIS_TIME: Duration = Duration::from_secs(1);
 
 /// With TLS the diagnosis takes longer: a handshake needs more round trips, and a server's first one may take a second.
-const TIME_WITH_TLS: Duration = Duration::from_secs(2);
+const DIAGNOSIS_TIME_WITH_TLS: Duration = Duration::from_secs(2);
 
 /// A diagnosis gets at least this long, even after the deadline.
-const LEAST: Duration = Duration::from_millis(50);
+const SHORTEST_TIME: Duration = Duration::from_millis(50);
 
 /// The moment to stop connecting so that a diagnosis still fits before `deadline`.
-pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> BootTime {
+pub(super) fn connect_deadline(deadline: BootTime, settings: &Settings) -> BootTime {
     deadline.before(longest(settings).min(clock::now().until(deadline) / 4))
 }
 
 fn longest(settings: &Settings) -> Duration {
-    if settings.security.tls.is_some() { TIME_WITH_TLS } else { TIME }
+    if settings.security.tls.is_some() { DIAGNOSIS_TIME_WITH_TLS } else { DIAGNOSIS_TIME }
 }
 
 /// The diagnosis of each server as text that names the remedy.
@@ -38,11 +38,11 @@ pub(super) fn texts(settings: &Settings) -> Vec<String> {
 }
 
 /// Asks all addresses of all servers at the same time. Takes no longer than the time left before the deadline of the
-/// settings, but at least [`LEAST`].
+/// settings, but at least [`SHORTEST_TIME`].
 pub(super) fn all(settings: &Settings) -> Vec<ServerDiagnosis> {
     let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
-    let time = left.clamp(LEAST, longest);
+    let time = left.clamp(SHORTEST_TIME, longest);
     let mut all = ask_all(settings, time);
     if settings.security.credentials.use_sasl() {
         let observations = all.iter_mut().flat_map(|server| &mut server.observations);
@@ -172,7 +172,7 @@ fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool 
     let Ok(mut stream) = TcpStream::connect_timeout(address, left(deadline)) else {
         return false;
     };
-    server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
+    server_name(server).is_some_and(|name| handshake::is_answered(&mut stream, name, left(deadline)))
 }
 
 fn receive(stream: &mut TcpStream, answer: &mut [u8], timeout: Duration) -> io::Result<usize> {

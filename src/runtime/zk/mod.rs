@@ -12,12 +12,12 @@ mod handshake;
 mod hosts;
 mod inquiry;
 mod inspect;
-mod perform;
+mod library_task;
 mod read;
+mod requests;
 mod retry;
 mod security;
 mod session;
-mod task;
 mod watches;
 mod write;
 

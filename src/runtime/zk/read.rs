@@ -2,7 +2,7 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
-use super::perform::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Failure, Node, Reply, ServerTime};
 

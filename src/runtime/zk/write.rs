@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
-use super::perform::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::{Created, Failure, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
@@ -30,9 +30,12 @@ pub(super) fn create<'a>(
                         czxid: stat.czxid,
                         created: ServerTime(stat.ctime),
                     };
-                    let seen =
-                        if may_hide(acl) { see(client, &format!("{path}{sequence}")).await } else { Ok(()) };
-                    break Reply::Created(seen.map(|()| created)).into();
+                    let readable = if may_hide(acl) {
+                        check_readable(client, &format!("{path}{sequence}")).await
+                    } else {
+                        Ok(())
+                    };
+                    break Reply::Created(readable.map(|()| created)).into();
                 }
                 Err(Error::Throttled) => pause().await,
                 // The create that returns the node's stat came with 3.5.
@@ -54,7 +57,7 @@ fn may_hide(acl: &[Acl]) -> bool {
 }
 
 /// Checks that zklock can read its own node. Otherwise it could hold the lock and never confirm that.
-async fn see(client: &Client, path: &str) -> Result<(), Failure> {
+async fn check_readable(client: &Client, path: &str) -> Result<(), Failure> {
     match client.get_data(path).await {
         Err(Error::NoAuth) => Err(Failure::Hidden),
         Err(Error::ConnectionLoss | Error::Custom(_)) => Err(Failure::ConnectionLost),

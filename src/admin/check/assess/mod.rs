@@ -114,7 +114,7 @@ pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
 }
 
 /// The smallest session timeout that this connection is fast enough for, if there is one.
-pub(super) fn enough_timeout(facts: &Facts) -> Option<Duration> {
+pub(super) fn smallest_timeout(facts: &Facts) -> Option<Duration> {
     pace::smallest_timeout(facts.trip()?, facts.kill_after)
 }
 

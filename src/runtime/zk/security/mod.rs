@@ -17,7 +17,7 @@ pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};
-pub(super) use self::tls::{end_of, server_name};
+pub(super) use self::tls::{certificate_end, server_name};
 
 /// The security settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,13 +12,13 @@ use zookeeper_client::{Client, SessionState, StateWatcher};
 /// The library spawns one task for each connected client, wherever it is called from. When the connection is lost, that
 /// task would search for servers by itself; here it ends.
 #[derive(Default)]
-pub(super) struct OneTask {
+pub(super) struct LibraryTask {
     executor: LocalExecutor<'static>,
     task: RefCell<Option<Task<()>>>,
     state: Rc<RefCell<Option<StateWatcher>>>,
 }
 
-impl OneTask {
+impl LibraryTask {
     /// Runs `main` and the library's task on this thread until `main` is done.
     pub(super) fn block_on<T>(&self, main: impl Future<Output = T>) -> T {
         let _scope = asyncs::task::enter(self);
@@ -40,7 +40,7 @@ impl OneTask {
     }
 }
 
-impl Spawn for OneTask {
+impl Spawn for LibraryTask {
     fn spawn(&self, task: Spawned) {
         self.state.replace(None);
         let state = Rc::clone(&self.state);
