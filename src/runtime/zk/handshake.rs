@@ -46,8 +46,7 @@ pub(super) fn ask(
         Err(error) => match tls_error(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             Some(error) => Handshake::Failed(explain(error, tls)),
-            // The server closed the connection after its part of the handshake. It sends an alert first, which may have
-            // been lost.
+            // The server closed the connection after the client's part of the handshake. Its alert may have been lost.
             None if !stream.conn.is_handshaking() && tls.has_identity() => Handshake::Failed(
                 "it closes the connection when it has seen the client's certificate".to_owned(),
             ),

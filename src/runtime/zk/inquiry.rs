@@ -109,7 +109,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    /// Gives up when `gives_up` returns `true`. It is called ten times a second.
+    /// Makes the inquiry give up when `gives_up` returns `true`. It is called ten times a second.
     #[must_use]
     pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
         self.gives_up = Some(Box::new(gives_up));

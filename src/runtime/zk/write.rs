@@ -10,6 +10,7 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
+/// Creates an ephemeral sequential node, and checks that zklock can read it. The request is sent before this returns.
 pub(super) fn create<'a>(
     client: &'a Client,
     acl: &'a [Acl],
@@ -90,7 +91,8 @@ async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Res
     }
 }
 
-/// The nearest ancestor of `path` that exists. Since ZooKeeper 3.9, `exists` requires READ, and a node without it exists.
+/// The nearest ancestor of `path` that exists. A denied read counts as existing, because since ZooKeeper 3.9 `exists`
+/// requires READ.
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
@@ -125,8 +127,8 @@ pub(super) fn replace(
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
-/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist, unless another
-/// client creates it at the same time.
+/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another client
+/// creates or deletes it at the same time, the transaction is retried.
 pub(super) async fn conclude(
     client: &Client,
     acl: &[Acl],
