@@ -253,8 +253,8 @@ impl Reconnection<'_> {
             let end = loop {
                 let changed = async { state.changed().await };
                 select_biased! {
-                    deleted = deletes.select_next_some() => {
-                        self.sink.reply(Asker::Lease, Reply::Deleted(deleted));
+                    result = deletes.select_next_some() => {
+                        self.sink.reply(Asker::Lease, Reply::Deleted(result));
                     }
                     state = Box::pin(changed).fuse() => break state,
                 }

@@ -41,7 +41,7 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     match create {
         Ok(_) => {}
         Err(Failure::NoAuth) => {
-            findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&remedy))
+            findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&remedy));
         }
         Err(Failure::Hidden) => {
             let what = "zklock can't read its own node";
