@@ -1,7 +1,7 @@
-//! Prints completions for the scripts in `completions/`: options and values from the definition of the command line, lock
-//! paths from the servers.
+//! The scripts in `completions/`, and the completions that these scripts ask for: options and values from the definition
+//! of the command line, lock paths from the servers.
 //!
-//! The first line says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
+//! The first line of the output says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
 //! word at which the command begins. Each further line is a word, a tab and a description.
 
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use anyhow::Result;
 use super::listing::paths_below;
 use super::print;
 use super::session::AdminSession;
-use crate::cli::{self, ByShell, Completion, complete as complete_line};
+use crate::cli::{self, ByShell, Completion, KnownShell, complete as complete_line};
 use crate::core::exit::Exit;
 
 /// The longest time to connect, because a user is waiting at the prompt.
@@ -34,6 +34,15 @@ pub fn complete(line: &[String]) -> Result<Exit> {
         let _ = writeln!(text, "{path}\t");
     }
     print(text.as_bytes())
+}
+
+/// The completion script for a shell. It runs zklock to get the completions.
+pub fn completions(shell: KnownShell) -> &'static str {
+    match shell {
+        KnownShell::Bash => include_str!("completions/zklock.bash"),
+        KnownShell::Zsh => include_str!("completions/_zklock"),
+        KnownShell::Fish => include_str!("completions/zklock.fish"),
+    }
 }
 
 /// The paths that begin with the typed text: locks, and nodes above locks with a slash at the end.

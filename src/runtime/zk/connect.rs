@@ -6,9 +6,9 @@ use async_io::Timer;
 use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
-use super::addresses::Resolver;
 use super::diagnosis::ServerDiagnosis;
 use super::hosts::Server;
+use super::resolver::Resolver;
 use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
 use super::{Away, Hosts, Settings, diagnose, write};

@@ -10,7 +10,7 @@ use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, S
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
-use super::{Settings, addresses};
+use super::{Settings, resolver};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -86,7 +86,7 @@ fn ask(
     if tls.is_some() && server_name(server).is_none() {
         return report(DiagnosisUpdate::NotAsked(Diagnosis::NoName));
     }
-    let addresses = match addresses::addresses(server) {
+    let addresses = match resolver::addresses(server) {
         Ok(addresses) if !addresses.is_empty() => addresses,
         _ => return report(DiagnosisUpdate::NotAsked(Diagnosis::UnknownHost)),
     };
