@@ -1,8 +1,8 @@
-//! The scripts in `completions/`, and the completions that these scripts ask for: options and values from the definition
-//! of the command line, lock paths from the servers.
+//! The scripts in `completions/`, and the completions that these scripts ask for: options and values from the
+//! definition of the command line, lock paths from the servers.
 //!
-//! The first line of the output says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
-//! word at which the command begins. Each further line is a word, a tab and a description.
+//! The first line of the output says what the shell itself completes: `nothing`, `files`, or `command N`, where N is
+//! the number of the word at which the command begins. Each further line is a word, a tab and a description.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -79,7 +79,8 @@ fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>
     })
 }
 
-/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a quorum.
+/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a
+/// quorum.
 pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,

@@ -56,8 +56,8 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     }
 }
 
-/// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`, any
-/// path can't be.
+/// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
+/// any path can't be.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
     !listing.closed.is_empty() && !is_recursive(status)
         || status.exit_code && !(listing.closed.is_empty() && listing.unlisted.is_empty())

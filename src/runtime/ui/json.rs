@@ -62,8 +62,8 @@ pub(super) fn lock_message(level: Level, path: &LockPath, text: &str) -> String 
     line(&JsonLine { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
 }
 
-/// The line for a record of the `log` crate. Below the level of warnings it has the record's target, which is the module
-/// that wrote it.
+/// The line for a record of the `log` crate. Below the level of warnings it has the record's target, which is the
+/// module that wrote it.
 pub(super) fn log_record(level: Level, target: &str, text: &str) -> String {
     let word = word(level);
     let target = ("target", Fact::Text(target.to_owned()));

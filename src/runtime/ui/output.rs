@@ -1,5 +1,5 @@
-//! Writes to stderr from a separate thread, through a bounded queue: a stopped terminal, a pipe that isn't read or a disk
-//! that hangs never delays a confirmation, a stop or a release.
+//! Writes to stderr from a separate thread, through a bounded queue: a stopped terminal, a pipe that isn't read or a
+//! disk that hangs never delays a confirmation, a stop or a release.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};

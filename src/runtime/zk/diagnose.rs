@@ -37,8 +37,8 @@ pub(super) fn texts(settings: &Settings) -> Vec<String> {
     all(settings).iter().map(ToString::to_string).collect()
 }
 
-/// Asks all addresses of all servers at the same time. Takes no longer than the time left before the deadline of the
-/// settings, but at least [`SHORTEST_TIME`].
+/// Asks all addresses of all servers at the same time, until the deadline of the settings. The time limit is at least
+/// [`SHORTEST_TIME`], and at most [`DIAGNOSIS_TIME`] or [`DIAGNOSIS_TIME_WITH_TLS`].
 pub(super) fn all(settings: &Settings) -> Vec<ServerDiagnosis> {
     let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
@@ -121,8 +121,8 @@ fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadlin
 }
 
 /// Sends the four-letter word `srvr` and returns the answer. `srvr` opens no session, and a server answers even if the
-/// word isn't enabled. A server of another kind may wait for the end of a line or a request, so it gets one if it hasn't
-/// answered after half of the time.
+/// word isn't enabled. A server of another kind may wait for the end of a line or a request, so it gets one if it
+/// hasn't answered after half of the time.
 fn request(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || left(deadline);
     let mut stream = TcpStream::connect_timeout(address, left())?;

@@ -12,8 +12,8 @@ pub(super) fn list<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result
     Box::pin(async move { Ok(list.await?) })
 }
 
-/// Lets the server catch up with the leader (`sync`), and then lists. Both are sent together, and both are sent again if
-/// the sync is throttled, because a listing from before the sync proves nothing.
+/// Lets the server catch up with the leader (`sync`), and then lists. Both are sent together, and both are sent again
+/// if the sync is throttled, because a listing from before the sync proves nothing.
 pub(super) fn catch_up_and_list(
     client: &Client,
     path: String,
@@ -36,8 +36,8 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result
     Box::pin(client.sync(path))
 }
 
-/// Reads a node and watches it, by `getData` and not by `exists`, which would leave a watch on a missing node that is never
-/// freed.
+/// Reads a node and watches it, by `getData` and not by `exists`, which would leave a watch on a missing node that is
+/// never freed.
 ///
 /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
 /// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than

@@ -33,8 +33,8 @@ pub(super) fn send_request<'a>(
     acl: &'a [Acl],
     request: Request,
 ) -> LocalFuture<'a, Answer> {
-    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of the
-    // async blocks, so that requests are sent in the order in which they arrive here.
+    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of
+    // the async blocks, so that requests are sent in the order in which they arrive here.
     match request {
         Request::Create { parent, prefix, data } => write::create(client, acl, &parent, prefix, data),
         Request::MakeParents(path) => {

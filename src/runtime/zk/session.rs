@@ -207,8 +207,8 @@ struct Reconnection<'a> {
 impl Reconnection<'_> {
     /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
-    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end soon
-    /// after the servers are back.
+    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end
+    /// soon after the servers are back.
     async fn reconnect(&mut self) -> Result<Client, Failure> {
         self.set_connected(false);
         self.library.end().await;

@@ -66,8 +66,8 @@ async fn check_readable(client: &Client, path: &str) -> Result<(), Failure> {
     }
 }
 
-/// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes if
-/// the server doesn't support containers.
+/// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes
+/// if the server doesn't support containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     match make(client, acl, path, CreateMode::Container).await {
         Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
@@ -127,8 +127,8 @@ pub(super) fn replace(
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
-/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another client
-/// creates or deletes it at the same time, the transaction is retried.
+/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another
+/// client creates or deletes it at the same time, the transaction is retried.
 pub(super) async fn conclude(
     client: &Client,
     acl: &[Acl],
@@ -157,8 +157,8 @@ pub(super) async fn conclude(
     }
 }
 
-/// Confirms that these nodes exist by a `multi` of checks only, which the quorum commits like any write and which wakes no
-/// waiters. Reads and pings would be answered even by a partitioned follower, and `sync` by an isolated leader.
+/// Confirms that these nodes exist by a `multi` of checks only, which the quorum commits like any write and which wakes
+/// no waiters. Reads and pings would be answered even by a partitioned follower, and `sync` by an isolated leader.
 ///
 /// Also returns the time just before it was sent.
 pub(super) fn confirm<'a>(

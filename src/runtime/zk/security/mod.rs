@@ -36,8 +36,8 @@ impl Security {
         self.credentials.has_secrets() || self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
-    /// Whether a server must be reached by its name and not by an address: the client library compares the name with the
-    /// server's certificate or Kerberos principal.
+    /// Whether a server must be reached by its name and not by an address: the client library compares the name with
+    /// the server's certificate or Kerberos principal.
     pub(super) fn needs_names(&self) -> bool {
         self.tls.is_some() || self.credentials.need_names()
     }
