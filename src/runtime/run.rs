@@ -44,7 +44,8 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
     }
 }
 
-/// The surrounding zklock holds every lock, and its lease and monitor cover the command.
+/// Runs the command without locks, because the surrounding zklock holds all of them, and its lease and monitor cover
+/// the command.
 fn under_outer_locks(
     invocation: &Invocation,
     variables: Vec<(String, String)>,

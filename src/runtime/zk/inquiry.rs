@@ -66,7 +66,7 @@ pub struct Inquiry<'a> {
     timeout: Option<Duration>,
 }
 
-/// What ended a wait for a change.
+/// The reason why a wait for a change has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
     /// Something that is watched may have changed.

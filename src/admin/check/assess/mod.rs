@@ -40,7 +40,7 @@ pub(super) struct Finding {
     pub(super) about: String,
     /// The finding itself.
     pub(super) what: String,
-    /// What to do; `None` if `what` says it, or nothing needs to be done.
+    /// The remedy; `None` if `what` says it, or none is needed.
     pub(super) remedy: Option<String>,
 }
 

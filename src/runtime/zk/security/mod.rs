@@ -22,7 +22,7 @@ pub(super) use self::tls::{certificate_end, server_name};
 /// The security settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Security {
-    /// What zklock authenticates with.
+    /// The credentials that zklock authenticates with.
     pub credentials: Credentials,
     /// The permissions on the nodes that zklock creates.
     pub acl: Acl,
