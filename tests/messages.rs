@@ -40,7 +40,7 @@ variants!(Message, message_name, MESSAGES:
 );
 
 variants!(ContentionError, trouble_name, TROUBLES:
-    Deleted, Refused, Permission, OwnNodeHidden, EphemeralParent, NoChroot, ParentsVanish, Server,
+    Deleted, Refused, Permission, OwnNodeHidden, NotEphemeral, EphemeralParent, NoChroot, ParentsVanish, Server,
 );
 
 variants!(Failure, failure_name, FAILURES:
@@ -93,6 +93,7 @@ fn troubles() -> Vec<ContentionError> {
             node: "/a/leases".to_owned(),
         },
         ContentionError::OwnNodeHidden,
+        ContentionError::NotEphemeral("/locks/job/lock-0000000001".to_owned()),
         ContentionError::EphemeralParent,
         ContentionError::NoChroot,
         ContentionError::ParentsVanish,

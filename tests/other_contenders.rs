@@ -44,6 +44,25 @@ fn children_that_are_no_contenders_count_for_nothing() {
     }
 }
 
+/// No session's end removes it, so that a contender would wait for ever.
+#[test]
+fn a_persistent_node_with_a_contenders_name_is_refused() {
+    for mode in [CreateMode::Persistent, CreateMode::Container] {
+        let case = Case::new("not-ephemeral");
+        let node = child(&case, "lock-0000000000", mode);
+        let says = format!("{node} has a contender's name but isn't ephemeral");
+        for options in [&[][..], &["-n", "-E", "0"], &["-s"]] {
+            let output = case.lock(options, ["echo", "must not run"]).run();
+            assert_eq!(output.assert_code(125).assert_stderr(&says).stdout, "");
+        }
+        let check = case.zklock().args(["check", case.path()]).run();
+        check.assert_code(125).assert_stdout("fail  queue").assert_stdout(&says);
+        assert_eq!(case.observer().children(case.path()), ["lock-0000000000"]);
+        case.observer().delete(&node);
+        case.zklock().args(["check", case.path()]).run().assert_code(0);
+    }
+}
+
 #[test]
 fn older_clients_of_the_same_family_are_queued_behind() {
     let case = Case::new("family");

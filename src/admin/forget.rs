@@ -9,7 +9,7 @@ use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
 use crate::core::words::without_controls;
-use crate::runtime::zk::{Failure, Node, Reply, Request};
+use crate::runtime::zk::{Failure, Node, NodePath, Reply, Request};
 
 /// The most attempts if the connection is lost each time.
 const MOST_TRIES: usize = 10;
@@ -33,34 +33,36 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 }
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
-fn read(session: &mut AdminSession, record: &str) -> Result<Option<Node>> {
-    match session.ask(Request::Get(record.to_owned()))? {
+fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
+    match session.ask(Request::Get(record.clone()))? {
         Reply::Read(_, Ok(node)) => Ok(Some(node)),
         Reply::Read(_, Err(Failure::NoAuth)) => Ok(Some(Node::HIDDEN)),
         Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
-        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(record)),
+        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(record.as_str())),
         other => bail!("an answer to another question: {other:?}"),
     }
 }
 
 /// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
-fn delete(session: &mut AdminSession, record: &str) -> Result<bool> {
-    let parent =
-        record.rsplit_once('/').map_or("/", |(parent, _)| if parent.is_empty() { "/" } else { parent });
+fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
+    let parent = Some(record.split().0).filter(|parent| !parent.is_empty()).unwrap_or("/");
     for tries in 0..MOST_TRIES {
-        match session.ask(Request::Delete(record.to_owned()))? {
+        match session.ask(Request::Delete(record.clone()))? {
             Reply::Deleted(Ok(())) => return Ok(true),
             Reply::Deleted(Err(Failure::NoNode)) => return Ok(tries > 0),
             Reply::Deleted(Err(Failure::ConnectionLost)) => {}
             Reply::Deleted(Err(Failure::NoAuth)) => bail!(
                 "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",
-                without_controls(record)
+                without_controls(record.as_str())
             ),
-            Reply::Deleted(Err(failure)) => bail!("{}: {failure}", without_controls(record)),
+            Reply::Deleted(Err(failure)) => bail!("{}: {failure}", without_controls(record.as_str())),
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    bail!("{}: the connection was lost {MOST_TRIES} times before an answer came", without_controls(record))
+    bail!(
+        "{}: the connection was lost {MOST_TRIES} times before an answer came",
+        without_controls(record.as_str())
+    )
 }
 
 /// The time and the host of the recorded success, for the message; empty if the record can't be read.

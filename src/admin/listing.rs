@@ -11,7 +11,7 @@ use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
 use crate::core::lock::record::held_since;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
@@ -36,7 +36,7 @@ pub(super) struct ListedContender {
     pub(super) family: Family,
     pub(super) mode: Mode,
     /// The full path of its node.
-    pub(super) node: String,
+    pub(super) node: NodePath,
     pub(super) owner: Owner,
     /// This and the following fields are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
@@ -173,7 +173,7 @@ pub(super) fn paths_below(session: &mut AdminSession, parent: &str) -> Result<Ve
 
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
 fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
-    let requests: Vec<Request> = paths.iter().cloned().map(Request::List).collect();
+    let requests: Vec<Request> = paths.iter().map(|path| Request::List(path.clone().into())).collect();
     let replies = session.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
         Reply::Listed(Ok(children)) => Ok(Some(children)),
@@ -193,12 +193,12 @@ fn describe(
 ) -> Result<(Vec<Lock>, Vec<String>)> {
     let names = |(path, children): (&String, &Vec<String>)| {
         let contenders = children.iter().filter(|child| Name::parse(child).is_some());
-        let nodes = contenders.map(|name| format!("{path}/{name}"));
+        let nodes = contenders.map(|name| NodePath::from(format!("{path}/{name}")));
         nodes.chain([record_path(path)]).map(Request::Get).collect::<Vec<_>>()
     };
     let requests: Vec<Request> = locks.iter().flat_map(names).collect();
     let replies = session.ask_all(&requests)?;
-    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
+    let mut nodes: BTreeMap<NodePath, Node> = BTreeMap::new();
     for reply in replies {
         match reply {
             Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
@@ -219,15 +219,18 @@ fn describe(
 fn lock(
     path: String,
     children: &[String],
-    nodes: &BTreeMap<String, Node>,
+    nodes: &BTreeMap<NodePath, Node>,
     neighbours: Vec<Neighbour>,
 ) -> Lock {
-    let existing: Vec<String> =
-        children.iter().filter(|child| nodes.contains_key(&format!("{path}/{child}"))).cloned().collect();
+    let existing: Vec<String> = children
+        .iter()
+        .filter(|child| nodes.contains_key(&NodePath::from(format!("{path}/{child}"))))
+        .cloned()
+        .collect();
     let contenders = standings(&existing)
         .into_iter()
         .filter_map(|standing| {
-            let node = format!("{path}/{}", standing.name.text);
+            let node = NodePath::from(format!("{path}/{}", standing.name.text));
             let read = nodes.get(&node)?;
             Some(contender(&standing, node, read))
         })
@@ -236,7 +239,7 @@ fn lock(
     Lock { path, contenders: Some(contenders), neighbours, last_success }
 }
 
-fn contender(standing: &Standing<'_>, node: String, read: &Node) -> ListedContender {
+fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedContender {
     let known = read.known();
     ListedContender {
         position: standing.position,

@@ -52,7 +52,7 @@ pub(super) fn neighbours(
         let inside = neighbour::containers(children).into_iter();
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
-    let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone())).collect();
+    let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone().into())).collect();
     for ((path, at, container), reply) in containers.into_iter().zip(session.ask_all(&lists)?) {
         let names = match reply {
             Reply::Listed(Ok(names)) => names,
@@ -67,7 +67,7 @@ pub(super) fn neighbours(
         let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
-    let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone())).collect();
+    let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone().into())).collect();
     for ((path, node, recipe), reply) in candidates.into_iter().zip(session.ask_all(&reads)?) {
         match reply {
             Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}

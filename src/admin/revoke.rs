@@ -91,7 +91,7 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
     ensure!(
         contender.family != Family::Kazoo || contender.owner.pid.is_some(),
         "{}: kazoo's locks have no way to be asked; --force deletes the node",
-        without_controls(&contender.node)
+        without_controls(contender.node.as_str())
     );
     Ok(())
 }
@@ -115,7 +115,7 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
+    bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
 }
 
 /// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
@@ -133,7 +133,7 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    bail!("{}: it changes as fast as it is read", without_controls(&contender.node))
+    bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
 }
 
 /// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
@@ -154,7 +154,7 @@ fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Optio
         }
         Reply::Read(_, Ok(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
         Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
-        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(&contender.node)),
+        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(contender.node.as_str())),
         other => bail!("an answer to another question: {other:?}"),
     }
 }
@@ -170,7 +170,7 @@ fn marked(data: &[u8]) -> Vec<u8> {
 }
 
 fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -> Result<T> {
-    let node = without_controls(&contender.node);
+    let node = without_controls(contender.node.as_str());
     match failure {
         Failure::NoAuth => {
             bail!("{node}: no permission: it takes {permission}; ask for it, or use other credentials")
@@ -181,9 +181,9 @@ fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -
 
 fn description(contender: &ListedContender) -> String {
     if contender.is_hidden() {
-        return format!("{} (hidden)", without_controls(&contender.node));
+        return format!("{} (hidden)", without_controls(contender.node.as_str()));
     }
-    let name = without_controls(contender.node.rsplit('/').next().unwrap_or_default());
+    let name = without_controls(contender.node.name());
     match (contender.owner.place().as_str(), contender.owner.work()) {
         ("-", "-") => format!("node {name}"),
         ("-", known) | (known, "-") => format!("{known} (node {name})"),

@@ -39,7 +39,7 @@ impl AdminSession {
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot
-            && let Reply::Read(_, Err(Failure::NoNode)) = self.ask(Request::Get("/".to_owned()))?
+            && let Reply::Read(_, Err(Failure::NoNode)) = self.ask(Request::Get("/".into()))?
         {
             bail!(
                 "the chroot {chroot} of the connect string doesn't exist: create it once with \

@@ -12,7 +12,7 @@ use super::loss::Silence;
 use super::pair::OwnedNode;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
-use super::protocol::{Asker, Away, Failure, Reply, Request, SessionChange, SessionKey};
+use super::protocol::{Asker, Away, Failure, LockIndex, Reply, Request, SessionChange, SessionKey};
 use super::run::{Effect, Remains};
 use super::time::BootTime;
 
@@ -84,7 +84,7 @@ struct Contending {
     /// Since the last confirmation, another was refused for lack of READ on zklock's node.
     forbidden: bool,
     /// When the node of the lock with this index was made, and when the lock was ours.
-    held: BTreeMap<usize, (BootTime, Option<BootTime>)>,
+    held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
 }
 
 /// A time without a connection.
@@ -401,7 +401,7 @@ impl Contending {
     }
 
     /// Notes when what is told of each lock happened.
-    fn note(&mut self, news: &[(usize, News)], now: BootTime) {
+    fn note(&mut self, news: &[(LockIndex, News)], now: BootTime) {
         for (lock, news) in news {
             match news {
                 News::Queued(_) => drop(self.held.insert(*lock, (now, None))),
@@ -441,7 +441,7 @@ impl Contending {
     }
 
     /// Takes in a reply for a contender.
-    fn replied(&mut self, lock: usize, reply: Reply, now: BootTime) -> SetStep {
+    fn replied(&mut self, lock: LockIndex, reply: Reply, now: BootTime) -> SetStep {
         if reply.failure().is_none() {
             self.heard = now;
         }
@@ -461,3 +461,6 @@ impl Contending {
         step
     }
 }
+
+#[cfg(test)]
+mod tests;

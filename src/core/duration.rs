@@ -68,6 +68,12 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_time_is_allowed_and_anything_longer_refused() {
+        assert_eq!(parse("1000000000").ok(), Some(Duration::from_secs(1_000_000_000)));
+        assert!(parse("1000000000.1").is_err_and(|error| error.to_string().contains("longer than 30 years")));
+    }
+
+    #[test]
     fn anything_else_is_refused_with_the_form_to_write() {
         for text in [
             "",

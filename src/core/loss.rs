@@ -67,7 +67,7 @@ impl Loss {
             Self::Session(failure, Some(span)) => &format!("{}, and {failure}", stood_still(*span)),
             Self::Session(failure, None) => failure,
             Self::NodeDeleted => &"its node was deleted by another client",
-            Self::Queue(trouble) => trouble,
+            Self::Queue(error) => error,
         };
         format!("the lock {verb} lost: {reason}")
     }

@@ -390,7 +390,7 @@ impl fmt::Display for Message {
             Self::SessionClosed => {
                 f.write_str("the session was closed while zklock was waiting; run it again")
             }
-            Self::Contender(trouble) => trouble.fmt(f),
+            Self::Contender(error) => error.fmt(f),
             Self::PlaceRevoked(by) => {
                 write!(
                     f,
@@ -501,4 +501,22 @@ fn too_slow(
         time(trip),
         time(timeout)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_slow_is_told_with_the_timeout_that_helps() {
+        let remedy = |trip: u64, timeout: u64| {
+            let (trip, timeout) = (Duration::from_millis(trip), Duration::from_secs(timeout));
+            let (hosts, kill_after) = ("zk1:2181".to_owned(), Duration::from_secs(5));
+            let message = Message::LineTooSlow { hosts, trip, timeout, kill_after }.to_string();
+            message.split_once("; ").map(|(_, remedy)| remedy.to_owned()).unwrap_or_default()
+        };
+        assert_eq!(remedy(100, 1), "use --session-timeout 2 or more");
+        assert_eq!(remedy(100, 2), "a longer --session-timeout may help");
+        assert_eq!(remedy(3_600_000, 30), "no session timeout is long enough for that");
+    }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
+use super::path::NodePath;
 use super::time::BootTime;
 
 /// The worker's stage.
@@ -58,7 +59,7 @@ pub enum Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedNode {
     /// Its full path.
-    pub path: String,
+    pub path: NodePath,
     /// The transaction that created it: a node of the same name with another czxid isn't zklock's.
     pub czxid: i64,
 }

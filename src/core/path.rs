@@ -1,8 +1,9 @@
-//! The path of a lock, checked before zklock does anything else.
+//! The paths of locks, checked before zklock does anything else, and of other nodes.
 
 use std::ffi::OsStr;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// An absolute path in ZooKeeper that can be the parent of lock nodes.
@@ -76,9 +77,70 @@ impl LockPath {
         &self.0
     }
 
-    /// The full path of the child `name`.
-    pub fn child(&self, name: &str) -> String {
-        format!("{}/{name}", self.0)
+    /// The lock's own node, the parent of all lock nodes.
+    pub fn node(&self) -> NodePath {
+        NodePath(self.0.clone())
+    }
+
+    /// The child `name`.
+    pub fn child(&self, name: &str) -> NodePath {
+        NodePath(format!("{}/{name}", self.0))
+    }
+}
+
+/// The full path of any node, such as a lock node. It comes from a server or was built from a checked path.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodePath(String);
+
+impl NodePath {
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path of the node above, and the node's name.
+    pub fn split(&self) -> (&str, &str) {
+        self.0.rsplit_once('/').unwrap_or(("", &self.0))
+    }
+
+    /// The node's name, without the path.
+    pub fn name(&self) -> &str {
+        self.split().1
+    }
+
+    /// Whether this is a child of the lock's node.
+    pub fn is_child_of(&self, lock: &LockPath) -> bool {
+        self.split().0 == lock.0
+    }
+}
+
+impl From<String> for NodePath {
+    fn from(path: String) -> Self {
+        Self(path)
+    }
+}
+
+impl From<&str> for NodePath {
+    fn from(path: &str) -> Self {
+        Self(path.to_owned())
+    }
+}
+
+impl From<NodePath> for String {
+    fn from(path: NodePath) -> Self {
+        path.0
+    }
+}
+
+impl fmt::Debug for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use super::path::NodePath;
 use super::time::BootTime;
 
 /// A request to the ensemble. Requests of a session are carried out in the order in which they are made.
@@ -14,43 +15,43 @@ pub enum Request {
     /// Create an ephemeral sequential node `parent/prefix…`.
     Create {
         /// The lock path.
-        parent: String,
+        parent: NodePath,
         /// The node's name without its number.
         prefix: String,
         /// The node's data, which describes its owner.
         data: Vec<u8>,
     },
     /// Create the lock path itself, and every missing node above it.
-    MakeParents(String),
+    MakeParents(NodePath),
     /// Create a node that stays although it is empty, and what is missing above it.
-    MakeLasting(String),
+    MakeLasting(NodePath),
     /// List the children of a path.
-    List(String),
+    List(NodePath),
     /// Let the connected server catch up with the leader (`sync`), and then list.
-    CatchUpAndList(String),
+    CatchUpAndList(NodePath),
     /// Read a node, and watch it for changes as long as the connection lasts.
-    Watch(String),
+    Watch(NodePath),
     /// Watch a path and everything below it, existing or created later, as long as the connection lasts.
-    WatchBelow(String),
+    WatchBelow(NodePath),
     /// Read a node.
-    Get(String),
+    Get(NodePath),
     /// Replace the data of a node if it still has this version.
-    Write(String, Vec<u8>, i32),
+    Write(NodePath, Vec<u8>, i32),
     /// Delete a node.
-    Delete(String),
+    Delete(NodePath),
     /// Delete a node if it still has this version.
-    DeleteUnchanged(String, i32),
+    DeleteUnchanged(NodePath, i32),
     /// In one transaction, write `data` to a record, creating it if it is missing, and delete another node.
     Conclude {
         /// The node to write.
-        record: String,
+        record: NodePath,
         /// Its new data.
         data: Vec<u8>,
         /// The node to delete.
-        node: String,
+        node: NodePath,
     },
     /// A quorum write that checks that each of these nodes exists, and changes nothing.
-    Confirm(Vec<String>),
+    Confirm(Vec<NodePath>),
 }
 
 /// A reply to a request, or a watch that fired.
@@ -63,9 +64,9 @@ pub enum Reply {
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, Failure>),
     /// To [`Request::Watch`] and [`Request::Get`]: the node's path and content.
-    Read(String, Result<Node, Failure>),
+    Read(NodePath, Result<Node, Failure>),
     /// A watched node was deleted (`true`) or changed otherwise.
-    Changed(String, bool),
+    Changed(NodePath, bool),
     /// To [`Request::WatchBelow`].
     Watching(Result<(), Failure>),
     /// To [`Request::Write`]: the server's time of the write.
@@ -164,6 +165,12 @@ impl Node {
     /// The node itself, unless only its existence is known.
     pub fn known(&self) -> Option<&Self> {
         Some(self).filter(|node| !node.is_hidden())
+    }
+
+    /// Whether it is known to belong to no session, so that it stays when its creator ends. The server shows a container
+    /// as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
+    pub fn is_permanent(&self) -> bool {
+        matches!(self.owner, 0 | i64::MIN) && !self.is_hidden()
     }
 
     /// Whether only its existence is known.
@@ -276,11 +283,19 @@ pub enum SessionChange {
     Closed,
 }
 
+/// A lock of a run by its place among all locks in sorted order, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockIndex(pub usize);
+
+/// A request of a verb by its place among those asked together, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QuestionIndex(pub usize);
+
 /// The part of zklock that made a request and gets the reply. A watch that fires is a reply too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Asker {
-    /// The contender for the lock with this index.
-    Lock(usize),
+    /// The contender for this lock.
+    Lock(LockIndex),
     /// The renewal of the lease.
     Lease,
     /// The verdict of `--once-per`, or the record of a success.
@@ -288,7 +303,7 @@ pub enum Asker {
     /// The waiting line, which shows the holder.
     WaitingLine,
     /// One of several requests of a verb such as status.
-    Question(usize),
+    Question(QuestionIndex),
 }
 
 #[cfg(test)]
@@ -319,7 +334,7 @@ mod tests {
             Reply::Created(Err(failure())),
             Reply::ParentsMade(Err(failure())),
             Reply::Listed(Err(failure())),
-            Reply::Read("/a".to_owned(), Err(failure())),
+            Reply::Read("/a".into(), Err(failure())),
             Reply::Watching(Err(failure())),
             Reply::Written(Err(failure())),
             Reply::Deleted(Err(failure())),
@@ -328,6 +343,6 @@ mod tests {
         ] {
             assert_eq!(reply.failure(), Some(&failure()));
         }
-        assert_eq!(Reply::Changed("/a".to_owned(), true).failure(), None);
+        assert_eq!(Reply::Changed("/a".into(), true).failure(), None);
     }
 }

@@ -80,13 +80,24 @@ mod tests {
             (0, "0 ms"),
             (999, "999 ms"),
             (1_290, "1.3 s"),
-            (2_003, "2 s"),
+            (1_000, "1 s"),
+            (2_049, "2 s"),
+            (2_050, "2.0 s"),
             (250_000, "4 min 10 s"),
             (300_000, "5 min"),
             (43_200_000, "12 h"),
             (7_500_000, "2 h 5 min"),
         ] {
             assert_eq!(time(Duration::from_millis(millis)), said);
+        }
+    }
+
+    #[test]
+    fn what_is_read_while_it_goes_on_has_no_fractions() {
+        for (millis, said) in
+            [(0, "0 s"), (999, "0 s"), (1_000, "1 s"), (2_900, "2 s"), (65_500, "1 min 5 s")]
+        {
+            assert_eq!(whole(Duration::from_millis(millis)), said);
         }
     }
 }

@@ -216,8 +216,7 @@ impl<'a> Executor<'a> {
     }
 
     fn say(&self, path: &LockPath, message: &Message) {
-        let is_of_lock =
-            |node: &&OwnedNode| node.path.rsplit_once('/').is_some_and(|(parent, _)| parent == path.as_str());
+        let is_of_lock = |node: &&OwnedNode| node.path.is_child_of(path);
         ui::say(path, self.own.iter().find(is_of_lock), message);
     }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Failure, Inquiry, InquiryError, Limit, Node, Reply, Request, Settings};
+use super::zk::{Failure, Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, Settings};
 use crate::core::run::{Input, LookUp, Remains};
 
 /// Starts separate sessions.
@@ -30,7 +30,7 @@ impl SideSessions {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn look_up(&self, nodes: Vec<String>) -> Result<()> {
+    pub fn look_up(&self, nodes: Vec<NodePath>) -> Result<()> {
         self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
     }
 
@@ -52,7 +52,7 @@ impl SideSessions {
 }
 
 /// Reads these nodes in one session.
-fn look_up(nodes: &[String], settings: Settings) -> LookUp {
+fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
     let questions: Vec<_> = nodes.iter().cloned().map(Request::Watch).collect();
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
     let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };

@@ -19,7 +19,7 @@
 use std::time::Duration;
 
 use zklock::core::lock::name::Mode;
-use zklock::core::protocol::{Request, SessionChange};
+use zklock::core::protocol::{LockIndex, Request, SessionChange};
 
 use crate::bare::{Bare, Wish};
 use crate::choices::{Choices, Outcome};
@@ -168,7 +168,7 @@ fn make_path(ensemble: &mut Ensemble) {
         while let Some(news) = maker.news() {
             match news {
                 News::Session(SessionChange::Connected { .. }) => {
-                    maker.ask(ensemble, 0, Request::MakeParents("/l/a".to_owned()));
+                    maker.ask(ensemble, 0, Request::MakeParents("/l/a".into()));
                 }
                 News::Reply(..) => maker.release(ensemble, vec![]),
                 News::Session(_) => {}

@@ -167,7 +167,7 @@ fn open_operator(ensemble: &mut Ensemble, scene: &Scene) -> Client {
             left -= 1;
             if let (News::Session(SessionChange::Connected { .. }), true) = (news, scene.is_made) {
                 for lock in ["/l/a", "/l/b"] {
-                    operator.ask(ensemble, 0, Request::MakeParents(lock.to_owned()));
+                    operator.ask(ensemble, 0, Request::MakeParents(lock.into()));
                 }
             }
         }
@@ -311,7 +311,7 @@ impl World<'_> {
             }
             Fault::Write => {
                 for node in self.nodes_of(zone) {
-                    self.operator.ask(&mut self.ensemble, 0, Request::Write(node, b"x".to_vec(), -1));
+                    self.operator.ask(&mut self.ensemble, 0, Request::Write(node.into(), b"x".to_vec(), -1));
                 }
             }
             Fault::Signal => {
@@ -330,7 +330,7 @@ impl World<'_> {
 
     fn delete_nodes_of(&mut self, zone: usize) {
         for node in self.nodes_of(zone) {
-            self.operator.ask(&mut self.ensemble, 0, Request::Delete(node));
+            self.operator.ask(&mut self.ensemble, 0, Request::Delete(node.into()));
         }
     }
 

@@ -13,7 +13,7 @@ use zklock::core::lock::name::{Family, Mode};
 use zklock::core::lock::record::Record;
 use zklock::core::pair::Deadline;
 use zklock::core::path::LockPath;
-use zklock::core::protocol::{Asker, Reply, Request, SessionChange, SessionKey};
+use zklock::core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
 use zklock::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
 use zklock::core::supervisor::Action;
 use zklock::core::time::BootTime;
@@ -310,11 +310,11 @@ impl Bare {
                 let is_own = number == LEASE;
                 if let Reply::Changed(path, _) = &reply
                     && !is_own
-                    && !path.contains(&self.id())
+                    && !path.as_str().contains(&self.id())
                 {
                     self.counts.wakes += 1;
                 }
-                let asker = if is_own { Asker::Lease } else { Asker::Lock(number) };
+                let asker = if is_own { Asker::Lease } else { Asker::Lock(LockIndex(number)) };
                 Input::Reply(self.key, asker, reply)
             }
         }
@@ -446,7 +446,7 @@ impl Bare {
             }
             _ => self.counts.requests += 1,
         }
-        let number = if let Asker::Lock(lock) = asker { lock } else { LEASE };
+        let number = if let Asker::Lock(LockIndex(lock)) = asker { lock } else { LEASE };
         if let Some(client) = &mut self.client {
             client.ask(ensemble, number, request);
         }

@@ -224,7 +224,8 @@ impl Crowd {
                             let uuid = Uuid::from_u64_pair(mix(node ^ 1 << 40), node);
                             let prefix = prefix(Family::Curator, self.kind.mode(false), uuid);
                             let parent = LOCK[0].to_owned();
-                            let request = Request::Create { parent, prefix, data: vec![0; 150] };
+                            let request =
+                                Request::Create { parent: parent.into(), prefix, data: vec![0; 150] };
                             client.ask(&mut self.ensemble, 0, request);
                         }
                     }

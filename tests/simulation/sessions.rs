@@ -1,6 +1,7 @@
 //! The sessions of all zklocks: each a simulated client on its own way to the simulated ensemble.
 
-use zklock::core::protocol::{Asker, Request, SessionChange, SessionKey};
+use zklock::core::path::NodePath;
+use zklock::core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
 
 use super::client::{Client, HostClock, News, Settings};
 use super::ensemble::wire::Acl;
@@ -25,21 +26,21 @@ const OTHERS: usize = 1_000;
 
 fn number(asker: Asker) -> usize {
     match asker {
-        Asker::Lock(index) => index,
+        Asker::Lock(LockIndex(index)) => index,
         Asker::Lease => OTHERS,
         Asker::Once => OTHERS + 1,
         Asker::WaitingLine => OTHERS + 2,
-        Asker::Question(index) => OTHERS + 3 + index,
+        Asker::Question(QuestionIndex(index)) => OTHERS + 3 + index,
     }
 }
 
 fn asker(number: usize) -> Asker {
     match number.checked_sub(OTHERS) {
-        None => Asker::Lock(number),
+        None => Asker::Lock(LockIndex(number)),
         Some(0) => Asker::Lease,
         Some(1) => Asker::Once,
         Some(2) => Asker::WaitingLine,
-        Some(index) => Asker::Question(index - 3),
+        Some(index) => Asker::Question(QuestionIndex(index - 3)),
     }
 }
 
@@ -113,7 +114,7 @@ impl World {
         self.dirty.push(id);
     }
 
-    pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<String>) {
+    pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<NodePath>) {
         let line = &mut self.lines[id];
         if !line.client.is_over() {
             line.client.release(&mut self.ensemble, nodes);

@@ -33,17 +33,21 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
             while let Some(news) = client.news() {
                 match news {
                     News::Session(SessionChange::Connected { .. }) => {
-                        client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone()));
+                        client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone().into()));
                     }
                     News::Reply(1, _) => {
                         let (parent, prefix) = (parent.clone(), "n-lock-".to_owned());
-                        client.ask(&mut ensemble, 2, Request::Create { parent, prefix, data: vec![] });
-                        client.ask(&mut ensemble, 3, Request::List("/locks/job".to_owned()));
+                        client.ask(
+                            &mut ensemble,
+                            2,
+                            Request::Create { parent: parent.into(), prefix, data: vec![] },
+                        );
+                        client.ask(&mut ensemble, 3, Request::List("/locks/job".into()));
                     }
                     News::Reply(2, Reply::Created(Ok(created))) => mix(created.czxid.cast_unsigned()),
                     News::Reply(3, Reply::Listed(Ok(names))) => {
                         mix(ensemble.now());
-                        let nodes = names.iter().map(|name| format!("{parent}/{name}")).collect();
+                        let nodes = names.iter().map(|name| format!("{parent}/{name}").into()).collect();
                         client.release(&mut ensemble, nodes);
                     }
                     _ => {}
@@ -90,7 +94,7 @@ fn a_create_that_is_turned_away_is_sent_again() {
                 ensemble.throttle(0, 2);
                 asked = ensemble.now();
                 let (parent, prefix) = (String::new(), "n-".to_owned());
-                client.ask(&mut ensemble, 1, Request::Create { parent, prefix, data: vec![] });
+                client.ask(&mut ensemble, 1, Request::Create { parent: parent.into(), prefix, data: vec![] });
             }
             Some(News::Reply(1, Reply::Created(result))) => {
                 created = Some((result.unwrap().name, ensemble.now()));

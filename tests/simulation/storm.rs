@@ -115,16 +115,16 @@ impl Storm {
         known.asked += 1;
         let first = known.nodes.keys().next().cloned();
         let request = match (self.rng.below(12), first) {
-            (0, _) => Request::MakeParents(parent),
-            (1, Some(node)) => Request::Delete(node),
-            (2..4, _) => Request::CatchUpAndList(parent),
-            (4..7, Some(node)) => Request::Confirm(vec![node]),
-            (7, Some(node)) => Request::Watch(node),
+            (0, _) => Request::MakeParents(parent.into()),
+            (1, Some(node)) => Request::Delete(node.into()),
+            (2..4, _) => Request::CatchUpAndList(parent.into()),
+            (4..7, Some(node)) => Request::Confirm(vec![node.into()]),
+            (7, Some(node)) => Request::Watch(node.into()),
             (8, _) if self.rng.below(3) == 0 => {
-                let nodes = self.known[who].nodes.keys().cloned().collect();
+                let nodes = self.known[who].nodes.keys().map(|node| node.as_str().into()).collect();
                 return self.clients[who].release(&mut self.ensemble, nodes);
             }
-            _ => Request::Create { parent, prefix, data: vec![] },
+            _ => Request::Create { parent: parent.into(), prefix, data: vec![] },
         };
         let number = self.known[who].asked;
         self.clients[who].ask(&mut self.ensemble, number, request);

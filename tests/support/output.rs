@@ -46,6 +46,13 @@ impl Output {
         self
     }
 
+    /// Panics with everything if stdout does not contain `text`.
+    #[track_caller]
+    pub(crate) fn assert_stdout(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no {text:?} in: {self}");
+        self
+    }
+
     /// Panics with everything if stderr does not contain `text`.
     #[track_caller]
     pub(crate) fn assert_stderr(&self, text: &str) -> &Self {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::core::lock::contender::ContentionError;
+use crate::core::lock::name::Family;
 use crate::runtime::zk::{Failure, ServerReport, ServerTime};
 
 /// All facts.
@@ -33,6 +35,10 @@ pub(super) struct Facts {
     pub(super) path: Option<String>,
     /// The result of creating and deleting a node; `None` if that wasn't tried.
     pub(super) probe: Option<Probe>,
+    /// The naming of the contenders that would queue there.
+    pub(super) family: Family,
+    /// Why every contender would refuse the queue of the lock that was named, if that is so.
+    pub(super) queue: Option<ContentionError>,
     /// Records of `--once-per` beside the lock and below it.
     pub(super) records: Vec<OldRecord>,
     /// The time by this host's clock.

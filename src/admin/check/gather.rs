@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
-use super::{old_records, probe};
+use super::{old_records, probe, queue};
 use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
@@ -47,6 +47,8 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
         own_certificate_ends: tls.and_then(Tls::identity_ends),
         path: check.path.as_ref().map(ToString::to_string),
         probe: None,
+        family: options.lock.family(),
+        queue: None,
         records: vec![],
         now: host_time(),
     };
@@ -110,6 +112,7 @@ fn ask(
     }
     if facts.chroot.as_ref().is_none_or(Chroot::exists) {
         probe::probe(facts, inquiry, connect_timeout)?;
+        queue::check(facts, inquiry)?;
         old_records::find(facts, inquiry)?;
     } else {
         facts.trips = probe::round_trips(inquiry, "/", connect_timeout)?;
@@ -119,10 +122,10 @@ fn ask(
 
 fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, InquiryError> {
     let is_missing =
-        matches!(ask_one(inquiry, Request::Get(path.to_owned()))?, Reply::Read(_, Err(Failure::NoNode)));
+        matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(Failure::NoNode)));
     Ok(match is_missing {
         false => ChrootState::Exists,
-        true if create => match ask_one(inquiry, Request::MakeLasting(path.to_owned()))? {
+        true if create => match ask_one(inquiry, Request::MakeLasting(path.into()))? {
             Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
             _ => ChrootState::Created,
         },

@@ -10,6 +10,7 @@ mod interrupt;
 mod json;
 mod old_records;
 mod probe;
+mod queue;
 mod table;
 
 use anyhow::Result;

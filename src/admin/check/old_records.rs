@@ -17,13 +17,14 @@ pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), I
     for directory in parent.into_iter().chain([path]) {
         let node = format!("{chroot}{directory}");
         let node = if node.is_empty() { "/".to_owned() } else { node };
-        if let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(node))? {
+        if let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(node.into()))? {
             let found = children.into_iter().filter(|child| recorded_lock(child).is_some());
             locks.extend(found.map(|child| format!("{directory}/{child}")));
         }
     }
     locks.truncate(MOST);
-    let questions: Vec<_> = locks.iter().map(|record| Request::Get(format!("{chroot}{record}"))).collect();
+    let questions: Vec<_> =
+        locks.iter().map(|record| Request::Get(format!("{chroot}{record}").into())).collect();
     let now = ServerTime(facts.now.0 + facts.clock_ahead().unwrap_or(0));
     for (record, reply) in locks.iter().zip(inquiry.ask_all(&questions)?) {
         if let Reply::Read(_, Ok(node)) = reply

@@ -94,7 +94,7 @@ fn contender(contender: &ListedContender) -> ContenderEntry<'_> {
         held_since: contender.held_since.map(|since| since.to_string()),
         fencing_token: contender.fencing_token,
         session: contender.session.map(session),
-        node: &contender.node,
+        node: contender.node.as_str(),
         naming: contender.family.to_string(),
         revoked_by: owner.revoked_by.as_deref(),
     }

@@ -24,7 +24,7 @@ use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
 use crate::core::words::without_controls;
-use crate::runtime::zk::{Failure, Reply, Request, ServerTime, Wakeup};
+use crate::runtime::zk::{Failure, NodePath, Reply, Request, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -174,7 +174,8 @@ fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) ->
 
 fn set_watches(status: &StatusOptions, session: &mut AdminSession) -> Result<()> {
     let records = status.paths.iter().map(LockPath::as_str).map(record_path);
-    let requests: Vec<Request> = roots(status).into_iter().chain(records).map(Request::WatchBelow).collect();
+    let roots = roots(status).into_iter().map(NodePath::from);
+    let requests: Vec<Request> = roots.chain(records).map(Request::WatchBelow).collect();
     for reply in session.ask_all(&requests)? {
         if let Reply::Watching(Err(failure)) = reply {
             bail!("can't watch: {failure}");

@@ -252,7 +252,7 @@ fn mode(mode: Mode) -> String {
 }
 
 fn node_name(contender: &ListedContender) -> String {
-    without_controls(contender.node.rsplit('/').next().unwrap_or_default())
+    without_controls(contender.node.name())
 }
 
 /// A time without its milliseconds.

@@ -153,3 +153,18 @@ fn an_error_has_a_reason_that_the_page_explains() {
         assert!(told, "{loss:?}");
     }
 }
+
+#[test]
+fn the_steps_of_every_run_are_milestones() {
+    let events = |is_milestone| -> BTreeSet<&str> {
+        all()
+            .filter(|message| message.is_milestone() == is_milestone)
+            .map(|message| message.event())
+            .collect()
+    };
+    assert_eq!(
+        events(true),
+        BTreeSet::from(["queued", "waiting", "acquired", "started", "released", "left"])
+    );
+    assert!(events(false).contains("lost") && events(false).contains("error"));
+}

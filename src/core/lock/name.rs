@@ -119,7 +119,6 @@ pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
         _ => (stem, digits),
     };
     let (unsigned, is_negative) = digits.strip_prefix('-').map_or((digits, false), |rest| (rest, true));
-    let is_whole = unsigned.len() == 10 || is_negative && unsigned.len() == 9;
     let number = unsigned.bytes().try_fold(0, |number: i64, digit| {
         digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'))
     })?;
@@ -127,7 +126,7 @@ pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
     // Java prints no negative zero, and no eleventh character unless it is needed. A queue may have 100,000 names, so
     // nothing is formatted here to compare it.
     let is_java_s = !is_negative || number < 0 && !(unsigned.len() == 10 && unsigned.starts_with('0'));
-    (is_whole && is_java_s).then_some((stem, number))
+    is_java_s.then_some((stem, number))
 }
 
 /// `lock-`, `read-lock-` or `slots<N>-lock-`, with or without Curator's protection `_c_<id>-` in front.
@@ -219,6 +218,12 @@ mod tests {
     }
 
     #[test]
+    fn a_family_is_called_as_its_option_is() {
+        let names = [Family::Curator, Family::CuratorRw, Family::Kazoo].map(|family| family.to_string());
+        assert_eq!(names, ["curator", "curator-rw", "kazoo"]);
+    }
+
+    #[test]
     fn other_names_are_not_contenders() {
         for text in [
             "",
@@ -235,6 +240,9 @@ mod tests {
             "unlock-0000000001",
             "_c_zz-lock-0000000001",
             "_c_-lock-0000000001",
+            "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ag-lock-0000000001",
+            "_c_9a2c3f607a5e4d5b8a670123456789ab0123-lock-0000000001",
+            "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789abxlock-0000000001",
             "slots0-lock-0000000001",
             "slots+2-lock-0000000001",
             "slots-lock-0000000001",

@@ -172,6 +172,21 @@ mod tests {
     }
 
     #[test]
+    fn scripts_read_a_recipe_in_one_word() {
+        use Recipe::*;
+        let all = [CuratorSemaphore, CuratorLatch, WriteLock, LeaderElection, KazooSemaphore, Unknown];
+        let words = [
+            "curator-semaphore",
+            "curator-latch",
+            "zookeeper-write-lock",
+            "zookeeper-election",
+            "kazoo-semaphore",
+            "unknown",
+        ];
+        assert_eq!(all.map(Recipe::word), words);
+    }
+
+    #[test]
     fn contenders_and_ordinary_children_belong_to_no_other_recipe() {
         for name in [
             "",
@@ -181,6 +196,8 @@ mod tests {
             "unlock-0000000001",
             "block0000000001",
             "x-0000000001",
+            "x-zz-0000000001",
+            "x---1234567890",
             "write-1",
             "9a2c3f607a5e4d5b8a670123456789a",
             "9a2c3f607a5e4d5b8a670123456789ag",

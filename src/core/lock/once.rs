@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contender::{ContentionError, OwnNode};
 use super::record::Record;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
 
@@ -18,9 +18,9 @@ const PREFIX: &str = ".";
 const SUFFIX: &str = ".zklock-last";
 
 /// The path of the record of the last success under `lock`: `/locks/.job.zklock-last` for `/locks/job`.
-pub fn record_path(lock: &str) -> String {
+pub fn record_path(lock: &str) -> NodePath {
     let (parent, name) = lock.rsplit_once('/').unwrap_or(("", lock));
-    format!("{parent}/{PREFIX}{name}{SUFFIX}")
+    format!("{parent}/{PREFIX}{name}{SUFFIX}").into()
 }
 
 /// The name of the lock that a record with this name belongs to.
@@ -89,8 +89,8 @@ enum Last {
 #[derive(Debug, Clone)]
 pub struct Once {
     period: Duration,
-    record: String,
-    own: Option<String>,
+    record: NodePath,
+    own: Option<NodePath>,
     last: Option<Last>,
     now: Option<ServerTime>,
 }
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn a_record_is_a_sibling_that_names_its_lock() {
-        assert_eq!(record_path("/locks/job"), "/locks/.job.zklock-last");
-        assert_eq!(record_path("/job"), "/.job.zklock-last");
+        assert_eq!(record_path("/locks/job").as_str(), "/locks/.job.zklock-last");
+        assert_eq!(record_path("/job").as_str(), "/.job.zklock-last");
         assert_eq!(recorded_lock(".job.zklock-last"), Some("job"));
         for other in ["job.zklock-last", ".job", "..zklock-last", "", ".zklock-last"] {
             assert!(recorded_lock(other).is_none_or(|lock| lock == "."), "{other}");
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_read_is_refused() {
         let lock = LockPath::parse(std::ffi::OsStr::new("/locks/job")).unwrap();
-        let own = OwnNode { path: "/locks/job/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
+        let own = OwnNode { path: "/locks/job/n".into(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_hours(1));
         let hidden = || Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN));
         assert_eq!(once.take(hidden()), Ok(vec![]), "no request was sent");
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_requests_survive_lost_replies_and_marks() {
         let lock = LockPath::parse("/a/b".as_ref()).unwrap();
-        let own = OwnNode { path: "/a/b/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
+        let own = OwnNode { path: "/a/b/n".into(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_secs(10));
         assert!(!once.has_begun());
         once.begin(&own, b"me");
@@ -245,15 +245,15 @@ mod tests {
         );
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         assert_eq!(once.verdict(), None);
-        once.take(Reply::Read("/a/.b.zklock-last".to_owned(), Ok(record_of(2_000)))).unwrap();
+        once.take(Reply::Read("/a/.b.zklock-last".into(), Ok(record_of(2_000)))).unwrap();
         assert_eq!(once.verdict(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
     }
 
     #[test]
     fn only_answers_about_the_record_say_when_the_command_succeeded() {
         let lock = LockPath::parse("/a/b".as_ref()).unwrap();
-        let own = OwnNode { path: "/a/b/n".to_owned(), fencing_token: 1, created: ServerTime(0) };
-        let record = || "/a/.b.zklock-last".to_owned();
+        let own = OwnNode { path: "/a/b/n".into(), fencing_token: 1, created: ServerTime(0) };
+        let record = || NodePath::from("/a/.b.zklock-last");
         let mut once = Once::new(&lock, Duration::from_secs(10));
         once.begin(&own, b"me");
         let lost = once.take(Reply::Read(record(), Err(Failure::ConnectionLost)));

@@ -167,6 +167,14 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_is_used_until_a_hundred_thousand_numbers_are_left() {
+        for (sequence, is_refused) in [(2_147_383_646, false), (2_147_383_647, true)] {
+            let decision = decide(&[node(1, sequence)], &node(1, sequence));
+            assert_eq!(matches!(decision, Decision::Refuse(Refusal::CounterEnd { .. })), is_refused);
+        }
+    }
+
+    #[test]
     fn a_mixed_or_worn_queue_is_refused() {
         let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000009".to_owned();
         let own = node(1, 5);
@@ -179,6 +187,19 @@ mod tests {
             with("slots2-lock-0000000001".to_owned()),
             Decision::Refuse(Refusal::OtherKind { .. })
         ));
+    }
+
+    #[test]
+    fn only_a_curator_writer_that_steps_down_shares_its_number() {
+        let node = |family, mode, id| format!("{}0000000005", prefix(family, mode, Uuid::from_u128(id)));
+        let is_tie = |family, one, other| {
+            let (one, other) = (node(family, one, 1), node(family, other, 2));
+            matches!(decide(&[one.clone(), other], &one), Decision::Refuse(Refusal::Tie { .. }))
+        };
+        assert!(!is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Shared));
+        assert!(is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Exclusive));
+        assert!(is_tie(Family::CuratorRw, Mode::Shared, Mode::Shared));
+        assert!(is_tie(Family::Kazoo, Mode::Exclusive, Mode::Shared));
     }
 
     #[test]

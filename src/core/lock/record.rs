@@ -201,6 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_session_of_the_same_process_is_known() {
+        let own = record(Some("nightly"));
+        let seen_by_own = |other: &Record| describe("lock-0000000001", &other.to_bytes(), Some(&own));
+        assert_eq!(seen_by_own(&record(None)), "an earlier session of this zklock");
+        let (host, pid) = ("host-b".to_owned(), 43);
+        assert_eq!(seen_by_own(&Record { host, ..record(None) }), "host-b:42 (rsync)");
+        assert_eq!(seen_by_own(&Record { pid, ..record(None) }), "host-a:43 (rsync)");
+    }
+
+    #[test]
     fn a_mark_asks_the_owner_to_give_up() {
         let marked = Record { revoked_by: Some("host-b:7".to_owned()), ..record(None) };
         assert_eq!(revocation(&marked.to_bytes()), Some(Some("host-b:7".to_owned())));

@@ -92,7 +92,6 @@ fn is_tie(one: &Name<'_>, other: &Name<'_>) -> bool {
 fn agree(theirs: Mode, ours: Mode) -> bool {
     match (theirs, ours) {
         (Mode::Shared, Mode::Slots(_)) => false,
-        (Mode::Shared, _) | (_, Mode::Shared) => theirs.slots() == 1,
         _ => theirs.slots() == ours.slots(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::contender::{Contender, Entry, News, OwnNode};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Reply, Request};
+use crate::core::protocol::{LockIndex, Reply, Request};
 
 /// The contenders for all locks that one command needs.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ pub struct Set {
 #[derive(Debug, Default)]
 pub struct SetStep {
     /// Requests to send.
-    pub requests: Vec<(usize, Request)>,
+    pub requests: Vec<(LockIndex, Request)>,
     /// News to report or to act on.
-    pub news: Vec<(usize, News)>,
+    pub news: Vec<(LockIndex, News)>,
 }
 
 impl SetStep {
@@ -52,9 +52,9 @@ impl Set {
     }
 
     /// Takes in a reply for the lock with this index.
-    pub fn take(&mut self, index: usize, reply: Reply) -> SetStep {
-        let mut step = self.step(index, |contender| contender.take(reply));
-        if index == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
+    pub fn take(&mut self, index: LockIndex, reply: Reply) -> SetStep {
+        let mut step = self.step(index.0, |contender| contender.take(reply));
+        if index.0 == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
             self.held += 1;
             if self.held < self.contenders.len() {
                 step.append(self.step(self.held, Contender::begin));
@@ -84,10 +84,10 @@ impl Set {
     }
 
     /// Has each node of ours say how long after it was made the lock was ours: `after` knows that by the lock's index.
-    pub fn tell_held(&mut self, after: impl Fn(usize) -> Option<Duration>) -> SetStep {
+    pub fn tell_held(&mut self, after: impl Fn(LockIndex) -> Option<Duration>) -> SetStep {
         let mut all = SetStep::default();
         for index in 0..self.contenders.len() {
-            let Some(after) = after(index) else { continue };
+            let Some(after) = after(LockIndex(index)) else { continue };
             all.append(self.step(index, |contender| contender.tell_held(after)));
         }
         all
@@ -109,13 +109,13 @@ impl Set {
     }
 
     /// The index of the lock that zklock is waiting for, or of the last one.
-    pub fn current(&self) -> usize {
-        self.held.min(self.contenders.len().saturating_sub(1))
+    pub fn current(&self) -> LockIndex {
+        LockIndex(self.held.min(self.contenders.len().saturating_sub(1)))
     }
 
     /// The path of the lock with this index.
-    pub fn path(&self, index: usize) -> Option<&LockPath> {
-        self.contenders.get(index).map(Contender::path)
+    pub fn path(&self, index: LockIndex) -> Option<&LockPath> {
+        self.contenders.get(index.0).map(Contender::path)
     }
 
     /// Every lock on which zklock has a node, with that node, in the order of acquisition.
@@ -143,8 +143,8 @@ impl Set {
         };
         let step = act(contender);
         SetStep {
-            requests: step.requests.into_iter().map(|request| (index, request)).collect(),
-            news: step.news.into_iter().map(|news| (index, news)).collect(),
+            requests: step.requests.into_iter().map(|request| (LockIndex(index), request)).collect(),
+            news: step.news.into_iter().map(|news| (LockIndex(index), news)).collect(),
         }
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// Answers the create and list of the lock with this index so that it is held.
-    fn grant(set: &mut Set, step: &SetStep, index: usize) -> SetStep {
+    fn grant(set: &mut Set, step: &SetStep, index: LockIndex) -> SetStep {
         let prefix = step.requests.iter().find_map(|(lock, request)| match request {
             Request::Create { prefix, .. } if *lock == index => Some(prefix.clone()),
             _ => None,
@@ -186,10 +186,10 @@ mod tests {
     fn locks_are_acquired_in_sorted_order_and_once_each() {
         let mut set = set(&["/b", "/a", "/b"]);
         let step = set.begin();
-        let step = grant(&mut set, &step, 0);
-        assert_eq!(set.path(0).map(LockPath::as_str), Some("/a"));
+        let step = grant(&mut set, &step, LockIndex(0));
+        assert_eq!(set.path(LockIndex(0)).map(LockPath::as_str), Some("/a"));
         assert!(!set.all_held());
-        grant(&mut set, &step, 1);
+        grant(&mut set, &step, LockIndex(1));
         assert!(set.all_held());
         let nodes: Vec<&str> = set.nodes().rev().map(|(path, _)| path.as_str()).collect();
         assert_eq!(nodes, ["/b", "/a"], "released in reverse");
@@ -199,12 +199,12 @@ mod tests {
     fn the_next_lock_is_not_requested_before_the_previous_one_is_held() {
         let mut set = set(&["/a", "/b"]);
         let step = set.begin();
-        assert!(step.requests.iter().all(|(lock, _)| *lock == 0));
-        let step = grant(&mut set, &step, 0);
+        assert!(step.requests.iter().all(|(lock, _)| *lock == LockIndex(0)));
+        let step = grant(&mut set, &step, LockIndex(0));
         assert!(
             step.requests
                 .iter()
-                .any(|(lock, request)| *lock == 1 && matches!(request, Request::Create { .. }))
+                .any(|(lock, request)| *lock == LockIndex(1) && matches!(request, Request::Create { .. }))
         );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::core::exit::Exit;
 use crate::core::message::{Holder, Message};
 use crate::core::pair::{Deadline, OwnedNode};
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Input;
@@ -30,9 +30,9 @@ pub enum Effect {
     /// Make a request to the ensemble over the session.
     Ask(Asker, Request),
     /// Delete these nodes and close the session, all in flight together.
-    Release(Vec<String>),
+    Release(Vec<NodePath>),
     /// Read these nodes over a separate session. Answered later by [`Input::LookedUp`].
-    LookUp(Vec<String>),
+    LookUp(Vec<NodePath>),
     /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
     Clean(Remains),
     /// Show the monitor that a node with this path, without its number, may come to exist.
@@ -104,12 +104,12 @@ pub enum LineUpdate {
         /// How many contenders are ahead.
         ahead: usize,
         /// The holder's node, if it isn't the nearest.
-        holder: Option<String>,
+        holder: Option<NodePath>,
     },
     /// A description of the holder.
     Holder {
         /// The holder's node.
-        node: String,
+        node: NodePath,
         /// The holder.
         seen: Seen,
     },

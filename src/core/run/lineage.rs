@@ -7,7 +7,7 @@ use crate::core::lock::name::{Mode, Name};
 use crate::core::lock::queue::standings;
 use crate::core::lock::record::Record;
 use crate::core::message::Message;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Request};
 
@@ -25,7 +25,7 @@ struct Ahead {
     /// The predecessor's data.
     data: Vec<u8>,
     /// The holder's node, if it isn't the predecessor's.
-    holder: Option<String>,
+    holder: Option<NodePath>,
 }
 
 impl Lineage {
@@ -33,7 +33,7 @@ impl Lineage {
     pub(super) fn ahead(
         &mut self,
         data: Vec<u8>,
-        holder: Option<String>,
+        holder: Option<NodePath>,
         scene: &mut Scene<'_>,
     ) -> Option<Next> {
         // With several slots, another holder may release one.
@@ -68,7 +68,7 @@ impl Lineage {
         (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
     }
 
-    fn look(&self, data: &[u8], holder: Option<String>, scene: &mut Scene<'_>) -> Option<Next> {
+    fn look(&self, data: &[u8], holder: Option<NodePath>, scene: &mut Scene<'_>) -> Option<Next> {
         if let Some(why) = self.waits_for_itself(data, scene) {
             return Some(Next::fail_at(scene.current_lock(), why));
         }
@@ -90,11 +90,11 @@ impl Lineage {
 
 /// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line, if
 /// one is shown, has its node read already.
-fn look_at(holder: String, shows_line: bool) -> Option<Request> {
-    let name = holder.rsplit_once('/').map(|(lock, name)| (lock, Name::parse(name)));
-    match name {
+fn look_at(holder: NodePath, shows_line: bool) -> Option<Request> {
+    let (lock, name) = holder.split();
+    match Name::parse(name) {
         // A writer may wait between zklock and the reader that started it, and that reader needn't be the first.
-        Some((lock, Some(Name { mode: Mode::Shared, .. }))) => Some(Request::List(lock.to_owned())),
+        Some(Name { mode: Mode::Shared, .. }) => Some(Request::List(lock.into())),
         _ => (!shows_line).then_some(Request::Get(holder)),
     }
 }
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn all_readers_that_hold_are_read_and_not_only_the_first() {
-        let node = |name: &str| format!("/locks/a/{name}");
-        let list = Some(Request::List("/locks/a".to_owned()));
+        let node = |name: &str| NodePath::from(format!("/locks/a/{name}"));
+        let list = Some(Request::List("/locks/a".into()));
         assert_eq!(look_at(node(READERS[0]), false), list);
         assert_eq!(look_at(node(READERS[0]), true), list);
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_holds_is_the_only_one_to_read() {
-        let writer = "/locks/a/lock-0000000001".to_owned();
+        let writer = NodePath::from("/locks/a/lock-0000000001");
         assert_eq!(look_at(writer.clone(), false), Some(Request::Get(writer.clone())));
         assert_eq!(look_at(writer, true), None);
     }

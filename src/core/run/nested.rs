@@ -58,7 +58,7 @@ impl Nested {
 
     fn look(&self, scene: &mut Scene<'_>) {
         let chroot = &scene.plan.chroot;
-        let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).to_owned();
+        let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).into();
         let nodes = self.candidates.iter().map(node).collect();
         scene.does(Effect::LookUp(nodes));
     }

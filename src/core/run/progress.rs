@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Effect, Scene, Seen};
 use crate::core::message::Message;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime};
 use crate::core::time::BootTime;
 
@@ -18,7 +18,7 @@ pub(super) struct Progress {
     clocks: Option<(BootTime, ServerTime)>,
     queue: Option<QueueProgress>,
     /// The holder's node, which is being read.
-    asked: Option<String>,
+    asked: Option<NodePath>,
 }
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ struct QueueProgress {
     nearest: Seen,
     ahead: usize,
     /// The node that holds, if it is another than the nearest.
-    holder: Option<String>,
+    holder: Option<NodePath>,
 }
 
 impl Progress {
@@ -47,7 +47,7 @@ impl Progress {
         path: LockPath,
         nearest: Seen,
         ahead: usize,
-        holder: Option<String>,
+        holder: Option<NodePath>,
         now: BootTime,
     ) {
         if let Some(every) = self.every {
@@ -87,8 +87,8 @@ impl Progress {
     }
 
     /// What the holder's node says. `None`: it is gone, or can't be read.
-    pub(super) fn holder(&mut self, node: &str, seen: Option<&Seen>, scene: &mut Scene<'_>) {
-        if self.asked.as_deref() == Some(node) {
+    pub(super) fn holder(&mut self, node: &NodePath, seen: Option<&Seen>, scene: &mut Scene<'_>) {
+        if self.asked.as_ref() == Some(node) {
             self.asked = None;
             self.say(seen, scene);
         }

@@ -314,8 +314,7 @@ impl Queueing {
                 if let Some(why) = self.lineage.waits_for_itself(&read.data, scene) {
                     return Some(Next::fail_at(scene.current_lock(), why));
                 }
-                let name = node.rsplit('/').next().unwrap_or_default();
-                let seen = seen(who(name, &read.data, scene), &read.data, read.created);
+                let seen = seen(who(node.name(), &read.data, scene), &read.data, read.created);
                 self.progress.holder(&node, Some(&seen), scene);
                 scene.does(Effect::Line(LineUpdate::Holder { node, seen }));
             }
@@ -342,14 +341,14 @@ impl Queueing {
                 scene.asks(Asker::Once, requests);
                 None
             }
-            Err(trouble) => Some(Next::fail(Message::Contender(trouble))),
+            Err(error) => Some(Next::fail(Message::Contender(error))),
         }
     }
 
     fn news(&mut self, path: LockPath, news: News, scene: &mut Scene<'_>) -> Option<Next> {
         match news {
             News::Queued(node) => {
-                scene.says_of(path, Message::Queued { node: node.path });
+                scene.says_of(path, Message::Queued { node: node.path.to_string() });
                 scene.does(Effect::Line(LineUpdate::Queued(node.created)));
                 self.progress.queued(node.created, scene.now);
                 if self.stop != Stop::Not {
@@ -410,7 +409,7 @@ impl Queueing {
             News::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
                 return Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)));
             }
-            News::Failed(trouble) => return Some(Next::fail_at(Some(path), Message::Contender(trouble))),
+            News::Failed(error) => return Some(Next::fail_at(Some(path), Message::Contender(error))),
         }
         None
     }

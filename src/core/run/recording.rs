@@ -8,6 +8,7 @@ use crate::core::claim::Notice;
 use crate::core::exit::Exit;
 use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::message::Message;
+use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Failure, Reply, Request};
 use crate::core::time::BootTime;
 
@@ -15,8 +16,8 @@ use crate::core::time::BootTime;
 #[derive(Debug)]
 pub(super) struct Recording {
     exit: Exit,
-    record: String,
-    node: String,
+    record: NodePath,
+    node: NodePath,
     success: LastSuccess,
     /// An answer was lost: the record may already be written.
     uncertain: bool,

@@ -25,7 +25,7 @@ impl Remains {
     /// The requests about the nodes, followed by the one about the node that may have been created.
     pub fn questions(&self) -> Vec<Request> {
         let nodes = self.nodes.iter().map(|node| Request::Watch(node.path.clone()));
-        let entering = self.entering().map(|(parent, _)| Request::CatchUpAndList(parent.to_owned()));
+        let entering = self.entering().map(|(parent, _)| Request::CatchUpAndList(parent.into()));
         nodes.chain(entering).collect()
     }
 
@@ -41,7 +41,7 @@ impl Remains {
             self.entering().zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
                 Reply::Listed(Ok(children)) => {
                     let name = children.iter().find(|name| name.starts_with(prefix))?;
-                    Some(Request::Delete(format!("{parent}/{name}")))
+                    Some(Request::Delete(format!("{parent}/{name}").into()))
                 }
                 _ => None,
             });
@@ -51,5 +51,52 @@ impl Remains {
     /// The parent and the name prefix of the node that may have been created.
     fn entering(&self) -> Option<(&str, &str)> {
         self.entering.as_deref()?.rsplit_once('/')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::protocol::{Failure, Node};
+
+    const ATTEMPT: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-";
+
+    fn remains(nodes: &[(&str, i64)], entering: Option<&str>) -> Remains {
+        Remains {
+            session_timeout: Duration::from_secs(30),
+            nodes: nodes.iter().map(|&(path, czxid)| OwnedNode { path: path.into(), czxid }).collect(),
+            entering: entering.map(|name| format!("/locks/b/{name}")),
+        }
+    }
+
+    fn read(path: &str, czxid: i64) -> Reply {
+        Reply::Read(path.into(), Ok(Node { czxid, ..Node::HIDDEN }))
+    }
+
+    fn listed(names: &[&str]) -> Reply {
+        Reply::Listed(Ok(names.iter().map(|&name| name.to_owned()).collect()))
+    }
+
+    #[test]
+    fn each_node_is_read_and_the_one_that_may_exist_is_looked_for() {
+        assert!(remains(&[], None).is_empty());
+        let both = remains(&[("/locks/a/n", 5)], Some(ATTEMPT));
+        assert!(!both.is_empty());
+        let questions = [Request::Watch("/locks/a/n".into()), Request::CatchUpAndList("/locks/b".into())];
+        assert_eq!(both.questions(), questions);
+        assert_eq!(remains(&[("/locks/a/n", 5)], None).questions(), questions[..1]);
+        assert!(!remains(&[], Some(ATTEMPT)).is_empty());
+    }
+
+    #[test]
+    fn only_nodes_of_this_run_are_deleted() {
+        let both = remains(&[("/locks/a/m", 5), ("/locks/a/n", 6)], Some(ATTEMPT));
+        let own = format!("{ATTEMPT}0000000007");
+        let answers = [read("/locks/a/m", 4), read("/locks/a/n", 6), listed(&["lock-0000000006", &own])];
+        let deletes =
+            [Request::Delete("/locks/a/n".into()), Request::Delete(format!("/locks/b/{own}").into())];
+        assert_eq!(both.found_in(&answers), deletes);
+        let gone = Reply::Read("/locks/a/m".into(), Err(Failure::NoNode));
+        assert_eq!(both.found_in(&[gone, read("/locks/a/n", 7), listed(&["lock-0000000006"])]), []);
     }
 }

@@ -115,8 +115,8 @@ impl Running {
                 self.lose_at(Some(path), Loss::NodeDeleted, scene);
             }
             Notice::Lock(path, News::Revoked(by)) => self.lose_at(Some(path), Loss::Revoked(by), scene),
-            Notice::Lock(path, News::Failed(trouble)) => {
-                self.lose_at(Some(path), Loss::Queue(trouble), scene);
+            Notice::Lock(path, News::Failed(error)) => {
+                self.lose_at(Some(path), Loss::Queue(error), scene);
             }
             Notice::Disconnected => scene.says(Message::ConnectionLost),
             Notice::Reconnected => scene.says(Message::ConnectedAgain),
@@ -174,15 +174,11 @@ impl Running {
         let at_once = loss == Loss::MonitorDied;
         // A revoked lock is still ours, and its lease goes on; whatever else is lost leaves no more than that.
         let kill_at = match loss {
-            Loss::MonitorDied => now,
             Loss::Revoked(_) => now + plan.kill_after,
             _ => scene.state.claim.lease().map_or(now, Lease::kill_at),
         };
         let is_first = self.lost.is_none();
-        if !is_first && !self.may_be_sooner(kill_at) && !at_once {
-            return;
-        }
-        // First the stop, then the words.
+        // First the stop, then the words. A stop that has begun is only ever brought forward.
         let stops = plan.terminates || at_once;
         if stops {
             let grace = if at_once { Duration::ZERO } else { plan.kill_after };
@@ -199,11 +195,6 @@ impl Running {
     fn says_of_the_loss(&self, message: Message, scene: &mut Scene<'_>) {
         let path = self.lost_lock.clone().unwrap_or_else(|| scene.plan.first.clone());
         scene.says_of(path, message);
-    }
-
-    /// Whether a stop that has begun would end sooner by this moment.
-    fn may_be_sooner(&self, kill_at: BootTime) -> bool {
-        self.supervisor.next_tick().is_some_and(|planned| kill_at < planned)
     }
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {

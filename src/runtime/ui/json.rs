@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_line_has_the_message_s_fields_between_the_common_ones() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
-        let own = OwnedNode { path: "/locks/job/n".to_owned(), czxid: 7 };
+        let own = OwnedNode { path: "/locks/job/n".into(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
         let line = run_message(&path, Some(&own), &message);
         let (_, rest) = line.split_once("Z\",").unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::unistd::{Pid, tcgetpgrp};
 
 use super::output;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::ServerTime;
 use crate::core::run::Seen;
 use crate::core::time::BootTime;
@@ -43,7 +43,7 @@ struct QueueLine {
     ahead: usize,
     nearest: Seen,
     /// The holder's node, if the holder isn't the nearest contender, and what was read from it, when.
-    holder: Option<(String, Option<(Seen, BootTime)>)>,
+    holder: Option<(NodePath, Option<(Seen, BootTime)>)>,
 }
 
 impl WaitingLine {
@@ -74,7 +74,7 @@ impl WaitingLine {
     }
 
     /// Contenders are `ahead`: the `nearest` one, and the node of the `holder` if that is another one.
-    pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<String>) {
+    pub fn waiting(&mut self, path: LockPath, nearest: Seen, ahead: usize, holder: Option<NodePath>) {
         if self.on_terminal {
             self.queue = Some(QueueLine { path, ahead, nearest, holder: holder.map(|node| (node, None)) });
             self.next_draw = Some(clock::now());
@@ -82,7 +82,7 @@ impl WaitingLine {
     }
 
     /// The holder's `node` was read. Ignored if the line has moved on to another holder.
-    pub fn holder(&mut self, node: &str, holder: Seen) {
+    pub fn holder(&mut self, node: &NodePath, holder: Seen) {
         if let Some(queue) = &mut self.queue
             && let Some((asked, seen)) = &mut queue.holder
             && asked == node
@@ -166,7 +166,7 @@ impl QueueLine {
 mod tests {
     use super::*;
 
-    fn queue(holder: Option<(String, Option<(Seen, BootTime)>)>) -> QueueLine {
+    fn queue(holder: Option<(NodePath, Option<(Seen, BootTime)>)>) -> QueueLine {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let nearest = Seen { who: "b:2 (two)".to_owned(), since: ServerTime(60_000), held_since: None };
         QueueLine { path, ahead: 2, nearest, holder }
@@ -194,7 +194,7 @@ mod tests {
     fn old_information_about_the_holder_is_marked() {
         let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
-        let queue = queue(Some(("/locks/job/a".to_owned(), Some((seen, at)))));
+        let queue = queue(Some(("/locks/job/a".into(), Some((seen, at)))));
         let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
         assert_eq!(
             text(1),

@@ -112,7 +112,7 @@ impl<'a> Dialer<'a> {
                 // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
                 // than one already seen. A session is served in order, and this write isn't done before the server
                 // knows everything before it.
-                drop(write::confirm(&granted.client, &["/".to_owned()]));
+                drop(write::confirm(&granted.client, &["/".into()]));
                 return Ok(granted);
             }
             away(retry.result());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::session::EventSink;
 use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use crate::core::protocol::QuestionIndex;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -137,18 +138,18 @@ impl<'a> Inquiry<'a> {
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
         for (number, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
-            self.session.ask(Asker::Question(number), request);
+            self.session.ask(question(number), request);
         }
         let mut until = self.limit.deadline();
         while left > 0 {
             match self.next_message(Some(until))? {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
-                SessionMessage::Reply(Asker::Question(number), reply) => {
+                SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&Failure::ConnectionLost)
                         && let Some(request) = requests.get(number)
                         && !matches!(request, Request::Delete(_))
                     {
-                        self.session.ask(Asker::Question(number), request.clone());
+                        self.session.ask(question(number), request.clone());
                         continue;
                     }
                     // Only an answer shows that a server is answering.
@@ -159,7 +160,7 @@ impl<'a> Inquiry<'a> {
                         left -= 1;
                     }
                     if let Some((number, request)) = waiting.next() {
-                        self.session.ask(Asker::Question(number), request);
+                        self.session.ask(question(number), request);
                     }
                 }
                 SessionMessage::Reply(..) => {}
@@ -263,4 +264,8 @@ impl<'a> Inquiry<'a> {
             _ => Ok(()),
         }
     }
+}
+
+fn question(number: usize) -> Asker {
+    Asker::Question(QuestionIndex(number))
 }

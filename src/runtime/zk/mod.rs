@@ -30,6 +30,7 @@ pub use self::security::{
     Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
 };
 pub use self::session::{EventSink, Session};
+pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
     Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
 };

@@ -4,11 +4,11 @@ use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
-use super::{Failure, Node, Reply, ServerTime};
+use super::{Failure, Node, NodePath, Reply, ServerTime};
 
-pub(super) fn list<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
-    let path = path.to_owned();
-    let list = retry_throttled(move || client.list_children(&path));
+pub(super) fn list<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
+    let path = path.clone();
+    let list = retry_throttled(move || client.list_children(path.as_str()));
     Box::pin(async move { Ok(list.await?) })
 }
 
@@ -16,7 +16,7 @@ pub(super) fn list<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result
 /// if the sync is throttled, because a listing from before the sync proves nothing.
 pub(super) fn catch_up_and_list(
     client: &Client,
-    path: String,
+    path: NodePath,
 ) -> LocalFuture<'_, Result<Vec<String>, Failure>> {
     let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
     Box::pin(async move {
@@ -32,8 +32,8 @@ pub(super) fn catch_up_and_list(
     })
 }
 
-pub(super) fn sync<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result<(), Error>> {
-    Box::pin(client.sync(path))
+pub(super) fn sync<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, Result<(), Error>> {
+    Box::pin(client.sync(path.as_str()))
 }
 
 /// Reads a node and watches it, by `getData` and not by `exists`, which would leave a watch on a missing node that is
@@ -42,9 +42,9 @@ pub(super) fn sync<'a>(client: &'a Client, path: &str) -> LocalFuture<'a, Result
 /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
 /// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than
 /// necessary.
-pub(super) fn watch(client: &Client, path: String) -> LocalFuture<'_, Answer> {
+pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
     let wanted = path.clone();
-    let read = retry_throttled(move || client.get_and_watch_data(&wanted));
+    let read = retry_throttled(move || client.get_and_watch_data(wanted.as_str()));
     Box::pin(async move {
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
@@ -55,11 +55,14 @@ pub(super) fn watch(client: &Client, path: String) -> LocalFuture<'_, Answer> {
     })
 }
 
-async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>, Option<(String, Watcher)>) {
-    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+async fn watch_from_above(
+    client: &Client,
+    path: &NodePath,
+) -> (Result<Node, Failure>, Option<(NodePath, Watcher)>) {
+    let (parent, name) = path.split();
     match client.list_and_watch_children(parent).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
-            (Ok(Node::HIDDEN), Some((path.to_owned(), watcher.into())))
+            (Ok(Node::HIDDEN), Some((path.clone(), watcher.into())))
         }
         Ok(_) => (Err(Failure::NoNode), None),
         Err(error) => (Err(error.into()), None),
@@ -68,13 +71,13 @@ async fn watch_from_above(client: &Client, path: &str) -> (Result<Node, Failure>
 
 /// Reads a node. Without READ, only its stat is returned, or since ZooKeeper 3.9 only its existence, because `exists`
 /// requires READ as well.
-pub(super) fn get(client: &Client, path: String) -> LocalFuture<'_, Result<Node, Failure>> {
+pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, Failure>> {
     let wanted = path.clone();
-    let read = retry_throttled(move || client.get_data(&wanted));
+    let read = retry_throttled(move || client.get_data(wanted.as_str()));
     Box::pin(async move {
         match read.await {
             Ok((data, stat)) => Ok(node(data, &stat)),
-            Err(Error::NoAuth) => match client.check_stat(&path).await {
+            Err(Error::NoAuth) => match client.check_stat(path.as_str()).await {
                 Ok(Some(stat)) => Ok(node(vec![], &stat)),
                 Ok(None) => Err(Failure::NoNode),
                 Err(Error::NoAuth) => Ok(Node::HIDDEN),
@@ -89,12 +92,13 @@ pub(super) fn get(client: &Client, path: String) -> LocalFuture<'_, Result<Node,
 ///
 /// A second watch, on the list of children, reports children that can't be read, which servers hide from the first one
 /// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.
-pub(super) fn watch_below(client: &Client, path: String) -> LocalFuture<'_, Answer> {
+pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
     Box::pin(async move {
-        let set = match client.watch(&path, AddWatchMode::Persistent).await {
-            Ok(children) => {
-                client.watch(&path, AddWatchMode::PersistentRecursive).await.map(|below| [children, below])
-            }
+        let set = match client.watch(path.as_str(), AddWatchMode::Persistent).await {
+            Ok(children) => client
+                .watch(path.as_str(), AddWatchMode::PersistentRecursive)
+                .await
+                .map(|below| [children, below]),
             Err(error) => Err(error),
         };
         match set {

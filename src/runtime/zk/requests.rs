@@ -8,7 +8,7 @@ use async_io::Timer;
 use zookeeper_client::{Acl, Client, Error};
 
 use super::watches::Watcher;
-use super::{Reply, Request, read, write};
+use super::{NodePath, Reply, Request, read, write};
 
 /// A future that belongs to a session's only thread.
 pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -16,7 +16,7 @@ pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// An answer, and the watch that was set with it.
 pub(super) struct Answer {
     pub(super) reply: Reply,
-    pub(super) watch: Option<(String, Watcher)>,
+    pub(super) watch: Option<(NodePath, Watcher)>,
 }
 
 impl From<Reply> for Answer {
@@ -36,12 +36,12 @@ pub(super) fn send_request<'a>(
     // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of
     // the async blocks, so that requests are sent in the order in which they arrive here.
     match request {
-        Request::Create { parent, prefix, data } => write::create(client, acl, &parent, prefix, data),
+        Request::Create { parent, prefix, data } => write::create(client, acl, parent.as_str(), prefix, data),
         Request::MakeParents(path) => {
-            answer(async move { Reply::ParentsMade(write::make_parents(client, acl, &path).await) })
+            answer(async move { Reply::ParentsMade(write::make_parents(client, acl, path.as_str()).await) })
         }
         Request::MakeLasting(path) => {
-            answer(async move { Reply::ParentsMade(write::make_lasting(client, acl, &path).await) })
+            answer(async move { Reply::ParentsMade(write::make_lasting(client, acl, path.as_str()).await) })
         }
         Request::List(path) => {
             let list = read::list(client, &path);
@@ -58,16 +58,16 @@ pub(super) fn send_request<'a>(
             answer(async move { Reply::Read(path, get.await) })
         }
         Request::Delete(path) => {
-            let delete = write::delete(client, &path, None);
+            let delete = write::delete(client, path.as_str(), None);
             answer(async move { Reply::Deleted(delete.await) })
         }
         Request::DeleteUnchanged(path, version) => {
-            let delete = write::delete(client, &path, Some(version));
+            let delete = write::delete(client, path.as_str(), Some(version));
             answer(async move { Reply::Deleted(delete.await) })
         }
-        Request::Conclude { record, data, node } => {
-            answer(async move { Reply::Concluded(write::conclude(client, acl, &record, &data, &node).await) })
-        }
+        Request::Conclude { record, data, node } => answer(async move {
+            Reply::Concluded(write::conclude(client, acl, record.as_str(), &data, node.as_str()).await)
+        }),
         Request::Write(path, data, version) => {
             let write = write::replace(client, path, data, version);
             answer(async move { Reply::Written(write.await) })

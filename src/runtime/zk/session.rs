@@ -21,7 +21,7 @@ use super::library_task::LibraryTask;
 use super::requests::{Answer, LocalFuture, send_request};
 use super::security::Rotation;
 use super::watches::Watches;
-use super::{Asker, Failure, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
+use super::{Asker, Failure, NodePath, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -39,7 +39,7 @@ pub struct Session {
 enum Command {
     Ask(Asker, Request),
     /// Delete these nodes and close the session, all in flight together.
-    Release(Vec<String>),
+    Release(Vec<NodePath>),
 }
 
 /// The client library panics at some answers that no ZooKeeper gives. A panic ends the session and is reported as its
@@ -93,7 +93,7 @@ impl Session {
 
     /// Deletes `nodes` and closes the session, all in flight together. Each delete is answered;
     /// [`SessionChange::Closed`] says that the server confirmed the close.
-    pub fn release(&self, nodes: Vec<String>) {
+    pub fn release(&self, nodes: Vec<NodePath>) {
         let _ = self.commands.unbounded_send(Command::Release(nodes));
     }
 }
@@ -231,9 +231,9 @@ impl Reconnection<'_> {
 
     /// Sends the deletes together with the close. The close alone would be enough, but the next contender's server
     /// learns of the deletes first.
-    async fn release(mut self, client: Client, nodes: &[String]) {
+    async fn release(mut self, client: Client, nodes: &[NodePath]) {
         let mut deletes: FuturesUnordered<_> =
-            nodes.iter().map(|node| write::delete(&client, node, None)).collect();
+            nodes.iter().map(|node| write::delete(&client, node.as_str(), None)).collect();
         // If no server answers any more, zklock gives the session up itself: nothing was confirmed.
         self.sink.session(match self.close(client, &mut deletes).await {
             Ok(()) => SessionChange::Closed,
@@ -317,7 +317,7 @@ async fn connect_unless_released(
 /// How one connection ended.
 enum Served {
     /// zklock was told to delete these nodes and to close the session.
-    Release(Vec<String>),
+    Release(Vec<NodePath>),
     /// The connection was lost, which was reported. Every request that was made is answered.
     ConnectionLost,
     /// The session has ended.

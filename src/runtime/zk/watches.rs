@@ -8,7 +8,7 @@ use futures::stream::FuturesUnordered;
 use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
 
 use super::requests::LocalFuture;
-use super::{Asker, Reply};
+use super::{Asker, NodePath, Reply};
 
 /// A watch in the client library.
 pub(super) enum Watcher {
@@ -30,13 +30,13 @@ pub(super) struct Watches(FuturesUnordered<LocalFuture<'static, Fired>>);
 
 struct Fired {
     asker: Asker,
-    path: String,
+    path: NodePath,
     event: WatchedEvent,
     persistent: Option<Box<[PersistentWatcher; 2]>>,
 }
 
 impl Watches {
-    pub(super) fn add(&mut self, asker: Asker, path: String, watcher: Watcher) {
+    pub(super) fn add(&mut self, asker: Asker, path: NodePath, watcher: Watcher) {
         self.0.push(Box::pin(async move {
             let (event, persistent) = match watcher {
                 Watcher::Once(watcher) => (watcher.changed().await, None),
@@ -64,7 +64,7 @@ impl Watches {
             }
             if event.event_type != EventType::Session {
                 // A watch on the parent's children also reports the deletion of the parent.
-                let deleted = event.event_type == EventType::NodeDeleted && event.path == path;
+                let deleted = event.event_type == EventType::NodeDeleted && event.path == path.as_str();
                 return (asker, Reply::Changed(path, deleted));
             }
         }

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
-use super::{Created, Failure, Reply, ServerTime, read};
+use super::{Created, Failure, NodePath, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -119,11 +119,11 @@ pub(super) fn delete(
 /// Replaces a node's data, and returns the server's time of the write.
 pub(super) fn replace(
     client: &Client,
-    path: String,
+    path: NodePath,
     data: Vec<u8>,
     version: i32,
 ) -> LocalFuture<'_, Result<ServerTime, Failure>> {
-    let write = retry_throttled(move || client.set_data(&path, &data, Some(version)));
+    let write = retry_throttled(move || client.set_data(path.as_str(), &data, Some(version)));
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
@@ -163,7 +163,7 @@ pub(super) async fn conclude(
 /// Also returns the time just before it was sent.
 pub(super) fn confirm<'a>(
     client: &'a Client,
-    paths: &[String],
+    paths: &[NodePath],
 ) -> (BootTime, LocalFuture<'a, Result<(), Failure>>) {
     let sent = clock::now();
     if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
@@ -172,7 +172,7 @@ pub(super) fn confirm<'a>(
     }
     let mut multi = client.new_multi_writer();
     for path in paths {
-        if let Err(error) = multi.add_check_version(path, -1) {
+        if let Err(error) = multi.add_check_version(path.as_str(), -1) {
             return (sent, Box::pin(std::future::ready(Err(error.into()))));
         }
     }

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 pub(crate) use self::clock::HostClock;
 use self::line::{Flight, Line};
-use self::message::{Failure, Reply, Request, SessionChange};
+use self::message::{Failure, NodePath, Reply, Request, SessionChange};
 use self::step::{Kind, Next, Step};
 use self::way::Way;
 use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
@@ -38,7 +38,7 @@ pub(crate) enum News {
 
 enum Command {
     Ask(usize, Request),
-    Release(Vec<String>),
+    Release(Vec<NodePath>),
 }
 
 /// How far a client is.
@@ -149,7 +149,7 @@ impl Client {
     }
 
     /// Deletes nodes and closes the session, all in one flight.
-    pub(crate) fn release(&mut self, ensemble: &mut Ensemble, nodes: Vec<String>) {
+    pub(crate) fn release(&mut self, ensemble: &mut Ensemble, nodes: Vec<NodePath>) {
         self.command(ensemble, Command::Release(nodes));
     }
 
@@ -223,7 +223,7 @@ impl Client {
                     flight.step = Step::Ignored;
                 }
                 for path in nodes {
-                    self.send(ensemble, 0, Step::Delete { path, version: -1 });
+                    self.send(ensemble, 0, Step::Delete { path: path.into(), version: -1 });
                 }
                 self.send(ensemble, 0, Step::Close);
             }
@@ -305,7 +305,7 @@ impl Client {
             };
             if fires {
                 let is_deleted = happened == Happened::Deleted && path == watch.path;
-                let reply = Reply::Changed(watch.path.clone(), is_deleted);
+                let reply = Reply::Changed(watch.path.as_str().into(), is_deleted);
                 news.push_back(News::Reply(watch.number, reply));
             }
             !fires || watch.kind == Kind::Below

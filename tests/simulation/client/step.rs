@@ -131,21 +131,25 @@ impl Step {
     /// The first step of a request.
     pub(super) fn first(request: Request, sent: BootTime) -> Self {
         match request {
-            Request::Create { parent, prefix, data } => Self::Create { parent, prefix, data },
+            Request::Create { parent, prefix, data } => Self::Create { parent: parent.into(), prefix, data },
             // No run makes nodes that last this way; what kind they are makes no difference here.
             Request::MakeParents(path) | Request::MakeLasting(path) => {
-                Self::Parents { end: path.len(), path }
+                Self::Parents { end: path.as_str().len(), path: path.into() }
             }
-            Request::List(path) => Self::List { path },
-            Request::CatchUpAndList(path) => Self::CatchUp { path },
-            Request::Watch(path) => Self::Watch { path },
-            Request::WatchBelow(path) => Self::WatchBelow { path },
-            Request::Get(path) => Self::Get { path },
-            Request::Write(path, data, version) => Self::Write { path, data, version },
-            Request::Delete(path) => Self::Delete { path, version: -1 },
-            Request::DeleteUnchanged(path, version) => Self::Delete { path, version },
-            Request::Conclude { record, data, node } => Self::Conclude { record, data, node, is_there: true },
-            Request::Confirm(paths) => Self::Confirm { paths, sent },
+            Request::List(path) => Self::List { path: path.into() },
+            Request::CatchUpAndList(path) => Self::CatchUp { path: path.into() },
+            Request::Watch(path) => Self::Watch { path: path.into() },
+            Request::WatchBelow(path) => Self::WatchBelow { path: path.into() },
+            Request::Get(path) => Self::Get { path: path.into() },
+            Request::Write(path, data, version) => Self::Write { path: path.into(), data, version },
+            Request::Delete(path) => Self::Delete { path: path.into(), version: -1 },
+            Request::DeleteUnchanged(path, version) => Self::Delete { path: path.into(), version },
+            Request::Conclude { record, data, node } => {
+                Self::Conclude { record: record.into(), data, node: node.into(), is_there: true }
+            }
+            Request::Confirm(paths) => {
+                Self::Confirm { paths: paths.into_iter().map(String::from).collect(), sent }
+            }
         }
     }
 
@@ -199,7 +203,7 @@ impl Step {
             Self::Watch { path }
             | Self::WatchFromAbove { path }
             | Self::Get { path }
-            | Self::GetStat { path } => Some(Reply::Read(path, Err(why))),
+            | Self::GetStat { path } => Some(Reply::Read(path.into(), Err(why))),
             Self::WatchBelow { .. } => Some(Reply::Watching(Err(why))),
             Self::Write { .. } => Some(Reply::Written(Err(why))),
             Self::Delete { .. } => Some(Reply::Deleted(Err(why))),
@@ -277,23 +281,23 @@ impl Step {
             }
             (Self::CatchUp { .. }, _) => return Next::Listed,
             (Self::Watch { path }, Answer::Data(data, stat)) => {
-                let reply = Reply::Read(path.clone(), Ok(node(&data, stat)));
+                let reply = Reply::Read(path.as_str().into(), Ok(node(&data, stat)));
                 return Next::Watching { reply, on: path.clone(), path, kind: Kind::Data };
             }
             (Self::WatchFromAbove { path }, Answer::Children(names, _)) => {
                 let name = path.rsplit('/').next().unwrap_or("");
                 if !names.iter().any(|other| **other == *name) {
-                    return Next::Reply(Reply::Read(path, Err(Failure::NoNode)));
+                    return Next::Reply(Reply::Read(path.into(), Err(Failure::NoNode)));
                 }
-                let reply = Reply::Read(path.clone(), Ok(Node::HIDDEN));
+                let reply = Reply::Read(path.as_str().into(), Ok(Node::HIDDEN));
                 return Next::Watching { reply, on: above(&path).to_owned(), path, kind: Kind::Children };
             }
             (Self::WatchBelow { path }, _) => {
                 let reply = Reply::Watching(Ok(()));
                 return Next::Watching { reply, on: path.clone(), path, kind: Kind::Below };
             }
-            (Self::Get { path }, Answer::Data(data, stat)) => Reply::Read(path, Ok(node(&data, stat))),
-            (Self::GetStat { path }, Answer::Stat(stat)) => Reply::Read(path, Ok(node(&[], stat))),
+            (Self::Get { path }, Answer::Data(data, stat)) => Reply::Read(path.into(), Ok(node(&data, stat))),
+            (Self::GetStat { path }, Answer::Stat(stat)) => Reply::Read(path.into(), Ok(node(&[], stat))),
             (Self::Write { .. }, Answer::Stat(stat)) => Reply::Written(Ok(ServerTime(stat.mtime))),
             (Self::Delete { .. }, _) => Reply::Deleted(Ok(())),
             (Self::Conclude { .. }, _) => Reply::Concluded(Ok(())),

@@ -1,7 +1,7 @@
 //! What strikes a zklock: cuts, kills, freezes, signals, and somebody at its node.
 
 use zklock::core::exit::Exit;
-use zklock::core::protocol::{Asker, Request};
+use zklock::core::protocol::{Asker, QuestionIndex, Request};
 use zklock::core::run::Input;
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 
@@ -67,7 +67,7 @@ impl World {
                 for node in self.nodes_of(index) {
                     self.zklocks[index].node_deleted = true;
                     if let Some(operator) = self.operator {
-                        self.ask(operator, Asker::Question(0), Request::Delete(node));
+                        self.ask(operator, Asker::Question(QuestionIndex(0)), Request::Delete(node.into()));
                     }
                 }
             }
@@ -90,8 +90,8 @@ impl World {
                     if let Some(operator) = self.operator {
                         self.ask(
                             operator,
-                            Asker::Question(0),
-                            Request::Write(node, b"__REVOKE__".to_vec(), -1),
+                            Asker::Question(QuestionIndex(0)),
+                            Request::Write(node.into(), b"__REVOKE__".to_vec(), -1),
                         );
                     }
                 }

@@ -1,7 +1,7 @@
 //! Sessions that delete what another left.
 
 use zklock::core::monitor::MonitorInput;
-use zklock::core::protocol::{Asker, Failure, Reply, SessionChange, SessionKey};
+use zklock::core::protocol::{Asker, Failure, QuestionIndex, Reply, SessionChange, SessionKey};
 use zklock::core::run::{Input, Remains};
 use zklock::core::time::BootTime;
 
@@ -39,7 +39,7 @@ impl World {
                 (cleaner.answers, cleaner.deleting) = (vec![], false);
                 let client = cleaner.client;
                 for (number, request) in cleaner.remains.questions().into_iter().enumerate() {
-                    self.ask(client, Asker::Question(number), request);
+                    self.ask(client, Asker::Question(QuestionIndex(number)), request);
                 }
             }
             SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(whose, false),
@@ -68,7 +68,7 @@ impl World {
         cleaner.answers.clear();
         let client = cleaner.client;
         for (number, request) in found.into_iter().enumerate() {
-            self.ask(client, Asker::Question(number), request);
+            self.ask(client, Asker::Question(QuestionIndex(number)), request);
         }
     }
 

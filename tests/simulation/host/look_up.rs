@@ -1,6 +1,9 @@
 //! A session that looks whether the locks are held that are said to be.
 
-use zklock::core::protocol::{Asker, Failure, Node, Reply, Request, SessionChange, SessionKey};
+use zklock::core::path::NodePath;
+use zklock::core::protocol::{
+    Asker, Failure, Node, QuestionIndex, Reply, Request, SessionChange, SessionKey,
+};
 use zklock::core::run::{Input, LookUp};
 
 use crate::sessions::ClientId;
@@ -9,7 +12,7 @@ use crate::world::{Whose, World};
 #[derive(Debug)]
 pub(super) struct Asking {
     client: ClientId,
-    nodes: Vec<String>,
+    nodes: Vec<NodePath>,
     seen: Vec<Option<Node>>,
 }
 
@@ -17,7 +20,7 @@ pub(super) struct Asking {
 const CONNECTS_WITHIN: u64 = 10_000_000_000;
 
 impl World {
-    pub(super) fn look_up(&mut self, index: usize, nodes: Vec<String>) {
+    pub(super) fn look_up(&mut self, index: usize, nodes: Vec<NodePath>) {
         let zklock = &self.zklocks[index];
         let deadline = zklock.contender.clock.boot(self.now) + CONNECTS_WITHIN;
         let wanted = zklock.contender.session_timeout;
@@ -32,7 +35,7 @@ impl World {
                 asking.seen.clear();
                 let (client, nodes) = (asking.client, asking.nodes.clone());
                 for (number, node) in nodes.into_iter().enumerate() {
-                    self.ask(client, Asker::Question(number), Request::Watch(node));
+                    self.ask(client, Asker::Question(QuestionIndex(number)), Request::Watch(node));
                 }
             }
             SessionChange::Unreachable(servers) => self.looked_up(index, LookUp::Unreachable(servers)),

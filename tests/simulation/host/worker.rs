@@ -119,8 +119,7 @@ impl World {
             Effect::Clean(remains) => self.begin_cleaning(Whose::WorkersCleaner(index), remains),
             Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
             Effect::Own { session_timeout, nodes } => {
-                let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-                self.zklocks[index].own = nodes.iter().map(|node| name(&node.path)).collect();
+                self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
                 let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.report(index, Report::Nodes { session_timeout, nodes });
                 self.zklocks[index].page.entering = None;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Scene;
 use super::play::{Play, create_for, set};
 use crate::client::News;
-use crate::client::message::{Reply, Request, SessionChange};
+use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Acl, Mode};
 
 pub(super) const SCENES: &[Scene] = &[
@@ -54,19 +54,19 @@ fn open(play: &mut Play<'_>, who: usize) {
 }
 
 fn close(play: &mut Play<'_>, who: usize, nodes: Vec<String>) {
-    play.stage.release(who, nodes);
+    play.stage.release(who, nodes.into_iter().map(NodePath::from).collect());
     play.news_until(who, is_over);
 }
 
 fn parent(play: &mut Play<'_>, who: usize) -> String {
     let parent = play.path("/locks/job");
-    play.request(who, 1, Request::MakeParents(parent.clone()));
+    play.request(who, 1, Request::MakeParents(parent.clone().into()));
     parent
 }
 
 fn create(play: &mut Play<'_>, who: usize, parent: &str) -> String {
     let (prefix, data) = ("n-lock-".to_owned(), b"who".to_vec());
-    match play.request(who, 2, Request::Create { parent: parent.to_owned(), prefix, data }) {
+    match play.request(who, 2, Request::Create { parent: parent.into(), prefix, data }) {
         Some(Reply::Created(Ok(created))) => format!("{parent}/{}", created.name),
         _ => String::new(),
     }
@@ -76,14 +76,14 @@ fn comes_and_goes(play: &mut Play<'_>) {
     open(play, 1);
     let parent = parent(play, 1);
     let node = create(play, 1, &parent);
-    play.request(1, 3, Request::List(parent.clone()));
-    play.request(1, 4, Request::CatchUpAndList(parent.clone()));
-    play.request(1, 5, Request::Get(node.clone()));
-    play.request(1, 6, Request::Write(node.clone(), b"more".to_vec(), 0));
-    play.request(1, 7, Request::Write(node.clone(), b"none".to_vec(), 0));
-    play.request(1, 8, Request::Confirm(vec![node.clone(), parent]));
-    play.request(1, 9, Request::DeleteUnchanged(node.clone(), 0));
-    play.request(1, 10, Request::Get(node.clone()));
+    play.request(1, 3, Request::List(parent.clone().into()));
+    play.request(1, 4, Request::CatchUpAndList(parent.clone().into()));
+    play.request(1, 5, Request::Get(node.clone().into()));
+    play.request(1, 6, Request::Write(node.clone().into(), b"more".to_vec(), 0));
+    play.request(1, 7, Request::Write(node.clone().into(), b"none".to_vec(), 0));
+    play.request(1, 8, Request::Confirm(vec![node.clone().into(), parent.into()]));
+    play.request(1, 9, Request::DeleteUnchanged(node.clone().into(), 0));
+    play.request(1, 10, Request::Get(node.clone().into()));
     close(play, 1, vec![node]);
 }
 
@@ -93,14 +93,14 @@ fn predecessor(play: &mut Play<'_>) {
     open(play, 2);
     let first = create(play, 1, &parent);
     let second = create(play, 2, &parent);
-    play.request(2, 3, Request::Watch(first.clone()));
-    play.request(2, 4, Request::Watch(second.clone()));
-    play.request(1, 5, Request::Write(first.clone(), b"revoked".to_vec(), -1));
+    play.request(2, 3, Request::Watch(first.clone().into()));
+    play.request(2, 4, Request::Watch(second.clone().into()));
+    play.request(1, 5, Request::Write(first.clone().into(), b"revoked".to_vec(), -1));
     play.news_until(2, |news| matches!(news, News::Reply(3, _)));
-    play.request(2, 6, Request::Watch(first.clone()));
+    play.request(2, 6, Request::Watch(first.clone().into()));
     close(play, 1, vec![first]);
     play.news_until(2, |news| matches!(news, News::Reply(6, _)));
-    play.request(2, 7, Request::Delete(second.clone()));
+    play.request(2, 7, Request::Delete(second.clone().into()));
     close(play, 2, vec![second]);
 }
 
@@ -108,13 +108,13 @@ fn gets_back(play: &mut Play<'_>) {
     open(play, 1);
     let parent = parent(play, 1);
     let node = create(play, 1, &parent);
-    play.request(1, 3, Request::Watch(node.clone()));
+    play.request(1, 3, Request::Watch(node.clone().into()));
     let home = play.home();
     play.stage.cut(1, home);
     play.news_until(1, is_reconnected);
-    play.request(1, 4, Request::Write(node.clone(), b"x".to_vec(), -1));
-    play.request(1, 5, Request::Watch(node.clone()));
-    play.request(1, 6, Request::Write(node.clone(), b"y".to_vec(), -1));
+    play.request(1, 4, Request::Write(node.clone().into(), b"x".to_vec(), -1));
+    play.request(1, 5, Request::Watch(node.clone().into()));
+    play.request(1, 6, Request::Write(node.clone().into(), b"y".to_vec(), -1));
     close(play, 1, vec![node]);
 }
 
@@ -123,10 +123,10 @@ fn under_way(play: &mut Play<'_>) {
     let (home, root) = (play.home(), play.path(""));
     play.stage.set_hole(1, home, true);
     for (number, request) in [
-        (3, Request::List(root.clone())),
-        (4, Request::Get(root.clone())),
-        (5, Request::Confirm(vec![root.clone()])),
-        (6, Request::CatchUpAndList(root.clone())),
+        (3, Request::List(root.clone().into())),
+        (4, Request::Get(root.clone().into())),
+        (5, Request::Confirm(vec![root.clone().into()])),
+        (6, Request::CatchUpAndList(root.clone().into())),
     ] {
         play.stage.ask(1, number, request);
     }
@@ -134,7 +134,7 @@ fn under_way(play: &mut Play<'_>) {
     play.stage.cut(1, home);
     play.stage.set_hole(1, home, false);
     play.news_until_reconnected(1);
-    play.request(1, 7, Request::List(root));
+    play.request(1, 7, Request::List(root.into()));
     close(play, 1, vec![]);
 }
 
@@ -144,8 +144,8 @@ fn asked_while_away(play: &mut Play<'_>) {
     play.stage.refuse(1, home, true);
     play.stage.cut(1, home);
     play.news_until(1, |news| matches!(news, News::Session(SessionChange::Disconnected)));
-    play.stage.ask(1, 3, Request::List(root.clone()));
-    play.stage.ask(1, 4, Request::Confirm(vec![root]));
+    play.stage.ask(1, 3, Request::List(root.clone().into()));
+    play.stage.ask(1, 4, Request::Confirm(vec![root.into()]));
     play.stage.refuse(1, home, false);
     play.news_until(1, |news| matches!(news, News::Reply(4, _)));
     close(play, 1, vec![]);
@@ -184,15 +184,15 @@ fn conclude(play: &mut Play<'_>) {
     for data in [b"once", b"more"] {
         let node = create(play, 1, &parent);
         let request = |data: &[u8]| Request::Conclude {
-            record: record.clone(),
+            record: record.clone().into(),
             data: data.to_vec(),
-            node: node.clone(),
+            node: node.clone().into(),
         };
         play.request(1, 3, request(data));
-        play.request(1, 4, Request::Get(record.clone()));
+        play.request(1, 4, Request::Get(record.clone().into()));
         // The node is gone: nothing is recorded.
         play.request(1, 5, request(b"not"));
-        play.request(1, 6, Request::Get(record.clone()));
+        play.request(1, 6, Request::Get(record.clone().into()));
     }
     close(play, 1, vec![]);
 }
@@ -201,14 +201,14 @@ fn missing(play: &mut Play<'_>) {
     open(play, 1);
     let path = play.path("/missing");
     for (number, request) in [
-        (3, Request::List(path.clone())),
-        (4, Request::CatchUpAndList(path.clone())),
-        (5, Request::Watch(path.clone())),
-        (6, Request::Get(path.clone())),
-        (7, Request::Write(path.clone(), vec![], 0)),
-        (8, Request::Delete(path.clone())),
-        (9, Request::Confirm(vec![path.clone()])),
-        (10, Request::Create { parent: path.clone(), prefix: "n-".to_owned(), data: vec![] }),
+        (3, Request::List(path.clone().into())),
+        (4, Request::CatchUpAndList(path.clone().into())),
+        (5, Request::Watch(path.clone().into())),
+        (6, Request::Get(path.clone().into())),
+        (7, Request::Write(path.clone().into(), vec![], 0)),
+        (8, Request::Delete(path.clone().into())),
+        (9, Request::Confirm(vec![path.clone().into()])),
+        (10, Request::Create { parent: path.clone().into(), prefix: "n-".to_owned(), data: vec![] }),
     ] {
         play.request(1, number, request);
     }
@@ -222,13 +222,13 @@ fn refused(play: &mut Play<'_>) {
     open(play, 1);
     let (none, hidden) = (play.path("/none"), play.path("/hidden"));
     for (number, request) in [
-        (3, Request::List(none.clone())),
-        (4, Request::Get(hidden.clone())),
-        (5, Request::Watch(hidden.clone())),
-        (6, Request::Write(none.clone(), vec![], 0)),
-        (7, Request::Confirm(vec![none.clone()])),
-        (8, Request::Create { parent: none.clone(), prefix: "n-".to_owned(), data: vec![] }),
-        (9, Request::MakeParents(format!("{none}/more/below"))),
+        (3, Request::List(none.clone().into())),
+        (4, Request::Get(hidden.clone().into())),
+        (5, Request::Watch(hidden.clone().into())),
+        (6, Request::Write(none.clone().into(), vec![], 0)),
+        (7, Request::Confirm(vec![none.clone().into()])),
+        (8, Request::Create { parent: none.clone().into(), prefix: "n-".to_owned(), data: vec![] }),
+        (9, Request::MakeParents(format!("{none}/more/below").into())),
     ] {
         play.request(1, number, request);
     }
@@ -244,8 +244,8 @@ fn below(play: &mut Play<'_>) {
     open(play, 1);
     open(play, 2);
     let root = play.path("");
-    play.request(2, 3, Request::WatchBelow(root));
-    play.stage.ask(1, 1, Request::MakeParents(play.path("/locks/job")));
+    play.request(2, 3, Request::WatchBelow(root.into()));
+    play.stage.ask(1, 1, Request::MakeParents(play.path("/locks/job").into()));
     play.news_until(1, |news| matches!(news, News::Reply(1, _)));
     for _ in 0..2 {
         play.news_until(2, |news| matches!(news, News::Reply(3, _)));
@@ -290,8 +290,8 @@ fn another_server(play: &mut Play<'_>) {
     play.stage.refuse(1, one, true);
     play.stage.cut(1, one);
     play.news_until(1, is_reconnected);
-    play.request(1, 3, Request::CatchUpAndList(parent));
-    play.request(1, 4, Request::Confirm(vec![node.clone()]));
+    play.request(1, 3, Request::CatchUpAndList(parent.into()));
+    play.request(1, 4, Request::Confirm(vec![node.clone().into()]));
     play.stage.refuse(1, one, false);
     close(play, 1, vec![node]);
 }
@@ -304,8 +304,8 @@ fn leader_killed(play: &mut Play<'_>) {
     let node = create(play, 1, &parent);
     play.stage.crash(leader);
     play.news_until(1, is_reconnected);
-    play.request(1, 3, Request::Confirm(vec![node.clone()]));
-    play.request(1, 4, Request::List(parent));
+    play.request(1, 3, Request::Confirm(vec![node.clone().into()]));
+    play.request(1, 4, Request::List(parent.into()));
     close(play, 1, vec![node]);
     play.stage.restart(leader);
     play.settle();

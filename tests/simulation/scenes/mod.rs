@@ -21,7 +21,7 @@ mod watches;
 use std::time::Duration;
 
 use crate::client::News;
-use crate::client::message::Request;
+use crate::client::message::{NodePath, Request};
 use crate::ensemble::wire::{Op, ToClient};
 
 use self::play::Play;
@@ -63,7 +63,7 @@ trait Stage {
     /// A session as zklock has it, to any of these servers.
     fn open(&mut self, who: usize, servers: &[usize], timeout: Duration);
     fn ask(&mut self, who: usize, number: usize, request: Request);
-    fn release(&mut self, who: usize, nodes: Vec<String>);
+    fn release(&mut self, who: usize, nodes: Vec<NodePath>);
     fn news(&mut self, who: usize, within: Duration) -> Option<News>;
 
     /// Ends the connections from a zone to a server.

@@ -330,10 +330,12 @@ impl<'a> Play<'a> {
             Reply::Read(path, Ok(node)) => {
                 let Node { data, owner, czxid, version, .. } = node;
                 let (data, path, owner) =
-                    (String::from_utf8_lossy(data), self.unrooted(path), self.owner(*owner));
+                    (String::from_utf8_lossy(data), self.unrooted(path.as_str()), self.owner(*owner));
                 format!("read {path}: {data:?} of {owner} {} version {version}", zxid(*czxid))
             }
-            Reply::Changed(path, is_deleted) => format!("changed {} {is_deleted}", self.unrooted(path)),
+            Reply::Changed(path, is_deleted) => {
+                format!("changed {} {is_deleted}", self.unrooted(path.as_str()))
+            }
             Reply::Written(Ok(_)) => "written".to_owned(),
             Reply::Confirmed(_, Ok(())) => "confirmed".to_owned(),
             other => format!("{other:?}"),

@@ -6,12 +6,13 @@ use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use zklock::core::protocol::QuestionIndex;
 use zklock::runtime::zk::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::News;
-use crate::client::message::{Reply, Request, SessionChange};
+use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::network::{Ensemble, Network};
 use crate::support::{Proxy, SOON, Server, ServerBuilder, pass_time, wait_for};
@@ -48,7 +49,7 @@ impl EventSink for Out {
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
         // The deletes of a release have no number of their own.
-        let number = if let Asker::Question(number) = asker { number } else { 0 };
+        let number = if let Asker::Question(QuestionIndex(number)) = asker { number } else { 0 };
         self.0.send(News::Reply(number, reply)).ok();
     }
 }
@@ -221,10 +222,10 @@ impl Stage for Real {
     }
 
     fn ask(&mut self, who: usize, number: usize, request: Request) {
-        self.sessions[&who].0.ask(Asker::Question(number), request);
+        self.sessions[&who].0.ask(Asker::Question(QuestionIndex(number)), request);
     }
 
-    fn release(&mut self, who: usize, nodes: Vec<String>) {
+    fn release(&mut self, who: usize, nodes: Vec<NodePath>) {
         self.sessions[&who].0.release(nodes);
     }
 

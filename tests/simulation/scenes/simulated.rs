@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
-use crate::client::message::Request;
+use crate::client::message::{NodePath, Request};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::{Acl, Op, ToServer};
 use crate::ensemble::{Config, ConnId, Ensemble, Output, Way};
@@ -163,7 +163,7 @@ impl Stage for Simulated {
         self.clients.get_mut(&who).unwrap().ask(&mut self.ensemble, number, request);
     }
 
-    fn release(&mut self, who: usize, nodes: Vec<String>) {
+    fn release(&mut self, who: usize, nodes: Vec<NodePath>) {
         self.clients.get_mut(&who).unwrap().release(&mut self.ensemble, nodes);
     }
 

@@ -74,6 +74,11 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
+/// Whether contenders can trust the queue. The error names the remedy.
+pub(super) fn queue(facts: &Facts) -> Option<Finding> {
+    facts.queue.as_ref().map(|error| Finding::fail("queue", error.to_string()))
+}
+
 /// Records of locks that may be unused.
 pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
     let stale: Vec<_> = facts.records.iter().filter(|record| is_stale(record)).collect();

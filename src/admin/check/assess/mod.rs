@@ -102,6 +102,7 @@ pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
     findings.extend(servers::line(facts));
     findings.extend(lock::chroot(facts));
     findings.extend(lock::permissions(facts));
+    findings.extend(lock::queue(facts));
     findings.extend(lock::stale_records(facts));
     findings.extend(servers::clock(facts));
     findings

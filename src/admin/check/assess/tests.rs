@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
 use super::{Finding, Fitness, Severity, assess};
+use crate::core::lock::name::Family;
 use crate::runtime::zk::{Failure, ServerInfo, ServerReport, ServerTime};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -30,6 +31,8 @@ fn fit() -> Facts {
         own_certificate_ends: None,
         path: Some("/locks/job".to_owned()),
         probe: Some(Probe { parent: "/locks".to_owned(), create: Ok(0), read: None, delete: Some(Ok(())) }),
+        family: Family::Curator,
+        queue: None,
         records: vec![],
         now: ServerTime(1_800_000_000_000),
     }

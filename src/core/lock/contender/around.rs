@@ -39,7 +39,7 @@ impl Around {
             return vec![];
         }
         *self = Self::Counting;
-        vec![Request::Get(lock.to_string())]
+        vec![Request::Get(lock.node())]
     }
 
     /// Takes in an answer; an error is the neighbour that was found.
@@ -50,7 +50,7 @@ impl Around {
             (Self::Told, _) => *self = Self::Told,
             (_, _) if lost => {}
             (Self::Counting, Reply::Read(path, Ok(Node { children: 2..=MOST, .. })))
-                if path == lock.as_str() =>
+                if path == lock.node() =>
             {
                 *self = Self::Listing;
                 return Ok(vec![Request::List(path)]);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn read(path: &str, node: Node) -> Reply {
-        Reply::Read(path.to_owned(), Ok(node))
+        Reply::Read(path.into(), Ok(node))
     }
 
     fn with(children: i32) -> Reply {
@@ -121,9 +121,9 @@ mod tests {
     /// One that has listed these children.
     fn listed(children: &[&str]) -> (Around, NextRequests) {
         let mut around = Around::default();
-        assert_eq!(around.begin(&lock()), [Request::Get("/app".to_owned())]);
+        assert_eq!(around.begin(&lock()), [Request::Get("/app".into())]);
         assert_eq!(around.begin(&lock()), [], "one look at a time");
-        assert_eq!(take(&mut around, with(2)), Ok(vec![Request::List("/app".to_owned())]));
+        assert_eq!(take(&mut around, with(2)), Ok(vec![Request::List("/app".into())]));
         let children = children.iter().map(|&child| child.to_owned()).collect();
         let seen = take(&mut around, Reply::Listed(Ok(children)));
         (around, seen)
@@ -158,7 +158,7 @@ mod tests {
         let latch = format!("/app/{LATCH}");
         for (owner, alive) in [(7, true), (0, false)] {
             let (mut around, seen) = listed(&[OURS, LATCH]);
-            assert_eq!(seen, Ok(vec![Request::Get(latch.clone())]));
+            assert_eq!(seen, Ok(vec![Request::Get(latch.as_str().into())]));
             let seen = take(&mut around, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
             let found = matches!(&seen, Err(Refusal::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
             assert_eq!(found, alive, "{seen:?}");
@@ -170,8 +170,8 @@ mod tests {
     fn a_lost_connection_ends_a_look_and_the_next_one_begins_anew() {
         let latch = format!("/app/{LATCH}");
         let (mut around, _) = listed(&[OURS, LATCH]);
-        let lost = Reply::Read(latch, Err(Failure::ConnectionLost));
+        let lost = Reply::Read(latch.into(), Err(Failure::ConnectionLost));
         assert_eq!(take(&mut around, lost), Ok(vec![]));
-        assert_eq!(around.begin(&lock()), [Request::Get("/app".to_owned())]);
+        assert_eq!(around.begin(&lock()), [Request::Get("/app".into())]);
     }
 }

@@ -1,5 +1,7 @@
 //! Contention errors: why a contender can't continue, in messages that name the remedy.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::core::lock::queue::Refusal;
@@ -31,6 +33,13 @@ pub enum ContentionError {
          give it READ"
     )]
     OwnNodeHidden,
+    /// A node of the queue belongs to no session. It has a contender's name, but nothing removes it when its creator
+    /// ends.
+    #[error(
+        "{0} has a contender's name but isn't ephemeral, so the lock would wait for it for ever: delete it if \
+         it is a leftover, or use another lock path"
+    )]
+    NotEphemeral(String),
     /// A node above the lock can't have children.
     #[error("the path lies below an ephemeral node, which can't have children: use another path")]
     EphemeralParent,
@@ -53,9 +62,14 @@ pub enum ContentionError {
 
 impl ContentionError {
     /// The error for a `failure` of `action`, which needs `permission` on `node`.
-    pub fn of(failure: Failure, action: &'static str, permission: &'static str, node: &str) -> Self {
+    pub fn of(
+        failure: Failure,
+        action: &'static str,
+        permission: &'static str,
+        node: &impl fmt::Display,
+    ) -> Self {
         match failure {
-            Failure::NoAuth => Self::Permission { action, permission, node: node.to_owned() },
+            Failure::NoAuth => Self::Permission { action, permission, node: node.to_string() },
             Failure::NoCreate(node) => Self::Permission { action, permission, node },
             Failure::Hidden => Self::OwnNodeHidden,
             Failure::EphemeralParent => Self::EphemeralParent,
@@ -64,18 +78,9 @@ impl ContentionError {
     }
 }
 
-pub(super) fn trouble(
-    failure: Failure,
-    action: &'static str,
-    permission: &'static str,
-    node: &LockPath,
-) -> ContentionError {
-    ContentionError::of(failure, action, permission, node.as_str())
-}
-
 pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> ContentionError {
     match failure {
         Failure::NoNode => ContentionError::Deleted,
-        other => trouble(other, "see the queue", "READ", lock),
+        other => ContentionError::of(other, "see the queue", "READ", lock),
     }
 }

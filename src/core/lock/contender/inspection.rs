@@ -4,15 +4,15 @@
 
 use std::collections::VecDeque;
 
-use super::error::{ContentionError, trouble};
+use super::error::ContentionError;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::lock::refusal::Refusal;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Failure, Node, Reply, Request};
 
 /// The nodes to read before the queue can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Inspection {
+pub struct Inspection {
     /// Nodes below the lock path that may belong to another recipe, each with that recipe.
     unread: Vec<(String, Recipe)>,
     /// Children of the lock path to list next.
@@ -23,7 +23,7 @@ pub(super) struct Inspection {
 
 /// The result of an answer.
 #[derive(Debug)]
-pub(super) enum InspectionResult {
+pub enum InspectionResult {
     /// No other recipe uses the path.
     Clean,
     /// More requests are needed, or some are still unanswered.
@@ -34,7 +34,7 @@ pub(super) enum InspectionResult {
 
 impl Inspection {
     /// `None` if none of these children has to be read.
-    pub(super) fn of(children: &[String]) -> Option<Self> {
+    pub fn of(children: &[String]) -> Option<Self> {
         let unread: Vec<_> = children
             .iter()
             .filter_map(|child| neighbour::of_child(child).map(|recipe| (child.clone(), recipe)))
@@ -45,7 +45,7 @@ impl Inspection {
     }
 
     /// Makes the first request.
-    pub(super) fn begin(&mut self, lock: &LockPath) -> InspectionResult {
+    pub fn begin(&mut self, lock: &LockPath) -> InspectionResult {
         if self.unread.is_empty() {
             return self.list_next(lock);
         }
@@ -53,7 +53,7 @@ impl Inspection {
     }
 
     /// Takes in an answer.
-    pub(super) fn take(&mut self, lock: &LockPath, reply: Reply) -> InspectionResult {
+    pub fn take(&mut self, lock: &LockPath, reply: Reply) -> InspectionResult {
         match reply {
             Reply::Listed(listed) => self.listed(lock, listed),
             Reply::Read(path, read) => self.read(lock, &path, read),
@@ -81,26 +81,30 @@ impl Inspection {
                 "READ",
                 &lock.child(container),
             )),
-            Err(failure) => InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => {
+                InspectionResult::Fail(ContentionError::of(failure, "see the queue", "READ", lock))
+            }
         }
     }
 
-    fn read(&mut self, lock: &LockPath, path: &str, read: Result<Node, Failure>) -> InspectionResult {
-        let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == path) else {
+    fn read(&mut self, lock: &LockPath, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+        let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == *path) else {
             return InspectionResult::Ask(vec![]);
         };
         match read {
             Err(Failure::ConnectionLost) => {
-                return InspectionResult::Ask(vec![Request::Get(path.to_owned())]);
+                return InspectionResult::Ask(vec![Request::Get(path.clone())]);
             }
-            Ok(node) if node.owner == 0 && !node.is_hidden() => {}
+            Ok(node) if node.is_permanent() => {}
             Err(Failure::NoNode) => {}
             // A node that can't be read may be alive.
             Ok(_) | Err(Failure::NoAuth) => {
                 let (node, recipe) = self.unread.swap_remove(index);
                 return InspectionResult::Fail(Refusal::OtherRecipe { node, recipe }.into());
             }
-            Err(failure) => return InspectionResult::Fail(trouble(failure, "see the queue", "READ", lock)),
+            Err(failure) => {
+                return InspectionResult::Fail(ContentionError::of(failure, "see the queue", "READ", lock));
+            }
         }
         self.unread.swap_remove(index);
         if self.unread.is_empty() { self.list_next(lock) } else { InspectionResult::Ask(vec![]) }
@@ -144,8 +148,8 @@ mod tests {
         (inspection, finding)
     }
 
-    fn read(inspection: &mut Inspection, path: &str, read: Result<Node, Failure>) -> InspectionResult {
-        inspection.take(&lock(), Reply::Read(path.to_owned(), read))
+    fn read(inspection: &mut Inspection, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+        inspection.take(&lock(), Reply::Read(path.clone(), read))
     }
 
     #[track_caller]
@@ -155,8 +159,8 @@ mod tests {
 
     #[track_caller]
     fn assert_refused(finding: &InspectionResult, of: Recipe) {
-        let refused = |trouble: &ContentionError| matches!(trouble, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
-        assert!(matches!(finding, InspectionResult::Fail(trouble) if refused(trouble)), "{finding:?}");
+        let refused = |error: &ContentionError| matches!(error, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
+        assert!(matches!(finding, InspectionResult::Fail(error) if refused(error)), "{finding:?}");
     }
 
     #[test]
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_ephemeral_node_is_refused_and_a_persistent_one_ignored() {
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         let (mut inspection, finding) = inspection(&[LATCH]);
         assert_asks(&finding, &[Request::Get(path.clone())]);
         let mut again = inspection.clone();
@@ -176,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_hidden_node_counts_as_alive() {
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         for hidden in [Ok(Node::HIDDEN), Err(Failure::NoAuth)] {
             let (mut inspection, _) = inspection(&[LATCH]);
             assert_refused(&read(&mut inspection, &path, hidden), Recipe::CuratorLatch);
@@ -186,9 +190,9 @@ mod tests {
     #[test]
     fn a_semaphore_is_found_by_its_leases_even_without_locks() {
         let (mut inspection, finding) = inspection(&["leases"]);
-        assert_asks(&finding, &[Request::List("/app/leases".to_owned())]);
+        assert_asks(&finding, &[Request::List("/app/leases".into())]);
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job", LEASE]))));
-        let lease = format!("/app/leases/{LEASE}");
+        let lease = lock().child(&format!("leases/{LEASE}"));
         assert_asks(&finding, &[Request::Get(lease.clone())]);
         assert_refused(&read(&mut inspection, &lease, Ok(node(7))), Recipe::CuratorSemaphore);
     }
@@ -197,7 +201,7 @@ mod tests {
     fn a_lock_below_leases_and_locks_is_no_semaphore() {
         let (mut inspection, _) = inspection(&["leases", "locks"]);
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job"]))));
-        assert_asks(&finding, &[Request::List("/app/locks".to_owned())]);
+        assert_asks(&finding, &[Request::List("/app/locks".into())]);
         assert!(matches!(
             inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))),
             InspectionResult::Clean
@@ -207,10 +211,10 @@ mod tests {
     #[test]
     fn requests_unanswered_when_the_connection_was_lost_are_retried() {
         let (mut inspection, _) = inspection(&[LATCH, "leases"]);
-        let path = format!("/app/{LATCH}");
+        let path = lock().child(LATCH);
         let unanswered = read(&mut inspection, &path, Err(Failure::ConnectionLost));
         assert_asks(&unanswered, &[Request::Get(path.clone())]);
-        let list = [Request::List("/app/leases".to_owned())];
+        let list = [Request::List("/app/leases".into())];
         assert_asks(&read(&mut inspection, &path, Err(Failure::NoNode)), &list);
         assert_asks(&inspection.take(&lock(), Reply::Listed(Err(Failure::ConnectionLost))), &list);
     }

@@ -3,24 +3,23 @@
 //! The recipe is ZooKeeper's own: create an ephemeral sequential node, list the children, watch the predecessor. The
 //! rest handles a lost reply, a lost node, and the order of events across a reconnection.
 
+mod ahead;
 mod around;
+mod deciding;
+mod entering;
 mod error;
 mod inspection;
+mod own_node;
 mod step;
-
-use std::time::Duration;
 
 use self::around::Around;
 pub use self::error::ContentionError;
-use self::error::{cannot_list, trouble};
-use self::inspection::{Inspection, InspectionResult};
+pub use self::inspection::{Inspection, InspectionResult};
+use self::own_node::NodeContent;
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
-use super::name::{Family, Mode, Name, prefix};
-use super::queue::{self, Decision};
-use super::record::{self, Record};
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Created, Failure, Node, Reply, Request, ServerTime};
+use crate::core::protocol::{Created, Failure, Node, Reply, Request};
 
 /// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
 /// reaped. More often than this isn't chance.
@@ -76,24 +75,13 @@ pub struct Contender {
     /// Another client wrote to zklock's node, and zklock hasn't read it yet.
     own_unread: bool,
     own_version: i32,
-    says: Says,
+    content: NodeContent,
     entries: u32,
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
     around: Around,
     phase: ContenderPhase,
-}
-
-/// The content of zklock's node beyond the data it was created with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-struct Says {
-    has_slot: bool,
-    stopped: bool,
-    /// How long after it was made the lock was ours.
-    held_after: Option<Duration>,
-    /// The node may not have this content yet.
-    unsaid: bool,
 }
 
 impl Contender {
@@ -108,7 +96,7 @@ impl Contender {
             own_watched: false,
             own_unread: false,
             own_version: 0,
-            says: Says::default(),
+            content: NodeContent::default(),
             entries: 0,
             seen_busy: false,
             inspected: false,
@@ -127,24 +115,6 @@ impl Contender {
         self.own.as_ref()
     }
 
-    /// The data that its node should have.
-    pub fn data(&self) -> Vec<u8> {
-        let data = if self.says.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
-        let Says { stopped, held_after, .. } = self.says;
-        if !stopped && held_after.is_none() {
-            return data.clone();
-        }
-        let held_after_ms = held_after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-        let with_more = |record| Record { stopped, held_after_ms, ..record }.to_bytes();
-        Record::from_bytes(data).map_or_else(|| data.clone(), with_more)
-    }
-
-    /// Marks its node as stopped or running again.
-    pub fn mark_stopped(&mut self, stopped: bool) -> Step {
-        self.says.stopped = stopped;
-        self.say()
-    }
-
     /// Has a holder look for programs that came after it and don't wait for it: [`News::Neighbour`].
     pub fn look_around(&mut self) -> Step {
         let requests = if self.holds() { self.around.begin(&self.entry.path) } else { vec![] };
@@ -156,15 +126,6 @@ impl Contender {
             Ok(requests) => Step { requests, news: vec![] },
             Err(refusal) => Step { requests: vec![], news: vec![News::Neighbour(refusal)] },
         }
-    }
-
-    /// Has our node say how long after it was made the lock was ours.
-    pub fn tell_held(&mut self, after: Duration) -> Step {
-        if planted(Mistake::SlotUntold) && matches!(self.entry.mode, Mode::Slots(2..)) {
-            return Step::default();
-        }
-        self.says.held_after = Some(after);
-        self.say()
     }
 
     /// Whether another contender was ahead in any listing.
@@ -233,7 +194,7 @@ impl Contender {
             Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, ContenderPhase::Clearing) => self.list_again(),
-            Reply::Written(Err(Failure::ConnectionLost)) => self.say(),
+            Reply::Written(Err(Failure::ConnectionLost)) => self.write_own(),
             // If its node was deleted or changed by another client, the watch on it reports that too.
             Reply::Written(_)
             | Reply::Deleted(_)
@@ -243,376 +204,9 @@ impl Contender {
         }
     }
 
-    fn enter(&mut self) -> Step {
-        if self.entries == MOST_ENTRIES {
-            return self.fail(ContentionError::ParentsVanish);
-        }
-        self.entries += 1;
-        // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
-        self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
-        let parent = self.path().to_string();
-        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
-        let list = self.list();
-        self.phase = ContenderPhase::Entering { created: None };
-        // Requests of a session are served in order, so the listing contains the node.
-        Step { requests: vec![create, list], news: vec![] }
-    }
-
-    fn created(&mut self, result: Result<Created, Failure>) -> Step {
-        if let ContenderPhase::Entering { created } = &mut self.phase {
-            *created = Some(result);
-        }
-        Step::default()
-    }
-
-    fn parents_made(&mut self, result: Result<(), Failure>) -> Step {
-        match result {
-            Ok(()) => self.enter(),
-            Err(Failure::ConnectionLost) => self.make_parents(),
-            Err(Failure::NoNode) => self.fail(ContentionError::NoChroot),
-            Err(failure) => self.fail(trouble(failure, "make the lock path", "CREATE", &self.entry.path)),
-        }
-    }
-
-    fn make_parents(&mut self) -> Step {
-        self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().to_string()))
-    }
-
-    fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
-        match (&mut self.phase, result) {
-            (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
-            (ContenderPhase::Holding, result) => self.seen_around(Reply::Listed(result)),
-            (ContenderPhase::Looking, Ok(children)) => {
-                if let Some(step) = self.must_inspect(&children) {
-                    return step;
-                }
-                match queue::look(&children, self.entry.family, self.entry.mode) {
-                    Decision::Wait { holder, .. } => self.busy(holder),
-                    Decision::Refuse(refusal) => self.fail(refusal.into()),
-                    Decision::Hold | Decision::Gone => self.enter(),
-                }
-            }
-            (ContenderPhase::Looking | ContenderPhase::Searching, Err(Failure::NoNode)) => self.enter(),
-            (ContenderPhase::Entering { created }, result) => match created.take() {
-                Some(created) => self.entered(created, result),
-                // The create was throttled and sent again, so this listing doesn't contain the node.
-                None => self.ask(self.catch_up()),
-            },
-            (ContenderPhase::Searching, Ok(children)) => {
-                match children
-                    .iter()
-                    .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
-                {
-                    Some(found) => self.go(
-                        ContenderPhase::Adopting(found.clone()),
-                        Request::Watch(self.path().child(found)),
-                    ),
-                    None => self.enter(),
-                }
-            }
-            (ContenderPhase::Listing, Ok(children)) => self.decide(&children),
-            (ContenderPhase::Listing, Err(Failure::NoNode)) => self.fail(ContentionError::Deleted),
-            (
-                ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing,
-                Err(Failure::ConnectionLost),
-            ) => self.ask(self.catch_up()),
-            (ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing, Err(failure)) => {
-                self.fail(cannot_list(failure, &self.entry.path))
-            }
-            _ => Step::default(),
-        }
-    }
-
-    /// Handles the answers to both create and list.
-    fn entered(&mut self, created: Result<Created, Failure>, listed: Result<Vec<String>, Failure>) -> Step {
-        let created = match created {
-            Ok(created) => created,
-            Err(Failure::NoNode) => return self.make_parents(),
-            Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
-            Err(Failure::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
-            Err(failure) => return self.fail(trouble(failure, "queue", "CREATE", &self.entry.path)),
-        };
-        let mut step = self.queued(&created.name, created.czxid, created.created);
-        step.append(match listed {
-            Ok(children) => self.decide(&children),
-            Err(Failure::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
-            Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
-        });
-        step
-    }
-
-    fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
-        let own = OwnNode { path: self.path().child(name), fencing_token, created };
-        self.own = Some(own.clone());
-        Step { requests: vec![], news: vec![News::Queued(own)] }
-    }
-
-    /// The step that checks other recipes on the path, if these children show any. The queue is listed again
-    /// afterwards, because it may have changed meanwhile.
-    fn must_inspect(&mut self, children: &[String]) -> Option<Step> {
-        if std::mem::take(&mut self.inspected) {
-            return None;
-        }
-        let mut inspection = Inspection::of(children)?;
-        let finding = inspection.begin(&self.entry.path);
-        self.phase = ContenderPhase::Inspecting(inspection);
-        Some(self.found(finding))
-    }
-
-    fn inspect(&mut self, reply: Reply) -> Step {
-        let ContenderPhase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
-        let finding = inspection.take(&self.entry.path, reply);
-        self.found(finding)
-    }
-
-    fn found(&mut self, finding: InspectionResult) -> Step {
-        match finding {
-            InspectionResult::Ask(requests) => Step { requests, news: vec![] },
-            InspectionResult::Fail(trouble) => self.fail(trouble),
-            InspectionResult::Clean => {
-                self.inspected = true;
-                self.go(
-                    if self.own.is_none() { ContenderPhase::Looking } else { ContenderPhase::Listing },
-                    self.list(),
-                )
-            }
-        }
-    }
-
-    fn decide(&mut self, children: &[String]) -> Step {
-        if let Some(step) = self.must_inspect(children) {
-            return step;
-        }
-        let Some(own) = self.own.as_ref().and_then(|own| own.path.rsplit('/').next()) else {
-            debug_assert!(false, "nothing is decided before its own node is known");
-            return self.fail(ContentionError::Deleted);
-        };
-        match queue::decide(children, own) {
-            Decision::Hold => {
-                // Contenders that entered before this listing may have read the node without a slot, even if this one
-                // never waited. Later contenders read what it says now.
-                let is_to_be_told = queue::anybody_behind(children, own);
-                let told = if is_to_be_told { self.announce_slot() } else { Step::default() };
-                let mut step = self.hold();
-                step.append(told);
-                step
-            }
-            Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
-            Decision::Wait { watch, ahead, holder } => {
-                self.seen_busy = true;
-                let mut step = self.watch_own();
-                step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
-                self.phase =
-                    ContenderPhase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
-                step
-            }
-            Decision::Gone => self.fail(ContentionError::Deleted),
-            Decision::Refuse(refusal) => self.fail(refusal.into()),
-        }
-    }
-
-    fn hold(&mut self) -> Step {
-        self.phase = ContenderPhase::Holding;
-        let mut step = self.watch_own();
-        step.news.push(News::Held);
-        step
-    }
-
-    /// The contenders behind watch only this node. Its slot makes the next of them the first waiter for another slot.
-    fn announce_slot(&mut self) -> Step {
-        if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
-            return Step::default();
-        }
-        self.says.has_slot = true;
-        self.say()
-    }
-
-    /// Writes its node's data, unless another client has changed the node since it was read: that would overwrite a
-    /// mark that asks zklock to give up the lock. In that case the write is retried after the node has been read.
-    fn say(&mut self) -> Step {
-        let Some(own) = &self.own else { return Step::default() };
-        self.says.unsaid = true;
-        self.ask(Request::Write(own.path.clone(), self.data(), self.own_version))
-    }
-
-    /// Watches its own node from the start. If another client deletes the node, the waiters behind move up, and an old
-    /// listing would let this contender run at the same time as they do.
-    fn watch_own(&mut self) -> Step {
-        match &self.own {
-            Some(own) if !self.own_watched => self.ask(Request::Watch(own.path.clone())),
-            _ => Step::default(),
-        }
-    }
-
-    fn own_read(&mut self, result: &Result<Node, Failure>) -> Step {
-        let expected = self.own.as_ref().map(|own| own.fencing_token);
-        match result {
-            Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
-                (self.own_watched, self.own_unread) = (true, false);
-                self.own_version = node.version;
-                let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
-                if let Some(by) = revoked {
-                    return Step { requests: vec![], news: vec![News::Revoked(by)] };
-                }
-                self.says.unsaid &= node.data != self.data();
-                if self.says.unsaid { self.say() } else { Step::default() }
-            }
-            Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
-            Ok(_) | Err(Failure::NoNode) => self.fail(ContentionError::Deleted),
-            Err(Failure::ConnectionLost) => self.watch_own(),
-            Err(failure) => {
-                self.fail(trouble(failure.clone(), "read its own node", "READ", &self.entry.path))
-            }
-        }
-    }
-
-    fn own_changed(&mut self, deleted: bool) -> Step {
-        (self.own_watched, self.own_unread) = (false, true);
-        if deleted { self.fail(ContentionError::Deleted) } else { self.watch_own() }
-    }
-
-    /// The answer about the predecessor, or about a node that may be its own.
-    fn other_read(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
-        match &self.phase {
-            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.to_owned(), result)),
-            ContenderPhase::Holding => self.seen_around(Reply::Read(path.to_owned(), result)),
-            ContenderPhase::Adopting(name) if self.path().child(name) == path => match result {
-                Ok(node) if node.owner == self.session => {
-                    let mut step = self.queued(&name.clone(), node.czxid, node.created);
-                    self.own_watched = true;
-                    step.append(self.list_again());
-                    step
-                }
-                // zklock can't see whether it owns this node, and a second node would wait for this one.
-                Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
-                // The node of an earlier session, which is about to be deleted. This session never adopts it.
-                Ok(_) | Err(Failure::NoNode) => self.enter(),
-                Err(Failure::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
-                Err(failure) => self.fail(trouble(failure, "read its own node", "READ", &self.entry.path)),
-            },
-            ContenderPhase::Approaching { unset, .. }
-                if unset.iter().any(|name| self.path().child(name) == path) =>
-            {
-                self.approached(path, result)
-            }
-            ContenderPhase::Waiting { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
-            {
-                self.read_again(path, result)
-            }
-            ContenderPhase::Naming(holder) if self.path().child(holder) == path => {
-                let data = result.map(|node| node.data).unwrap_or_default();
-                let news = vec![News::Busy { holder: holder.clone(), data }];
-                self.phase = ContenderPhase::Ended;
-                Step { requests: vec![], news }
-            }
-            _ => Step::default(),
-        }
-    }
-
-    /// The answer about a node in the way.
-    fn approached(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
-        let node = match result {
-            Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
-                return self.go(ContenderPhase::Clearing, Request::Delete(path.to_owned()));
-            }
-            Ok(node) if node.is_hidden() && planted(Mistake::HiddenIsGone) => return self.hold(),
-            Ok(node) => node,
-            Err(failure) => return self.not_watched(path, failure),
-        };
-        let parent = self.entry.path.clone();
-        let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
-            return Step::default();
-        };
-        unset.retain(|name| parent.child(name) != path);
-        let Some(predecessor) = watch.first().cloned() else {
-            debug_assert!(false, "a waiter watches at least one node");
-            return self.list_again();
-        };
-        if parent.child(&predecessor) == path {
-            // It got its slot before the watch was set: the listing that put this contender behind it is older than
-            // that.
-            if watch.len() == 1 && *ahead > 1 && record::has_slot(&node.data) {
-                return self.go(ContenderPhase::Listing, self.catch_up());
-            }
-            *nearest = Some(node);
-        }
-        if !unset.is_empty() {
-            return Step::default();
-        }
-        let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
-        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
-        // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
-        // reader with its number. Both need another listing.
-        let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
-        let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
-        self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
-        Step { requests: vec![], news: vec![news] }
-    }
-
-    /// The answer about a node in the way that was written to while we waited. It is watched again.
-    fn read_again(&mut self, path: &str, result: Result<Node, Failure>) -> Step {
-        let node = match result {
-            Ok(node) => node,
-            Err(failure) => return self.not_watched(path, failure),
-        };
-        let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
-            return Step::default();
-        };
-        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == path) else {
-            return Step::default();
-        };
-        let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
-        let news = News::Waiting { predecessor, data: node.data, since: node.created, ahead, holder };
-        Step { requests: vec![], news: vec![news] }
-    }
-
-    /// A node in the way could not be read, and isn't watched.
-    fn not_watched(&mut self, path: &str, failure: Failure) -> Step {
-        match failure {
-            Failure::NoNode => self.list_again(),
-            Failure::ConnectionLost => self.ask(Request::Watch(path.to_owned())),
-            failure => self.fail(trouble(failure, "watch the contender ahead", "READ", &self.entry.path)),
-        }
-    }
-
-    fn other_changed(&mut self, path: &str, deleted: bool) -> Step {
-        match &self.phase {
-            // New data moves nobody in the queue, but for a predecessor that tells of its slot.
-            ContenderPhase::Waiting { watch, ahead, .. }
-                if !deleted
-                    && watch.iter().any(|name| self.path().child(name) == path)
-                    && !(matches!(self.entry.mode, Mode::Slots(2..)) && watch.len() == 1 && *ahead > 1) =>
-            {
-                self.ask(Request::Watch(path.to_owned()))
-            }
-            ContenderPhase::Waiting { watch, sole, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
-            {
-                // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
-                // requires that its own node still exists and that events arrive in order.
-                let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
-                if deleted && sole { self.hold() } else { self.list_again() }
-            }
-            // One of several nodes is gone before all watches are set: the listing is out of date.
-            ContenderPhase::Approaching { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == path) =>
-            {
-                self.list_again()
-            }
-            _ => Step::default(),
-        }
-    }
-
-    fn busy(&mut self, holder: String) -> Step {
-        self.seen_busy = true;
-        let watch = Request::Watch(self.path().child(&holder));
-        self.go(ContenderPhase::Naming(holder), watch)
-    }
-
-    fn fail(&mut self, trouble: ContentionError) -> Step {
+    fn fail(&mut self, error: ContentionError) -> Step {
         self.phase = ContenderPhase::Ended;
-        Step { requests: vec![], news: vec![News::Failed(trouble)] }
+        Step { requests: vec![], news: vec![News::Failed(error)] }
     }
 
     fn list_again(&mut self) -> Step {
@@ -620,12 +214,12 @@ impl Contender {
     }
 
     fn list(&self) -> Request {
-        Request::List(self.path().to_string())
+        Request::List(self.path().node())
     }
 
     /// After a gap in the connection the server may lag behind what this client has already seen.
     fn catch_up(&self) -> Request {
-        Request::CatchUpAndList(self.path().to_string())
+        Request::CatchUpAndList(self.path().node())
     }
 
     fn go(&mut self, phase: ContenderPhase, request: Request) -> Step {
@@ -638,8 +232,8 @@ impl Contender {
         Step { requests: vec![request], news: vec![] }
     }
 
-    fn is_own(&self, path: &str) -> bool {
-        self.own.as_ref().is_some_and(|own| own.path == path)
+    fn is_own(&self, path: &NodePath) -> bool {
+        self.own.as_ref().is_some_and(|own| own.path == *path)
     }
 }
 

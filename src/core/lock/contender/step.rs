@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::error::ContentionError;
 use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::refusal::Refusal;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Request, ServerTime};
 
 /// The settings of a contender.
@@ -49,7 +49,7 @@ impl Ids {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnNode {
     /// Its full path.
-    pub path: String,
+    pub path: NodePath,
     /// Its czxid, which grows from one holder to the next.
     pub fencing_token: i64,
     /// When it was created.

@@ -1,10 +1,14 @@
 mod answers;
 
 use std::ffi::OsStr;
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::*;
+use crate::core::lock::name::{self, Family, Mode};
+use crate::core::lock::record::Record;
+use crate::core::protocol::ServerTime;
 
 const SESSION: i64 = 77;
 const NEVER: ServerTime = ServerTime(0);
@@ -44,13 +48,13 @@ fn name(prefix: &str, sequence: i32) -> String {
 
 fn other(sequence: i32) -> String {
     name(
-        &super::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
+        &name::prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(sequence.unsigned_abs().into())),
         sequence,
     )
 }
 
-fn at(name: &str) -> String {
-    format!("/locks/job/{name}")
+fn at(name: &str) -> NodePath {
+    format!("/locks/job/{name}").into()
 }
 
 fn ours(czxid: i64) -> Node {
@@ -105,7 +109,7 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
 }
 
 fn failed(step: &Step) -> Option<&ContentionError> {
-    step.news.iter().find_map(|news| if let News::Failed(trouble) = news { Some(trouble) } else { None })
+    step.news.iter().find_map(|news| if let News::Failed(error) = news { Some(error) } else { None })
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
 
 #[test]
 fn with_several_ahead_the_queue_is_looked_at_again() {
-    let list = [Request::List("/locks/job".to_owned())];
+    let list = [Request::List("/locks/job".into())];
     let (mut contender, _) = asleep(&[1, 3]);
     assert_eq!(
         contender.take(Reply::Changed(at(&other(3)), true)).requests,
@@ -162,7 +166,7 @@ fn whoever_goes_while_its_new_data_is_read_is_missed() {
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 /// A holder whose node has a record.
@@ -231,7 +235,7 @@ fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.reconnected();
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let (mut contender, own) = asleep(&[3]);
     contender.reconnected();
     assert_eq!(
@@ -280,7 +284,7 @@ fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
 fn a_node_deleted_between_list_and_watch_causes_another_listing() {
     let (mut contender, _, _) = behind(&[3]);
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
@@ -289,7 +293,7 @@ fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
     let first = prefix(&contender.begin());
     contender.take(Reply::Created(Err(Failure::NoNode)));
     let step = contender.take(Reply::Listed(Err(Failure::NoNode)));
-    assert_eq!(step.requests, [Request::MakeParents("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::MakeParents("/locks/job".into())]);
     assert_ne!(prefix(&contender.take(Reply::ParentsMade(Ok(())))), first);
 }
 
@@ -301,8 +305,8 @@ fn parents_that_keep_vanishing_are_an_error() {
         contender.take(Reply::Created(Err(Failure::NoNode)));
         contender.take(Reply::Listed(Err(Failure::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));
-        if let Some(trouble) = failed(&step) {
-            assert_eq!(trouble, &ContentionError::ParentsVanish);
+        if let Some(error) = failed(&step) {
+            assert_eq!(error, &ContentionError::ParentsVanish);
             return;
         }
     }
@@ -317,7 +321,7 @@ fn searching() -> (Contender, String) {
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
     assert_eq!(
         step.requests,
-        [Request::CatchUpAndList("/locks/job".to_owned())],
+        [Request::CatchUpAndList("/locks/job".into())],
         "the server may lag: sync first"
     );
     (contender, prefix)
@@ -331,7 +335,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]);
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.news, [News::Held]);
     assert!(step.requests.is_empty(), "its node is already watched");
@@ -358,7 +362,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
 }
 
@@ -367,7 +371,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
 }
@@ -378,13 +382,13 @@ fn a_node_of_the_same_session_ahead_is_deleted() {
     let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
     assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
     let step = contender.take(Reply::Deleted(Ok(())));
-    assert_eq!(step.requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
 fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let mut contender = contender(true);
-    assert_eq!(contender.begin().requests, [Request::List("/locks/job".to_owned())]);
+    assert_eq!(contender.begin().requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
@@ -408,7 +412,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
 
 #[test]
 fn a_refused_request_names_the_missing_permission() {
-    for (failure, trouble) in [
+    for (failure, error) in [
         (
             Failure::NoAuth,
             ContentionError::Permission {
@@ -424,7 +428,7 @@ fn a_refused_request_names_the_missing_permission() {
         let mut contender = contender(false);
         contender.begin();
         contender.take(Reply::Created(Err(failure)));
-        assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&trouble));
+        assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&error));
     }
     let mut contender = contender(false);
     contender.begin();

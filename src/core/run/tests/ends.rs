@@ -38,6 +38,13 @@ fn a_release_that_nobody_confirms_goes_on_behind() {
         .is(STORIES, "release_interrupted");
 }
 
+#[test]
+fn a_node_that_is_created_while_zklock_leaves_is_known_too() {
+    let mut script = Script::of(plan());
+    script.connected().at(0.1).signal(SIGINT).at(0.2).created(0, 9).on(Input::Cleaned(true));
+    script.session(SessionChange::Lost(Failure::Expired)).is(STORIES, "created_while_leaving");
+}
+
 fn once(exit: Exit) -> Script {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), ..plan() });
     script.holds().tick().once(Err(Failure::NoNode)).tick();
@@ -60,6 +67,7 @@ fn a_success_is_recorded_with_the_release() {
         .reply(Asker::Once, concluded(Ok(())))
         .session(SessionChange::Closed)
         .is(STORIES, "recorded");
+    once(Exit::Code(0)).at(2.0).tick().reply(Asker::Once, concluded(Ok(()))).is(STORIES, "recorded_late");
     once(Exit::Code(3)).session(SessionChange::Closed).is(STORIES, "failure_not_recorded");
     once(Exit::Code(0)).reply(Asker::Once, concluded(Err(Failure::NoAuth))).is(STORIES, "record_refused");
     once(Exit::Code(0))

@@ -3,7 +3,7 @@
 use super::script::{OURS, Script, node, other, plan, record, seconds};
 use crate::core::exit::Exit;
 use crate::core::lock::record::Record;
-use crate::core::protocol::{Asker, Away, Failure, Node, Reply, SessionChange};
+use crate::core::protocol::{Asker, Away, Failure, LockIndex, Node, Reply, SessionChange};
 use crate::core::run::{Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
 use crate::core::supervisor::Foreground;
@@ -77,7 +77,12 @@ fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
     for (gap, name) in [(9.0, "refused_after_a_gap"), (1.0, "refused_long_after_a_gap")] {
         // The answer that creates the node is the slowest, and the one before it doesn't count.
         let mut script = Script::of(Plan { nonblock: true, ..plan() });
-        script.connected().at(0.5).reply(Asker::Lock(0), Reply::Listed(Ok(vec![]))).at(0.6).created(0, 1);
+        script
+            .connected()
+            .at(0.5)
+            .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
+            .at(0.6)
+            .created(0, 1);
         script.listed(0, &[], 1);
         let own = script.own(1);
         script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::WordsWritten).tick();
@@ -108,7 +113,11 @@ fn every_loss_of_the_lock_stops_the_command() {
     }
     let mut script = Script::of(plan());
     let gone = format!("/locks/a/{}", script.running().own(1));
-    script.pass(3.0).reply(Asker::Lock(0), Reply::Changed(gone, true)).tick().reaped(Exit::Code(0));
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(gone.into(), true))
+        .tick()
+        .reaped(Exit::Code(0));
     script.session(SessionChange::Closed).is(STORIES, "node_deleted");
     let mut script = Script::of(plan());
     script
@@ -130,7 +139,9 @@ fn a_revoked_lock_is_kept_until_the_command_is_gone() {
     script.running();
     let own = script.own(1);
     let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
-    script.pass(3.0).reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{own}"), false));
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
     script.read(&own, node(OURS, 1, &revoked)).tick().confirmed(3.0, Ok(())).pass(4.0).tick();
     script
         .session(SessionChange::Lost(Failure::Expired))
@@ -138,6 +149,61 @@ fn a_revoked_lock_is_kept_until_the_command_is_gone() {
         .all_killed()
         .reaped(Exit::Code(0))
         .is(STORIES, "revoked_and_lost");
+}
+
+#[test]
+fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    // Without answers the lease ends before the grace does.
+    for (answered_until, name) in [(40, "revoked_in_full"), (5, "revoked_and_silent")] {
+        let mut script = Script::of(Plan { kill_after: seconds(30.0), ..plan() });
+        script.running();
+        let own = script.own(1);
+        for second in 1_u8..35 {
+            script.pass(second.into()).tick();
+            if second == 3 {
+                let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
+                script.reply(Asker::Lock(LockIndex(0)), changed).read(&own, node(OURS, 1, &revoked));
+            }
+            if second < answered_until {
+                script.confirmed(f64::from(second) - 0.1, Ok(()));
+            }
+        }
+        script.keeps_lines(&["revoked", "Kill", "Tick"]).is(STORIES, name);
+    }
+}
+
+#[test]
+fn a_command_is_reaped_once_all_its_processes_are_gone() {
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).on(Input::Child);
+    let leader_died = |none_left| Input::Children { leader: Some(LeaderChange::Died), none_left };
+    script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
+    script.on(Input::Children { leader: None, none_left: true }).is(STORIES, "reaped_when_none_is_left");
+}
+
+#[test]
+fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
+    let mut script = Script::of(plan());
+    script.running();
+    let own = script.own(1);
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false))
+        .read(&own, Node::HIDDEN)
+        .is(STORIES, "own_node_hidden");
+}
+
+#[test]
+fn looks_around_are_further_and_further_apart() {
+    let mut script = Script::of(plan());
+    script.running();
+    for second in 1_u8..20 {
+        script.pass(second.into()).confirmed(f64::from(second) - 0.1, Ok(()));
+        let answer = Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }));
+        script.reply(Asker::Lock(LockIndex(0)), answer);
+    }
+    script.keeps_lines(&["Get(", "Confirmed"]).is(STORIES, "looks_around");
 }
 
 #[test]
@@ -184,9 +250,11 @@ fn a_neighbour_that_comes_is_warned_of() {
     let mut script = Script::of(plan());
     script.running().pass(1.2).tick().pass(1.3).confirmed(1.2, Ok(()));
     let parent = Node { children: 3, ..node(0, 1, &record("x", 1)) };
-    script.reply(Asker::Lock(0), Reply::Read("/locks/a".to_owned(), Ok(parent)));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Read("/locks/a".into(), Ok(parent)));
     let own = script.own(1);
     let foreign = "latch-0000000007".to_owned();
-    script.reply(Asker::Lock(0), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)]))).tick();
+    script
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)])))
+        .tick();
     script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(STORIES, "neighbour");
 }

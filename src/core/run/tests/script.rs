@@ -13,7 +13,7 @@ use crate::core::lock::once::record_path;
 use crate::core::lock::record::{Process, Record};
 use crate::core::path::LockPath;
 use crate::core::protocol::{
-    Asker, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
+    Asker, Created, Failure, LockIndex, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
 };
 use crate::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, LookUp, Plan, Run};
 use crate::core::time::BootTime;
@@ -232,19 +232,19 @@ impl Script {
         let after = i64::try_from(self.now.since(BootTime::from_start(BEGAN)).as_millis()).unwrap();
         let created =
             Created { name: self.own(number), czxid: number.into(), created: ServerTime(EPOCH + after) };
-        self.reply(Asker::Lock(lock), Reply::Created(Ok(created)))
+        self.reply(Asker::Lock(LockIndex(lock)), Reply::Created(Ok(created)))
     }
 
     /// The lock's list is answered: other contenders' numbers, and our own.
     pub(super) fn listed(&mut self, lock: usize, others: &[u32], own: u32) -> &mut Self {
         let mut names: Vec<String> = others.iter().map(|number| other(*number)).collect();
         names.push(self.own(own));
-        self.reply(Asker::Lock(lock), Reply::Listed(Ok(names)))
+        self.reply(Asker::Lock(LockIndex(lock)), Reply::Listed(Ok(names)))
     }
 
     /// The node of the lock `/locks/a` with this name is read for its contender.
     pub(super) fn read(&mut self, name: &str, node: Node) -> &mut Self {
-        self.reply(Asker::Lock(0), Reply::Read(format!("/locks/a/{name}"), Ok(node)))
+        self.reply(Asker::Lock(LockIndex(0)), Reply::Read(format!("/locks/a/{name}").into(), Ok(node)))
     }
 
     /// The record of the last success is read, and the servers' time is known.
@@ -294,6 +294,13 @@ impl Script {
     pub(super) fn tells_only(&mut self, levels: &[&str]) -> &mut Self {
         let is_said = |line: &&str| levels.iter().any(|level| line.trim_start().starts_with(level));
         self.story = self.story.lines().filter(is_said).fold(String::new(), |all, line| all + line + "\n");
+        self
+    }
+
+    /// Leaves out all lines but those with one of these words.
+    pub(super) fn keeps_lines(&mut self, words: &[&str]) -> &mut Self {
+        let is_kept = |line: &&str| words.iter().any(|word| line.contains(word));
+        self.story = self.story.lines().filter(is_kept).fold(String::new(), |all, line| all + line + "\n");
         self
     }
 
@@ -370,7 +377,7 @@ fn said(input: &Input) -> String {
             format!("looked up, czxid and owner of each: {:?}", nodes.iter().map(shown).collect::<Vec<_>>())
         }
         Input::Session(_, change) => format!("session {change:?}"),
-        Input::Reply(_, asker, reply) => format!("{asker:?} {}", answered(reply)),
+        Input::Reply(_, asker, reply) => format!("{} {}", who_asks(*asker), answered(reply)),
         other => format!("{other:?}"),
     }
 }
@@ -386,9 +393,16 @@ fn answered(reply: &Reply) -> String {
 
 fn done(effect: &Effect) -> String {
     match effect {
-        Effect::Ask(asker, request) => format!("{asker:?} asks: {}", asked(request)),
+        Effect::Ask(asker, request) => format!("{} asks: {}", who_asks(*asker), asked(request)),
         Effect::Say(path, message) => format!("{:?} {path}: {message}", message.level()),
         other => format!("{other:?}"),
+    }
+}
+
+fn who_asks(asker: Asker) -> String {
+    match asker {
+        Asker::Lock(LockIndex(index)) => format!("Lock({index})"),
+        asker => format!("{asker:?}"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::core::lock::name::Mode;
 use crate::core::lock::once::record_path;
 use crate::core::lock::record::Record;
 use crate::core::path::LockPath;
-use crate::core::protocol::{Asker, Away, Failure, Node, Reply, SessionChange};
+use crate::core::protocol::{Asker, Away, Failure, LockIndex, Node, Reply, SessionChange};
 use crate::core::run::{Ancestor, Input, LookUp, Plan};
 use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
@@ -17,7 +17,7 @@ fn with_deadline(after: f64) -> Plan {
 /// The other contender's node is deleted, and zklock's node is first.
 fn turn_comes(script: &mut Script) -> &mut Script {
     let path = format!("/locks/a/{}", other(8));
-    script.reply(Asker::Lock(0), Reply::Changed(path, true)).listed(0, &[], 9)
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(path.into(), true)).listed(0, &[], 9)
 }
 
 const STORIES: &str = "waiting";
@@ -38,9 +38,20 @@ fn a_waiter_with_a_line_reads_the_holder_too() {
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![]));
     let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
     let path = format!("/locks/a/{}", other(3));
-    script.reply(Asker::WaitingLine, Reply::Read(path.clone(), Ok(node(THEIRS, 3, &holder)))).at(2.2).tick();
-    script.reply(Asker::WaitingLine, Reply::Read(path.clone(), Ok(node(THEIRS, 3, &holder)))).at(4.3).tick();
-    script.reply(Asker::WaitingLine, Reply::Read(path, Err(Failure::NoNode))).at(6.5).tick().at(8.6).tick();
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .at(2.2)
+        .tick();
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .at(4.3)
+        .tick();
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.into(), Err(Failure::NoNode)))
+        .at(6.5)
+        .tick()
+        .at(8.6)
+        .tick();
     script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
     script.is(STORIES, "waits_with_a_line");
 }
@@ -116,7 +127,7 @@ fn a_deadline_before_a_fresh_lease_is_an_error() {
 #[test]
 fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
     let mut script = Script::of(Plan { nonblock: true, ..plan() });
-    script.connected().at(0.1).reply(Asker::Lock(0), Reply::Listed(Ok(vec![other(8)])));
+    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![other(8)])));
     script
         .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
         .on(Input::Ancestors(vec![]))
@@ -126,7 +137,7 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
     script
         .connected()
         .at(0.1)
-        .reply(Asker::Lock(0), Reply::Listed(Ok(vec![])))
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
         .at(9.9)
         .tick()
         .at(10.0)
@@ -182,7 +193,7 @@ fn a_session_that_ends_costs_only_the_place() {
 
 #[test]
 fn a_deleted_place_is_told_from_an_ended_session() {
-    let gone = |script: &Script| Reply::Changed(format!("/locks/a/{}", script.own(9)), true);
+    let gone = |script: &Script| Reply::Changed(format!("/locks/a/{}", script.own(9)).into(), true);
     for (result, name) in [
         (Err(Failure::NoNode), "place_deleted"),
         (Ok(()), "place_deleted_and_its_name_used_again"),
@@ -192,7 +203,7 @@ fn a_deleted_place_is_told_from_an_ended_session() {
         let mut script = Script::of(plan());
         script.behind(&[8], "web2");
         let reply = gone(&script);
-        script.at(0.5).reply(Asker::Lock(0), reply).tick().at(0.6).confirmed(0.5, result).tick();
+        script.at(0.5).reply(Asker::Lock(LockIndex(0)), reply).tick().at(0.6).confirmed(0.5, result).tick();
         script.session(SessionChange::Closed).is(STORIES, name);
     }
     let mut script = Script::of(plan());
@@ -206,7 +217,7 @@ fn a_revoked_place_is_an_error() {
     script.behind(&[8], "web2");
     let own = script.own(9);
     let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
-    script.reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{own}"), false));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
     script.read(&own, node(OURS, 9, &revoked)).session(SessionChange::Closed).is(STORIES, "place_revoked");
 }
 
@@ -234,6 +245,24 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
     let mut script = Script::of(with_deadline(60.0));
     script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
     script.is(STORIES, "stopped_while_entering");
+}
+
+#[test]
+fn nothing_is_told_of_a_place_that_is_given_up() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    turn_comes(script.at(3.0)).tick();
+    script
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .is(STORIES, "leaves_in_silence");
+}
+
+#[test]
+fn a_place_that_can_not_be_confirmed_is_an_error() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(Failure::NoAuth));
+    script.session(SessionChange::Closed).is(STORIES, "place_hidden");
 }
 
 #[test]
@@ -273,9 +302,9 @@ fn a_lease_that_is_too_short_is_renewed_before_the_start() {
 #[test]
 fn a_contender_without_permission_says_so() {
     let mut script = Script::of(plan());
-    script.connected().at(0.1).reply(Asker::Lock(0), Reply::Created(Err(Failure::NoAuth)));
+    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Created(Err(Failure::NoAuth)));
     script
-        .reply(Asker::Lock(0), Reply::Listed(Ok(vec![])))
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
         .session(SessionChange::Closed)
         .is(STORIES, "no_permission");
 }
@@ -288,8 +317,8 @@ fn two_locks_are_queued_for_in_turn() {
     let own = script.own(1);
     script.read(&own, node(OURS, 1, &record("web1", 7))).at(0.2).created(1, 5).listed(1, &[4], 5);
     script.reply(
-        Asker::Lock(1),
-        Reply::Read(format!("/locks/b/{}", other(4)), Ok(node(THEIRS, 4, &record("web2", 30)))),
+        Asker::Lock(LockIndex(1)),
+        Reply::Read(format!("/locks/b/{}", other(4)).into(), Ok(node(THEIRS, 4, &record("web2", 30)))),
     );
     script.session(SessionChange::Disconnected).session(SessionChange::Reconnected).at(1.2).tick();
     script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(STORIES, "two_locks");
@@ -303,13 +332,17 @@ fn a_slot_is_free_while_fewer_hold() {
     let names = ["01", "02"]
         .map(|number| other(0).replace("lock-0000000000", &format!("slots2-lock-00000000{number}")));
     let listed = names.iter().cloned().chain([own.clone()]).collect();
-    script.reply(Asker::Lock(0), Reply::Listed(Ok(listed)));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed)));
     for name in &names {
         script.read(name, node(THEIRS, 1, &record("web2", 30)));
     }
     script.on(Input::Ancestors(vec![]));
-    script.reply(Asker::Lock(0), Reply::Changed(format!("/locks/a/{}", names[0]), true));
-    script.reply(Asker::Lock(0), Reply::Listed(Ok(vec![names[1].clone(), own]))).tick().is(STORIES, "slots");
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{}", names[0]).into(), true));
+    let behind = names[1].replace("0000000002", "0000000010");
+    script
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own, behind])))
+        .tick()
+        .is(STORIES, "slots");
 }
 
 #[test]
@@ -332,18 +365,18 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
     let read = Ok(node(THEIRS, 3, &record("web1", 30)));
     script
-        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)), read))
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)).into(), read))
         .is(STORIES, "an_ancestor_further_on");
     let mut script = Script::of(plan());
     let reader = other(3).replace("-lock-", "-read-lock-");
     script.connected().at(0.1).created(0, 9);
     let listed = vec![reader.clone(), other(8), script.own(9)];
-    script.reply(Asker::Lock(0), Reply::Listed(Ok(listed.clone())));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed.clone())));
     script.read(&other(8), node(THEIRS, 8, &record("web2", 31))).on(Input::Ancestors(vec![ancestor]));
     script.reply(Asker::WaitingLine, Reply::Listed(Ok(listed)));
     let read = Ok(node(THEIRS, 3, &record("web1", 30)));
     script
-        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}"), read))
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}").into(), read))
         .is(STORIES, "an_ancestor_that_reads");
 }
 

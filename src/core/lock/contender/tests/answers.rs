@@ -12,11 +12,11 @@ fn permission(action: &'static str, permission: &'static str) -> ContentionError
 }
 
 fn list() -> Vec<Request> {
-    vec![Request::List(PATH.to_owned())]
+    vec![Request::List(PATH.into())]
 }
 
 fn list_after_a_gap() -> Vec<Request> {
-    vec![Request::CatchUpAndList(PATH.to_owned())]
+    vec![Request::CatchUpAndList(PATH.into())]
 }
 
 /// Lists again after its predecessor has gone.
@@ -86,7 +86,7 @@ fn the_parents_are_made_again_if_the_answer_was_lost() {
         contender
     };
     let step = missing().take(Reply::ParentsMade(Err(Failure::ConnectionLost)));
-    assert_eq!(step.requests, [Request::MakeParents(PATH.to_owned())]);
+    assert_eq!(step.requests, [Request::MakeParents(PATH.into())]);
     let step = missing().take(Reply::ParentsMade(Err(Failure::NoAuth)));
     assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
 }
@@ -224,6 +224,45 @@ fn a_slot_is_told_of_where_somebody_is_behind() {
 }
 
 #[test]
+fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
+    for owner in [0, i64::MIN] {
+        let permanent = || Ok(Node { owner, ..theirs() });
+        let error = ContentionError::NotEphemeral(at(&other(3)).to_string());
+        let mut approaching = behind(&[3]).0;
+        assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+        let mut naming = looking();
+        naming.take(Reply::Listed(Ok(vec![other(3)])));
+        assert_eq!(failed(&naming.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+    }
+    let mut approaching = behind(&[3]).0;
+    let step = approaching.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    assert!(matches!(step.news[..], [News::Waiting { .. }]));
+    let mut naming = looking();
+    naming.take(Reply::Listed(Ok(vec![other(3)])));
+    let step = naming.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    assert!(matches!(step.news[..], [News::Busy { .. }]));
+}
+
+#[test]
+fn semaphores_are_listed_before_the_queue_counts() {
+    let mut contender = looking();
+    let step = contender.take(Reply::Listed(Ok(vec!["leases".to_owned()])));
+    assert_eq!(step.requests, [Request::List(at("leases"))]);
+    let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
+    assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
+    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs())));
+    let refused =
+        Refusal::OtherRecipe { node: "leases/lease-0000000001".to_owned(), recipe: Recipe::CuratorSemaphore };
+    assert_eq!(failed(&step), Some(&refused.into()));
+}
+
+#[test]
+fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(Failure::NoNode))), Step::default());
+}
+
+#[test]
 fn other_recipes_are_looked_at_before_the_queue_counts() {
     let refused = Refusal::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
     let gone = Node { owner: 0, ..theirs() };
@@ -259,9 +298,9 @@ fn a_holder_looks_around_and_a_waiter_does_not() {
     let (mut contender, _) = asleep(&[3]);
     assert_eq!(contender.look_around(), Step::default());
     let (mut contender, own, _) = behind(&[]);
-    assert_eq!(contender.look_around().requests, [Request::Get(PATH.to_owned())]);
+    assert_eq!(contender.look_around().requests, [Request::Get(PATH.into())]);
     let parent = Node { children: 2, owner: 0, ..theirs() };
-    assert_eq!(contender.take(Reply::Read(PATH.to_owned(), Ok(parent))).requests, list());
+    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent))).requests, list());
     let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
     let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
@@ -337,7 +376,7 @@ fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
     };
     assert_eq!(parent_and_list, 2);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    let writer = name(&super::super::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
+    let writer = name(&name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
     contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     contender.take(Reply::Read(at(&writer), Ok(theirs())));

@@ -1,0 +1,79 @@
+//! Checks the queue of the lock path for the reasons for which a contender refuses it.
+
+use std::ffi::OsStr;
+
+use super::facts::{Facts, Probe};
+use super::gather::ask_one;
+use crate::core::lock::contender::{ContentionError, Inspection, InspectionResult};
+use crate::core::lock::name::{Mode, Name};
+use crate::core::lock::queue::{self, Decision, Refusal};
+use crate::core::path::LockPath;
+use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request};
+
+/// The most contenders that are read.
+const MOST: usize = 1_000;
+
+/// Sets `facts.queue` if every contender would refuse the queue. A path that doesn't exist or can't be listed has no
+/// queue to check.
+pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
+    let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
+    let path = facts.path.as_ref().map(|path| format!("{chroot}{path}"));
+    let Some(lock) = path.and_then(|path| LockPath::parse(OsStr::new(&path)).ok()) else { return Ok(()) };
+    if !matches!(facts.probe, Some(Probe { read: Some(Ok(())), .. })) {
+        return Ok(());
+    }
+    let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(lock.node()))? else { return Ok(()) };
+    facts.queue = match other_recipe(inquiry, &lock, &children)? {
+        Some(error) => Some(error),
+        None => match queue::look(&children, facts.family, Mode::Exclusive) {
+            // Another kind of contenders isn't a finding, because check doesn't know which kind will contend.
+            Decision::Refuse(refusal) if !matches!(refusal, Refusal::OtherKind { .. }) => {
+                Some(refusal.into())
+            }
+            _ => not_ephemeral(inquiry, &lock, &chroot, &children)?,
+        },
+    };
+    Ok(())
+}
+
+fn other_recipe(
+    inquiry: &mut Inquiry<'_>,
+    lock: &LockPath,
+    children: &[String],
+) -> Result<Option<ContentionError>, InquiryError> {
+    let Some(mut inspection) = Inspection::of(children) else { return Ok(None) };
+    let mut result = inspection.begin(lock);
+    loop {
+        match result {
+            InspectionResult::Clean => return Ok(None),
+            InspectionResult::Fail(error) => return Ok(Some(error)),
+            InspectionResult::Ask(requests) => {
+                result = InspectionResult::Clean;
+                for reply in inquiry.ask_all(&requests)? {
+                    result = inspection.take(lock, reply);
+                    if matches!(result, InspectionResult::Fail(_)) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn not_ephemeral(
+    inquiry: &mut Inquiry<'_>,
+    lock: &LockPath,
+    chroot: &str,
+    children: &[String],
+) -> Result<Option<ContentionError>, InquiryError> {
+    let contenders = children.iter().filter(|child| Name::parse(child).is_some()).take(MOST);
+    let reads: Vec<_> = contenders.map(|child| Request::Get(lock.child(child))).collect();
+    let replies = inquiry.ask_all(&reads)?;
+    Ok(replies.into_iter().find_map(|reply| match reply {
+        Reply::Read(path, Ok(node)) if node.is_permanent() => {
+            let shown = path.as_str().strip_prefix(chroot).unwrap_or(path.as_str());
+            Some(ContentionError::NotEphemeral(shown.to_owned()))
+        }
+        _ => None,
+    }))
+}

@@ -1,0 +1,123 @@
+//! Entering the queue: the create, the lost reply to it, missing parents, and the listings that follow.
+
+use super::error::{ContentionError, cannot_list};
+use super::step::{News, OwnNode, Step};
+use super::{Contender, ContenderPhase, MOST_ENTRIES};
+use crate::core::lock::name::{Name, prefix};
+use crate::core::lock::queue;
+use crate::core::lock::queue::Decision;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{Created, Failure, Reply, Request, ServerTime};
+
+impl Contender {
+    pub(super) fn enter(&mut self) -> Step {
+        if self.entries == MOST_ENTRIES {
+            return self.fail(ContentionError::ParentsVanish);
+        }
+        self.entries += 1;
+        // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
+        self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
+        let parent = self.path().node();
+        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
+        let list = self.list();
+        self.phase = ContenderPhase::Entering { created: None };
+        // Requests of a session are served in order, so the listing contains the node.
+        Step { requests: vec![create, list], news: vec![] }
+    }
+
+    pub(super) fn created(&mut self, result: Result<Created, Failure>) -> Step {
+        if let ContenderPhase::Entering { created } = &mut self.phase {
+            *created = Some(result);
+        }
+        Step::default()
+    }
+
+    pub(super) fn parents_made(&mut self, result: Result<(), Failure>) -> Step {
+        match result {
+            Ok(()) => self.enter(),
+            Err(Failure::ConnectionLost) => self.make_parents(),
+            Err(Failure::NoNode) => self.fail(ContentionError::NoChroot),
+            Err(failure) => {
+                self.fail(ContentionError::of(failure, "make the lock path", "CREATE", &self.entry.path))
+            }
+        }
+    }
+
+    pub(super) fn make_parents(&mut self) -> Step {
+        self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().node()))
+    }
+
+    pub(super) fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
+        match (&mut self.phase, result) {
+            (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
+            (ContenderPhase::Holding, result) => self.seen_around(Reply::Listed(result)),
+            (ContenderPhase::Looking, Ok(children)) => {
+                if let Some(step) = self.must_inspect(&children) {
+                    return step;
+                }
+                match queue::look(&children, self.entry.family, self.entry.mode) {
+                    Decision::Wait { holder, .. } => self.busy(holder),
+                    Decision::Refuse(refusal) => self.fail(refusal.into()),
+                    Decision::Hold | Decision::Gone => self.enter(),
+                }
+            }
+            (ContenderPhase::Looking | ContenderPhase::Searching, Err(Failure::NoNode)) => self.enter(),
+            (ContenderPhase::Entering { created }, result) => match created.take() {
+                Some(created) => self.entered(created, result),
+                // The create was throttled and sent again, so this listing doesn't contain the node.
+                None => self.ask(self.catch_up()),
+            },
+            (ContenderPhase::Searching, Ok(children)) => {
+                match children
+                    .iter()
+                    .find(|child| Name::parse(child).is_some_and(|name| name.is_from(&self.prefix)))
+                {
+                    Some(found) => self.go(
+                        ContenderPhase::Adopting(found.clone()),
+                        Request::Watch(self.path().child(found)),
+                    ),
+                    None => self.enter(),
+                }
+            }
+            (ContenderPhase::Listing, Ok(children)) => self.decide(&children),
+            (
+                ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing,
+                Err(Failure::ConnectionLost),
+            ) => self.ask(self.catch_up()),
+            (ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing, Err(failure)) => {
+                self.fail(cannot_list(failure, &self.entry.path))
+            }
+            _ => Step::default(),
+        }
+    }
+
+    /// Handles the answers to both create and list.
+    pub(super) fn entered(
+        &mut self,
+        created: Result<Created, Failure>,
+        listed: Result<Vec<String>, Failure>,
+    ) -> Step {
+        let created = match created {
+            Ok(created) => created,
+            Err(Failure::NoNode) => return self.make_parents(),
+            Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
+            Err(Failure::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
+            Err(failure) => {
+                return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.entry.path));
+            }
+        };
+        let mut step = self.queued(&created.name, created.czxid, created.created);
+        step.append(match listed {
+            Ok(children) => self.decide(&children),
+            Err(Failure::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
+            Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
+        });
+        step
+    }
+
+    pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
+        let own = OwnNode { path: self.path().child(name), fencing_token, created };
+        self.own = Some(own.clone());
+        Step { requests: vec![], news: vec![News::Queued(own)] }
+    }
+}
