@@ -30,8 +30,7 @@ const BYTES: [Curve; 3] = [
     ("a hand-off, the others behind", BLUE, |point| point.turn_bytes),
 ];
 
-/// Two panels, both axes logarithmic: a cost that doesn't grow is a flat line, and one that grows with the number of
-/// nodes rises.
+/// Draws two panels with logarithmic axes: a cost that doesn't depend on the number of nodes is a flat line.
 pub(crate) fn draw(points: &[Point]) -> String {
     let mut svg = String::new();
     {

@@ -29,8 +29,8 @@ pub(crate) struct Point {
     pub(crate) enqueue: Sample,
     /// From the moment the predecessor gives up until zklock watches the next one.
     pub(crate) look_again: Sample,
-    /// From the delete of the holder's node to the command's first line, if that was the only node ahead and `nodes` are
-    /// behind.
+    /// From the delete of the holder's node to the command's first line, if that was the only node ahead and `nodes`
+    /// are behind.
     pub(crate) wake: Sample,
     /// The same if there were other nodes ahead when zklock queued, so that it has to list again.
     pub(crate) wake_and_look: Sample,

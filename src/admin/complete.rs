@@ -1,18 +1,18 @@
-//! Prints completions for the scripts in `completions/`: options and values from the definition of the command line, lock
-//! paths from the servers.
+//! The scripts in `completions/`, and the completions that these scripts ask for: options and values from the
+//! definition of the command line, lock paths from the servers.
 //!
-//! The first line says what the shell itself completes: `nothing`, `files`, or `command N`, where N is the number of the
-//! word at which the command begins. Each further line is a word, a tab and a description.
+//! The first line of the output says what the shell itself completes: `nothing`, `files`, or `command N`, where N is
+//! the number of the word at which the command begins. Each further line is a word, a tab and a description.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::listing::places_below;
+use super::listing::paths_below;
 use super::print;
 use super::session::AdminSession;
-use crate::cli::{self, ByShell, Completion, complete as complete_line};
+use crate::cli::{self, ByShell, Completion, KnownShell, complete as complete_line};
 use crate::core::exit::Exit;
 
 /// The longest time to connect, because a user is waiting at the prompt.
@@ -36,6 +36,15 @@ pub fn complete(line: &[String]) -> Result<Exit> {
     print(text.as_bytes())
 }
 
+/// The completion script for a shell. It runs zklock to get the completions.
+pub fn completions(shell: KnownShell) -> &'static str {
+    match shell {
+        KnownShell::Bash => include_str!("completions/zklock.bash"),
+        KnownShell::Zsh => include_str!("completions/_zklock"),
+        KnownShell::Fish => include_str!("completions/zklock.fish"),
+    }
+}
+
 /// The paths that begin with the typed text: locks, and nodes above locks with a slash at the end.
 fn paths(completion: &Completion) -> Result<Vec<String>> {
     let Some(typed) = &completion.lock else { return Ok(vec![]) };
@@ -48,7 +57,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
     options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut session = AdminSession::open(&options)?;
-    let mut paths = places_below(&mut session, parent)?;
+    let mut paths = paths_below(&mut session, parent)?;
     session.close();
     paths.retain(|path| path.starts_with(typed));
     Ok(paths)

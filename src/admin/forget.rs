@@ -21,7 +21,10 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     session.check_chroot(options).with_context(|| path.to_string())?;
     let message = match read(&mut session, &record)? {
         Some(node) if delete(&mut session, &record)? => {
-            format!("{path}: forgot the last success{}; the next --once-per run is due\n", of(&node))
+            format!(
+                "{path}: forgot the last success{}; the next --once-per run is due\n",
+                success_details(&node)
+            )
         }
         _ => format!("{path}: no success is recorded\n"),
     };
@@ -63,7 +66,7 @@ fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
 }
 
 /// The time and the host of the recorded success, for the message; empty if the record can't be read.
-fn of(node: &Node) -> String {
+fn success_details(node: &Node) -> String {
     if node.is_hidden() {
         return String::new();
     }

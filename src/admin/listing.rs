@@ -15,7 +15,7 @@ use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
-const ZOOKEEPERS_OWN: &str = "/zookeeper";
+const SYSTEM_NODES: &str = "/zookeeper";
 
 /// The state of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +139,7 @@ pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Resul
             }
         }
         if !session.has_chroot() {
-            next.retain(|path| path != ZOOKEEPERS_OWN);
+            next.retain(|path| path != SYSTEM_NODES);
         }
         level = next;
     }
@@ -152,7 +152,7 @@ pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Resul
 
 /// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
 /// with a slash at the end.
-pub(super) fn places_below(session: &mut AdminSession, parent: &str) -> Result<Vec<String>> {
+pub(super) fn paths_below(session: &mut AdminSession, parent: &str) -> Result<Vec<String>> {
     let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
     let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
     let children = list(session, &[base])?.pop().flatten().unwrap_or_default();
@@ -160,7 +160,7 @@ pub(super) fn places_below(session: &mut AdminSession, parent: &str) -> Result<V
     let names: BTreeSet<String> =
         children.iter().filter(|child| is_place(child)).cloned().chain(recorded).collect();
     let mut paths: Vec<String> = names.into_iter().map(|name| format!("{parent}/{name}")).collect();
-    paths.retain(|path| session.has_chroot() || path != ZOOKEEPERS_OWN);
+    paths.retain(|path| session.has_chroot() || path != SYSTEM_NODES);
     let listed = list(session, &paths)?;
     let places = |(path, children): (String, Option<Vec<String>>)| {
         let children = children.unwrap_or_default();

@@ -4,10 +4,10 @@ mod check;
 mod complete;
 mod forget;
 mod listing;
+mod manual;
 mod manual_text;
 mod neighbours;
 mod owner;
-mod pages;
 mod revoke;
 mod session;
 mod settings;
@@ -18,8 +18,8 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Result;
 use nix::sys::signal::Signal;
 
-pub use self::complete::complete;
-pub use self::pages::{completions, manual};
+pub use self::complete::{complete, completions};
+pub use self::manual::manual;
 use crate::cli::{Options, Setting, Verb};
 use crate::core::exit::Exit;
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::core::lock::record::{CURATOR_REVOKES, Record, foreign};
 use crate::core::words::printable;
 
-/// What is known about a node's owner. All texts are printable.
+/// The known facts about a node's owner. All texts are printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) host: Option<String>,

@@ -34,7 +34,8 @@ impl AdminSession {
         Ok(Self { inquiry, connect_timeout, has_chroot })
     }
 
-    /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
+    /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free
+    /// locks.
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot

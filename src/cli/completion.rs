@@ -17,13 +17,13 @@ pub struct Completion {
     pub words: Vec<(String, String)>,
     /// The beginning of a lock path, if the word can be one.
     pub lock: Option<String>,
-    /// What the shell itself completes in addition.
+    /// The completions that the shell itself adds.
     pub shell: ByShell,
     /// The global options on the line, which say how to reach the servers.
     pub connection: Vec<String>,
 }
 
-/// What the shell itself completes.
+/// The completions that the shell itself adds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ByShell {
     /// Nothing.

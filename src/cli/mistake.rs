@@ -41,9 +41,9 @@ pub(super) fn attribute(error: Error, words: &[OsString]) -> StartError {
     error.into()
 }
 
-/// Finds an option whose variable is invalid but not needed, because the command line has another value or a verb without
-/// servers. clap refuses the variable even then if the option comes after a verb. Returns the option's id, and the matches
-/// without the variable.
+/// Finds an option whose variable is invalid but not needed, because the command line has another value or a verb
+/// without servers. clap refuses the variable even then if the option comes after a verb. Returns the option's id, and
+/// the matches without the variable.
 pub(super) fn overridden_variable(words: &[OsString]) -> Option<(String, ArgMatches)> {
     let definition = definition();
     let variables = definition

@@ -55,7 +55,8 @@ pub enum StartError {
 /// configuration files. Also returns the settings in effect with their sources.
 ///
 /// # Errors
-/// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for help.
+/// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
+/// help.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
     // The option whose variable is invalid but not needed.
     let mut unread = None;

@@ -6,7 +6,7 @@ use super::definition::verb_with;
 const RELEASE: &str =
     "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop";
 
-/// What to write instead of a verb that zklock doesn't have.
+/// The remedy for a verb that only other lock programs have.
 pub(super) fn verb(word: &str) -> Option<&'static str> {
     Some(match word {
         "help" => "for help write zklock --help",

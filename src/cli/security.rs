@@ -12,7 +12,8 @@ use super::values;
 use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
 use crate::runtime::{files, memory};
 
-/// The variable for auth lines. There is no such option, because every user of the machine can read a process's arguments.
+/// The variable for auth lines. There is no such option, because every user of the machine can read a process's
+/// arguments.
 pub(super) const AUTH: &str = "ZKLOCK_AUTH";
 
 /// Credentials that aren't in an auth file, but in the variable or in a configuration file.
@@ -103,8 +104,8 @@ impl SecurityOptions {
     /// Before the first secret is read, the process hides its memory (see [`memory::hide`]).
     ///
     /// # Errors
-    /// If a file can't be read or other users can read its secret, if its content is invalid, or if options contradict each
-    /// other.
+    /// If a file can't be read or other users can read its secret, if its content is invalid, or if options contradict
+    /// each other.
     pub fn resolve(&self, lines: &[AuthLines]) -> Result<Security> {
         let mut security = Security::default();
         let mut add = |place: &str, text: &str| -> Result<()> {

@@ -78,7 +78,8 @@ pub(super) fn positive_time(text: &str) -> Result<Duration> {
     Ok(time)
 }
 
-/// A session timeout, rounded down to milliseconds. ZooKeeper's protocol has it as a signed 32-bit number of milliseconds.
+/// A session timeout, rounded down to milliseconds. ZooKeeper's protocol has it as a signed 32-bit number of
+/// milliseconds.
 pub(super) fn session_timeout(text: &str) -> Result<Duration> {
     let time = positive_time(text)?;
     if time.as_millis() > 2_147_483_647 {

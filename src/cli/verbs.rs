@@ -108,7 +108,7 @@ pub struct ForgetOptions {
     pub path: LockPath,
 }
 
-/// The shells for which there are completions.
+/// A shell with completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "each is the shell of that name")]
 pub enum KnownShell {

@@ -146,8 +146,8 @@ fn set_already(text: &str, content: &str, line: usize) -> String {
     format!("'{}' is set already{first}", wanted.unwrap_or_default())
 }
 
-/// The remedy for a line whose value has no quotes. The parser's own message may be about a number or a boolean, because
-/// such a value can look like the start of one.
+/// The remedy for a line whose value has no quotes. The parser's own message may be about a number or a boolean,
+/// because such a value can look like the start of one.
 fn unquoted(definition: &Command, content: &str) -> Option<String> {
     let (key, value) = content.split_once('=')?;
     let value = value.split(" #").next()?.trim();

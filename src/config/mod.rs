@@ -18,8 +18,8 @@ pub use self::file::Value;
 use self::file::{Content, read_file};
 pub use self::mistake::{context, mistake};
 
-/// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its command
-/// line.
+/// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its
+/// command line.
 pub const KEYS: &[&str] = &[
     "zookeeper",
     "connect-timeout",
@@ -48,8 +48,8 @@ const AUTH_FILE: &str = "auth-file";
 /// The only key that isn't an option, because credentials must not appear on a command line.
 pub const AUTH: &str = "auth";
 
-/// Builds the definition of the command line, with which values are checked. A function, because building it takes a while
-/// and most hosts have no configuration file.
+/// Builds the definition of the command line, with which values are checked. A function, because building it takes a
+/// while and most hosts have no configuration file.
 pub type Definition = fn() -> clap::Command;
 
 const SYSTEM: &str = "/etc/zklock.toml";

@@ -7,7 +7,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use super::{memory, sys};
 use crate::core::exit::Exit;
 
-/// Ends the process with this code or by this signal. As PID 1, which signals from inside can't kill, it exits with 128+n.
+/// Ends the process with this code or by this signal. As PID 1, which signals from inside can't kill, it exits with
+/// 128+n.
 pub fn end(exit: Exit) -> ! {
     match exit {
         Exit::Code(code) => process::exit(code.into()),

@@ -1,4 +1,4 @@
-//! This zklock's identity, as recorded in its lock nodes.
+//! The description of this zklock that is stored in its lock nodes.
 
 use std::path::Path;
 

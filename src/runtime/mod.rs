@@ -1,7 +1,8 @@
 //! Everything that acts: processes, signals, the terminal, sessions, the clock and output.
 //!
 //! [`run`] forks into two processes. [`worker`] is the loop of the one that holds the session and runs the command, and
-//! [`executor`] carries out the core's effects for it. [`monitor`] is the loop of the other. Both use the remaining modules.
+//! [`executor`] carries out the core's effects for it. [`monitor`] is the loop of the other. Both use the remaining
+//! modules.
 
 pub mod alarm;
 pub mod clock;

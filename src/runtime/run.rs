@@ -33,7 +33,7 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
         Side::Monitor(monitor) => {
             ui::mute();
             let outcome = monitor::watch(monitor, invocation.first_lock(), &settings);
-            ui::speak();
+            ui::queue_output();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
                 Outcome::Become(variables, inherited) => {
@@ -44,7 +44,8 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
     }
 }
 
-/// The surrounding zklock holds every lock, and its lease and monitor cover the command.
+/// Runs the command without locks, because the surrounding zklock holds all of them, and its lease and monitor cover
+/// the command.
 fn under_outer_locks(
     invocation: &Invocation,
     variables: Vec<(String, String)>,

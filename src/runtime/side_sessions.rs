@@ -1,6 +1,7 @@
-//! Sessions beside the one that queues: to check the surrounding locks, and to delete what another session left.
+//! Separate sessions for single tasks: to look up the nodes of the surrounding zklocks, and to delete nodes that
+//! another session left.
 //!
-//! Each one runs on its own thread, so that neither signals nor deadlines wait for it.
+//! Each one has its own thread, so that neither signals nor deadlines wait for it.
 
 use std::io;
 use std::thread;
@@ -12,7 +13,7 @@ use super::pair::clean;
 use super::zk::{Failure, Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, Settings};
 use crate::core::run::{Input, LookUp, Remains};
 
-/// Starts these sessions.
+/// Starts separate sessions.
 #[derive(Debug)]
 pub struct SideSessions {
     settings: Settings,
@@ -20,17 +21,23 @@ pub struct SideSessions {
 }
 
 impl SideSessions {
-    /// For this ensemble. Results are sent to `events`.
+    /// Sessions with these settings, whose results are sent to `events`.
     pub fn new(settings: Settings, events: Emitter) -> Self {
         Self { settings, events }
     }
 
-    /// Reads these nodes.
+    /// Starts to read these nodes. The result is [`Input::LookedUp`].
+    ///
+    /// # Errors
+    /// If no thread can be started.
     pub fn look_up(&self, nodes: Vec<NodePath>) -> Result<()> {
         self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
     }
 
-    /// Deletes what is left.
+    /// Starts to delete these remaining nodes. The result is [`Input::Cleaned`].
+    ///
+    /// # Errors
+    /// If no thread can be started.
     pub fn clean(&self, remains: Remains) -> Result<()> {
         self.start(move |settings| Input::Cleaned(clean(&settings, &remains, || false)))
     }

@@ -23,7 +23,7 @@ pub fn work(
     invocation: &Invocation,
     settings: &Settings,
 ) -> ! {
-    ui::speak();
+    ui::queue_output();
     let reporter = worker.reporter();
     let ended = begin(worker, plan, options, invocation, settings);
     let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
@@ -75,7 +75,8 @@ fn begin(
 #[error("zklock can't see to the command any more: {0:#}")]
 struct UnattendedError(anyhow::Error);
 
-/// Passes events to the core one by one, and carries out the effects. The time is checked once no other event is pending.
+/// Passes events to the core one by one, and carries out the effects. The time is checked once no other event is
+/// pending.
 fn run_loop(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     let mut answers = VecDeque::new();
     let mut effects = run.begin(clock::now());

@@ -35,9 +35,9 @@ pub(super) struct Facts {
     pub(super) path: Option<String>,
     /// The result of creating and deleting a node; `None` if that wasn't tried.
     pub(super) probe: Option<Probe>,
-    /// The naming of the contenders that would queue there.
+    /// The naming of `--naming`, with which contenders would queue.
     pub(super) family: Family,
-    /// Why every contender would refuse the queue of the lock that was named, if that is so.
+    /// The reason why every contender would refuse the queue of the lock path, if there is one.
     pub(super) queue: Option<ContentionError>,
     /// Records of `--once-per` beside the lock and below it.
     pub(super) records: Vec<OldRecord>,

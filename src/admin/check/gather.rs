@@ -121,10 +121,11 @@ fn ask(
 }
 
 fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, InquiryError> {
-    let is_missing = matches!(one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(Failure::NoNode)));
+    let is_missing =
+        matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(Failure::NoNode)));
     Ok(match is_missing {
         false => ChrootState::Exists,
-        true if create => match one(inquiry, Request::MakeLasting(path.into()))? {
+        true if create => match ask_one(inquiry, Request::MakeLasting(path.into()))? {
             Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
             _ => ChrootState::Created,
         },
@@ -133,7 +134,7 @@ fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<C
 }
 
 /// Sends one request.
-pub(super) fn one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, InquiryError> {
+pub(super) fn ask_one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, InquiryError> {
     inquiry.ask_all(&[request])?.pop().ok_or(InquiryError::TimedOut)
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::assess::{Finding, Fitness, Severity, enough_timeout, is_quick_enough, is_stale};
+use super::assess::{Finding, Fitness, Severity, is_quick_enough, is_stale, smallest_timeout};
 use super::facts::{ChrootState, Facts, OldRecord};
 use crate::core::lock::pace::silence_ridden_out;
 use crate::runtime::zk::ServerReport;
@@ -136,7 +136,7 @@ fn lease(facts: &Facts) -> Option<LeaseEntry> {
     Some(LeaseEntry {
         quick_enough: is_quick_enough(facts),
         rides_out: silence_ridden_out(granted, trip).as_secs_f64(),
-        smallest_session_timeout: enough_timeout(facts).map(|enough| enough.as_secs()),
+        smallest_session_timeout: smallest_timeout(facts).map(|enough| enough.as_secs()),
     })
 }
 

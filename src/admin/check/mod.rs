@@ -1,7 +1,7 @@
 //! `check`: whether servers, timeouts and permissions are fit for locks.
 //!
-//! [`gather`] collects [`facts`] from the servers, [`assess`] draws findings from them, and [`table`] or [`json`] shows
-//! these.
+//! [`gather`] collects [`facts`] from the servers, [`assess`](mod@assess) draws findings from them, and [`table`] or
+//! [`json`] shows these.
 
 mod assess;
 mod facts;

@@ -1,7 +1,7 @@
 //! Finds records of `--once-per`: each lock that has ever used it has one, until it is deleted by `zklock forget`.
 
 use super::facts::{Facts, OldRecord};
-use super::gather::one;
+use super::gather::ask_one;
 use crate::core::lock::once::recorded_lock;
 use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, ServerTime};
 
@@ -17,7 +17,7 @@ pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), I
     for directory in parent.into_iter().chain([path]) {
         let node = format!("{chroot}{directory}");
         let node = if node.is_empty() { "/".to_owned() } else { node };
-        if let Reply::Listed(Ok(children)) = one(inquiry, Request::List(node.into()))? {
+        if let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(node.into()))? {
             let found = children.into_iter().filter(|child| recorded_lock(child).is_some());
             locks.extend(found.map(|child| format!("{directory}/{child}")));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
-use super::gather::{host_time, one};
+use super::gather::{ask_one, host_time};
 use crate::runtime::clock;
 use crate::runtime::zk::{Failure, Inquiry, InquiryError, Reply, Request, ServerTime};
 
@@ -29,7 +29,7 @@ pub(super) fn probe(
         let parent_node = format!("{chroot}{parent}");
         let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
         let create = Request::Create { parent: parent_node.into(), prefix, data: vec![] };
-        match (one(inquiry, create)?, parent.rsplit_once('/')) {
+        match (ask_one(inquiry, create)?, parent.rsplit_once('/')) {
             (Reply::Created(Err(Failure::NoNode)), Some((above, _))) => parent = above,
             (reply, _) => break (reply, before),
         }
@@ -67,11 +67,11 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
 }
 
 fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, InquiryError> {
-    Ok(one(inquiry, Request::List(path.into()))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
+    Ok(ask_one(inquiry, Request::List(path.into()))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
 }
 
 fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, InquiryError> {
-    let reply = one(inquiry, Request::Delete(node.into()))?;
+    let reply = ask_one(inquiry, Request::Delete(node.into()))?;
     Ok(match reply.failure() {
         // It is deleted, or will be with the session.
         None | Some(Failure::NoNode | Failure::ConnectionLost) => Ok(()),
@@ -79,7 +79,8 @@ fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>
     })
 }
 
-/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a quorum.
+/// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a
+/// quorum.
 pub(super) fn round_trips(
     inquiry: &mut Inquiry<'_>,
     node: &str,
@@ -88,7 +89,7 @@ pub(super) fn round_trips(
     let until = clock::now() + connect_timeout / 2;
     let mut trips = vec![];
     while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {
-        let reply = one(inquiry, Request::Confirm(vec![node.into()]))?;
+        let reply = ask_one(inquiry, Request::Confirm(vec![node.into()]))?;
         if let Reply::Confirmed(sent, _) = reply {
             trips.push(clock::now().since(sent));
         }

@@ -1,20 +1,20 @@
-//! Looks at the queue of the lock path, as a contender does before it trusts the queue.
+//! Checks the queue of the lock path for the reasons for which a contender refuses it.
 
 use std::ffi::OsStr;
 
 use super::facts::{Facts, Probe};
-use super::gather::one;
+use super::gather::ask_one;
 use crate::core::lock::contender::{ContentionError, Inspection, InspectionResult};
 use crate::core::lock::name::{Mode, Name};
 use crate::core::lock::queue::{self, Decision, Refusal};
 use crate::core::path::LockPath;
 use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request};
 
-/// At most this many contenders are read.
+/// The most contenders that are read.
 const MOST: usize = 1_000;
 
-/// Sets `facts.queue` if every contender would refuse the queue. A path that doesn't exist or can't be
-/// listed has no queue to look at.
+/// Sets `facts.queue` if every contender would refuse the queue. A path that doesn't exist or can't be listed has no
+/// queue to check.
 pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.as_ref().map(|path| format!("{chroot}{path}"));
@@ -22,11 +22,11 @@ pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), 
     if !matches!(facts.probe, Some(Probe { read: Some(Ok(())), .. })) {
         return Ok(());
     }
-    let Reply::Listed(Ok(children)) = one(inquiry, Request::List(lock.node()))? else { return Ok(()) };
+    let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(lock.node()))? else { return Ok(()) };
     facts.queue = match other_recipe(inquiry, &lock, &children)? {
         Some(error) => Some(error),
         None => match queue::look(&children, facts.family, Mode::Exclusive) {
-            // Another kind is no fault: a check doesn't know which one the contenders ask for.
+            // Another kind of contenders isn't a finding, because check doesn't know which kind will contend.
             Decision::Refuse(refusal) if !matches!(refusal, Refusal::OtherKind { .. }) => {
                 Some(refusal.into())
             }

@@ -1,4 +1,5 @@
-//! Limits how many contenders of a long queue are shown, so that one queue doesn't push the others off the screen. Pure.
+//! Limits how many contenders of a long queue are shown, so that one queue doesn't push the others off the screen.
+//! Pure.
 
 /// The most contenders of a lock that are shown on a terminal.
 const MOST: usize = 20;
@@ -13,15 +14,16 @@ pub(super) enum Fold {
 }
 
 impl Fold {
-    /// The fold that shows as much as possible of queues of these lengths in `height` lines: one for the titles, one for
-    /// each lock, and one for each contender.
+    /// The fold that shows as much as possible of queues of these lengths in `height` lines: one for the titles, one
+    /// for each lock, and one for each contender.
     pub(super) fn fitting(lengths: &[usize], height: Option<usize>) -> Self {
         let lines = |most: usize| 1 + lengths.iter().map(|&length| 1 + length.min(most + 1)).sum::<usize>();
         let fits = |most: &usize| height.is_none_or(|height| lines(*most) <= height);
         Self::After((0..=MOST).rev().find(fits).unwrap_or(0))
     }
 
-    /// How many contenders of a queue of this length are shown. If not all are, one more line says how many are missing.
+    /// How many contenders of a queue of this length are shown. If not all are, one more line says how many are
+    /// missing.
     pub(super) fn shown(self, length: usize) -> usize {
         match self {
             Self::After(most) if length > most + 1 => most,

@@ -111,8 +111,8 @@ fn neighbour(neighbour: &Neighbour) -> NeighbourEntry<'_> {
     }
 }
 
-/// The session id in hexadecimal, as in ZooKeeper's own tools. It is a string because JavaScript can't represent a number
-/// of this size exactly.
+/// The session id in hexadecimal, as in ZooKeeper's own tools. It is a string because JavaScript can't represent a
+/// number of this size exactly.
 fn session(id: i64) -> String {
     format!("{id:#x}")
 }

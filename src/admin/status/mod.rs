@@ -44,7 +44,7 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     if status.watch {
         watch(status, options, session)
     } else {
-        let listing = look(status, &mut session)?;
+        let listing = list(status, &mut session)?;
         session.close();
         let exit = show(status, &listing.locks)?;
         report_closed(&listing, is_incomplete(status, &listing));
@@ -56,8 +56,8 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     }
 }
 
-/// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`, any
-/// path can't be.
+/// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
+/// any path can't be.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
     !listing.closed.is_empty() && !is_recursive(status)
         || status.exit_code && !(listing.closed.is_empty() && listing.unlisted.is_empty())
@@ -86,7 +86,7 @@ fn is_recursive(status: &StatusOptions) -> bool {
     status.recursive || status.paths.is_empty()
 }
 
-fn look(status: &StatusOptions, session: &mut AdminSession) -> Result<Listing> {
+fn list(status: &StatusOptions, session: &mut AdminSession) -> Result<Listing> {
     if is_recursive(status) { locks_below(session, &roots(status)) } else { locks(session, &status.paths) }
 }
 
@@ -103,12 +103,12 @@ fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -
     let screen = Screen::of(status)?;
     let mut shown = None;
     loop {
-        match look_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
+        match show_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
             // The session has ended, so a new one is opened.
             Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
-                session = reopened(options)?;
+                session = reopen(options)?;
             }
             Err(error) => return Err(error),
         }
@@ -116,7 +116,7 @@ fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -
 }
 
 /// Opens another session, as soon as a server can be reached. Tries without a limit; the user can end it.
-fn reopened(options: &Options) -> Result<AdminSession> {
+fn reopen(options: &Options) -> Result<AdminSession> {
     loop {
         match AdminSession::open(options) {
             Err(error) if error.is::<UnreachableError>() => thread::sleep(RETRY_AFTER),
@@ -126,7 +126,7 @@ fn reopened(options: &Options) -> Result<AdminSession> {
 }
 
 /// Shows the current state if it has changed, and waits for a change. Returns an exit if stdout is closed.
-fn look_and_wait(
+fn show_and_wait(
     status: &StatusOptions,
     screen: Option<&Screen>,
     session: &mut AdminSession,
@@ -135,7 +135,7 @@ fn look_and_wait(
     if session.must_watch() {
         set_watches(status, session)?;
     }
-    let listing = look(status, session)?;
+    let listing = list(status, session)?;
     if shown.as_ref() != Some(&listing) {
         let exit = match screen {
             Some(screen) => screen.show(&listing, None)?,

@@ -12,7 +12,7 @@ use crate::core::lock::name::Mode;
 use crate::core::words::without_controls;
 use crate::runtime::zk::ServerTime;
 
-/// What stdout can show.
+/// The capabilities of stdout that the table depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     /// The columns of the terminal; `None` means no limit, because there is no terminal.
@@ -25,7 +25,7 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// What stdout can show. `NO_COLOR` (no-color.org) is respected.
+    /// The style for stdout. `NO_COLOR` (no-color.org) is respected.
     pub(super) fn of_stdout() -> Self {
         let terminal = stdout().is_terminal();
         let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -97,7 +97,7 @@ fn is_child_of(parent: Pid, child: Pid) -> bool {
     proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
 }
 
-/// The children of any process: each of its threads has a list of its own.
+/// The children of any process. Each of its threads has a separate list.
 pub fn children_of(pid: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
     let children =

@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The most scans for new descendants of the processes that are left.
 const SCANS: usize = 16;
 
-/// A process that is still there after KILL.
+/// A process that is left after KILL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pid: Pid,
@@ -84,9 +84,9 @@ impl Sweep {
         Self { grace_until: Some(latest.map_or(end, |latest| end.min(latest))), ..Self::default() }
     }
 
-    /// This worker gets no grace, because it is zklock's own and stands still.
+    /// Gives this worker no grace, because it is zklock's own and stands still.
     #[must_use]
-    pub fn but_for(self, own: Pid) -> Self {
+    pub fn without_grace_for(self, own: Pid) -> Self {
         Self { own: Some(own), ..self }
     }
 

@@ -96,8 +96,8 @@ impl Job {
         self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
     }
 
-    /// Kills what is left of the job; other zklocks in it get a little time, but not past `latest`. Returns whether the
-    /// job is gone, except for the leader, which waits to be reaped.
+    /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
+    /// but not past `latest`. Returns whether only the dead leader is left, which waits to be reaped.
     pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
         // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
         let _ = killpg(self.group, Signal::SIGKILL);

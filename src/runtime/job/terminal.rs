@@ -1,4 +1,4 @@
-//! The terminal's foreground: the job gets it when it needs it, and gives it back.
+//! The terminal's foreground, which is given to the job and taken back.
 //!
 //! The job has its own process group, so that Ctrl-C reaches it once and not through zklock. A group outside the
 //! foreground is stopped when it reads from the terminal, so the foreground has to move.

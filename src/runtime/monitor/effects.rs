@@ -80,7 +80,7 @@ impl MonitorLoop {
     /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath) -> MonitorInput {
         let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
-        let mut sweep = Sweep::with_grace_until(latest, clock::now()).but_for(self.monitor.worker);
+        let mut sweep = Sweep::with_grace_until(latest, clock::now()).without_grace_for(self.monitor.worker);
         let mut is_reported = false;
         if planted(Mistake::GroupOnly) {
             let is_reaped = kill(self.monitor.worker, None).is_err();
@@ -115,14 +115,14 @@ fn ends(signal: Signal) -> bool {
 }
 
 fn report_left(path: &LockPath, left: &[Left]) {
-    ui::speak();
+    ui::queue_output();
     for process in left {
         ui::warn(path, format_args!("{process}; the lock is kept until its session times out"));
     }
 }
 
 fn say(path: &LockPath, ending: &Ending) {
-    ui::speak();
+    ui::queue_output();
     // The worker's waiting line is still on the screen.
     if matches!(ending, Ending::Worker { stage: Stage::Waiting, .. }) && stderr().is_terminal() {
         ui::new_line();

@@ -35,8 +35,8 @@ use crate::runtime::zk::Settings;
 /// How often the monitor checks the children it has inherited, if there are any.
 const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The monitor locks its memory once a command has run for this long. Locking takes half a millisecond, which would delay
-/// very short commands, and memory that was just used isn't swapped out yet.
+/// The monitor locks its memory once a command has run for this long. Locking takes half a millisecond, which would
+/// delay very short commands, and memory that was just used isn't swapped out yet.
 const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
 
 /// The monitor's result.
@@ -82,7 +82,8 @@ struct MonitorLoop {
     memory: MemoryLock,
 }
 
-/// Whether the monitor's memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
+/// Whether the monitor's memory is locked, so that it can end processes even on a machine that swaps or whose disk
+/// hangs.
 enum MemoryLock {
     /// No command runs yet.
     Off,
@@ -161,7 +162,8 @@ impl MonitorLoop {
         self.alarm.wait([interrupts, others, socket], until)
     }
 
-    /// Locks the memory once a command has run for [`LOCK_MEMORY_AFTER`]. Returns when that is due, if it is still to come.
+    /// Locks the memory once a command has run for [`LOCK_MEMORY_AFTER`]. Returns when that is due, if it is still to
+    /// come.
     fn lock_memory_when_due(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
         match self.memory {
             MemoryLock::Off if shown.stage == Stage::Running => {
@@ -234,8 +236,8 @@ impl MonitorLoop {
         }
     }
 
-    /// Reaps dead inherited children, and updates the list of unrelated ones. While the worker is alive, every orphan of
-    /// the command becomes the worker's child, so all other children are unrelated.
+    /// Reaps dead inherited children, and updates the list of unrelated ones. While the worker is alive, every orphan
+    /// of the command becomes the worker's child, so all other children are unrelated.
     fn check_children(&mut self) {
         let worker = self.monitor.worker;
         reap_all_but(worker, &self.children);

@@ -4,8 +4,8 @@ use crate::core::run::Remains;
 use crate::runtime::clock;
 use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Settings};
 
-/// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when `gives_up`
-/// returns `true`. Returns whether they are certainly deleted.
+/// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when
+/// `gives_up` returns `true`. Returns whether they are certainly deleted.
 pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> bool) -> bool {
     if remains.is_empty() {
         return true;
@@ -36,7 +36,8 @@ fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, InquiryE
     loop {
         let found = inquiry.ask_all(&remains.questions())?;
         let deleted = inquiry.ask_all(&remains.found_in(&found))?;
-        // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read again.
+        // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read
+        // again.
         if !deleted.iter().any(lost) {
             return Ok(found.iter().chain(&deleted).all(is_certain));
         }

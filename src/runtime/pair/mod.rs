@@ -2,8 +2,8 @@
 //!
 //! The *monitor* does next to nothing, so that nothing can block it: it forwards signals to the worker, stops and
 //! continues like the command, and exits as the worker says. The *worker* has the session, the queue, the lease and the
-//! command. If either is killed, or the worker stands still for longer than its lease, the other ends every process of the
-//! command, and then deletes the lock nodes. `docs/signals.md` has the details.
+//! command. If either is killed, or the worker stands still for longer than its lease, the other ends every process of
+//! the command, and then deletes the lock nodes. `docs/signals.md` has the details.
 
 mod clean;
 mod page;
@@ -134,8 +134,8 @@ fn adopt_orphans() -> io::Result<()> {
 }
 
 impl WorkerSide {
-    /// Makes the worker a subreaper, gives it its own name, and has it continued when the monitor dies. Returns `false` if
-    /// the monitor is already dead.
+    /// Makes the worker a subreaper, gives it its own name, and has it continued when the monitor dies. Returns `false`
+    /// if the monitor is already dead.
     pub fn set_up(&self) -> io::Result<bool> {
         // A fork doesn't inherit the subreaper flag.
         adopt_orphans()?;
@@ -160,8 +160,8 @@ impl WorkerSide {
         self.set_deadline(deadline);
     }
 
-    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The worker counts as frozen
-    /// if the rest takes longer than `limit`.
+    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The worker counts as
+    /// frozen if the rest takes longer than `limit`.
     pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
         self.send(&Report::Exit(exit));
         self.page.set_stage(Stage::Over);

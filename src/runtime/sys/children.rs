@@ -1,4 +1,4 @@
-//! Checks the state of children without reaping them, and reaps them.
+//! Checks children without reaping them (`waitid` with `WNOWAIT`), and reaps them.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! This process: its file descriptors, its memory, and its end by an abort.
+//! File descriptors, the memory allocator, and the handler for SIGABRT of this process.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -9,8 +9,8 @@ use nix::libc;
 use super::signals::disposition;
 use crate::core::exit;
 
-/// Releases what this process has from its caller: file descriptors, terminal, directory. zklock's own descriptors are
-/// close-on-exec; inherited ones can't be, since they came through an exec.
+/// Releases the file descriptors, the terminal and the working directory that this process has from its caller.
+/// A descriptor that isn't close-on-exec is an inherited one, because all of zklock's own are close-on-exec.
 pub fn let_go_of_the_caller() {
     let _ = std::env::set_current_dir("/");
     let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") else { return };

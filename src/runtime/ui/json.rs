@@ -46,7 +46,7 @@ impl Serialize for EventFields {
 }
 
 /// The line for a message of a run; `own` is zklock's node at that lock.
-pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Message) -> String {
+pub(super) fn run_message(path: &LockPath, own: Option<&OwnedNode>, message: &Message) -> String {
     line(&JsonLine {
         lock: Some(path.as_str()),
         node: own.map(|node| node.path.as_str()),
@@ -57,14 +57,14 @@ pub(super) fn of_a_run(path: &LockPath, own: Option<&OwnedNode>, message: &Messa
 }
 
 /// The line for any other message about a lock.
-pub(super) fn of_a_lock(level: Level, path: &LockPath, text: &str) -> String {
+pub(super) fn lock_message(level: Level, path: &LockPath, text: &str) -> String {
     let word = word(level);
     line(&JsonLine { lock: Some(path.as_str()), ..plain(word, word, text.to_owned()) })
 }
 
-/// The line for a record of the `log` crate. Below the level of warnings it has the record's target, which is the module
-/// that wrote it.
-pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
+/// The line for a record of the `log` crate. Below the level of warnings it has the record's target, which is the
+/// module that wrote it.
+pub(super) fn log_record(level: Level, target: &str, text: &str) -> String {
     let word = word(level);
     let target = ("target", Fact::Text(target.to_owned()));
     let facts = EventFields(if level <= Level::Warn { vec![] } else { vec![target] });
@@ -72,7 +72,7 @@ pub(super) fn of_the_log(level: Level, target: &str, text: &str) -> String {
 }
 
 /// The line that reports that `count` messages were dropped.
-pub(super) fn of_dropped_messages(count: usize, text: &str) -> String {
+pub(super) fn dropped_messages(count: usize, text: &str) -> String {
     let count = Fact::Number(u64::try_from(count).unwrap_or(u64::MAX));
     let facts = EventFields(vec![("count", count)]);
     line(&JsonLine { facts, ..plain("warning", "left_out", text.to_owned()) })
@@ -108,7 +108,7 @@ mod tests {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let own = OwnedNode { path: "/locks/job/n".into(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
-        let line = of_a_run(&path, Some(&own), &message);
+        let line = run_message(&path, Some(&own), &message);
         let (_, rest) = line.split_once("Z\",").unwrap();
         assert_eq!(
             rest,
@@ -121,7 +121,7 @@ mod tests {
     fn a_message_with_line_breaks_is_still_one_line() {
         let path = LockPath::parse("/a".as_ref()).unwrap();
         for text in ["a\nb", "\u{1b}[2J", "\u{2028}"] {
-            let lines = [of_a_lock(Level::Warn, &path, text), of_the_log(Level::Debug, "x", text)];
+            let lines = [lock_message(Level::Warn, &path, text), log_record(Level::Debug, "x", text)];
             for line in lines {
                 assert_eq!(line.matches('\n').count(), 1);
                 let read: serde_json::Value = serde_json::from_str(&line).unwrap();

@@ -14,7 +14,7 @@ use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
-pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, speak};
+pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
 use crate::cli::{LogFormat, StartError, mistake};
 use crate::core::exit::{self, Exit};
 use crate::core::message::{self, Message};
@@ -57,7 +57,7 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
         .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
             let line = if is_json() {
-                json::of_the_log(level, target, &text.to_string())
+                json::log_record(level, target, &text.to_string())
             } else if level <= Level::Info && target.starts_with("zklock") {
                 format!("zklock: {}\n", escaped_lines(&text.to_string()))
             } else {
@@ -112,31 +112,31 @@ pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
     if is_json() {
         let shown_from = if message.is_milestone() { level.min(Level::Warn) } else { level };
         if log::log_enabled!(shown_from) {
-            output::text(level, json::of_a_run(path, own, message).into_bytes());
+            output::text(level, json::run_message(path, own, message).into_bytes());
         }
     } else if level == Level::Debug {
         log::debug!("{message}");
     } else {
-        tell(level, path, message);
+        write_message(level, path, message);
     }
 }
 
-fn tell(level: Level, path: &LockPath, text: impl Display) {
+fn write_message(level: Level, path: &LockPath, text: impl Display) {
     if !is_json() {
         log::log!(level, "{path}: {text}");
     } else if log::log_enabled!(level) {
-        output::text(level, json::of_a_lock(level, path, &text.to_string()).into_bytes());
+        output::text(level, json::lock_message(level, path, &text.to_string()).into_bytes());
     }
 }
 
 /// Reports a step, which is shown with `-v`.
 pub fn step(path: &LockPath, text: impl Display) {
-    tell(Level::Info, path, text);
+    write_message(Level::Info, path, text);
 }
 
 /// Reports a problem in spite of which zklock continues.
 pub fn warn(path: &LockPath, text: impl Display) {
-    tell(Level::Warn, path, text);
+    write_message(Level::Warn, path, text);
 }
 
 /// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.
@@ -148,5 +148,5 @@ pub fn new_line() {
 
 /// Reports a problem that ends zklock.
 pub fn error(path: &LockPath, text: impl Display) {
-    tell(Level::Error, path, text);
+    write_message(Level::Error, path, text);
 }

@@ -1,5 +1,5 @@
-//! Writes to stderr from a separate thread, through a bounded queue: a stopped terminal, a pipe that isn't read or a disk
-//! that hangs never delays a confirmation, a stop or a release.
+//! Writes to stderr from a separate thread, through a bounded queue: a stopped terminal, a pipe that isn't read or a
+//! disk that hangs never delays a confirmation, a stop or a release.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -71,7 +71,7 @@ pub fn mute() {
 }
 
 /// Queues all messages from now on, for a thread that is started with the first one.
-pub fn speak() {
+pub fn queue_output() {
     state().mode = if planted(Mistake::HeldUpByStderr) { OutputMode::Direct } else { OutputMode::Queued };
 }
 
@@ -203,7 +203,7 @@ fn write_all() {
         if dropped > 0 {
             let message = format!("{dropped} messages were dropped: stderr was not read in time");
             let text = if super::is_json() {
-                super::json::of_dropped_messages(dropped, &message)
+                super::json::dropped_messages(dropped, &message)
             } else {
                 format!("zklock: {message}\n")
             };

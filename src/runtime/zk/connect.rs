@@ -6,20 +6,21 @@ use async_io::Timer;
 use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
-use super::addresses::Resolver;
 use super::diagnosis::ServerDiagnosis;
 use super::hosts::Server;
+use super::resolver::Resolver;
 use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
 use super::{Away, Hosts, Settings, diagnose, write};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
-/// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two of
-/// its ticks, usually seconds.
+/// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two
+/// of its ticks, usually seconds.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The longest wait for name lookups. After that, the client library looks the name up itself, within the attempt's limit.
+/// The longest wait for name lookups. After that, the client library looks the name up itself, within the attempt's
+/// limit.
 const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
 /// A connection, and its session.

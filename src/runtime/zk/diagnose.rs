@@ -10,26 +10,26 @@ use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, S
 use super::handshake::{self, Handshake};
 use super::hosts::Server;
 use super::security::{Tls, server_name};
-use super::{Settings, addresses};
+use super::{Settings, resolver};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
 /// The last part of the connect timeout, at most a quarter of it, is reserved for the diagnosis.
-const TIME: Duration = Duration::from_secs(1);
+const DIAGNOSIS_TIME: Duration = Duration::from_secs(1);
 
 /// With TLS the diagnosis takes longer: a handshake needs more round trips, and a server's first one may take a second.
-const TIME_WITH_TLS: Duration = Duration::from_secs(2);
+const DIAGNOSIS_TIME_WITH_TLS: Duration = Duration::from_secs(2);
 
 /// A diagnosis gets at least this long, even after the deadline.
-const LEAST: Duration = Duration::from_millis(50);
+const SHORTEST_TIME: Duration = Duration::from_millis(50);
 
 /// The moment to stop connecting so that a diagnosis still fits before `deadline`.
-pub(super) fn leave_time_before(deadline: BootTime, settings: &Settings) -> BootTime {
+pub(super) fn connect_deadline(deadline: BootTime, settings: &Settings) -> BootTime {
     deadline.before(longest(settings).min(clock::now().until(deadline) / 4))
 }
 
 fn longest(settings: &Settings) -> Duration {
-    if settings.security.tls.is_some() { TIME_WITH_TLS } else { TIME }
+    if settings.security.tls.is_some() { DIAGNOSIS_TIME_WITH_TLS } else { DIAGNOSIS_TIME }
 }
 
 /// The diagnosis of each server as text that names the remedy.
@@ -37,12 +37,12 @@ pub(super) fn texts(settings: &Settings) -> Vec<String> {
     all(settings).iter().map(ToString::to_string).collect()
 }
 
-/// Asks all addresses of all servers at the same time. Takes no longer than the time left before the deadline of the
-/// settings, but at least [`LEAST`].
+/// Asks all addresses of all servers at the same time, until the deadline of the settings. The time limit is at least
+/// [`SHORTEST_TIME`], and at most [`DIAGNOSIS_TIME`] or [`DIAGNOSIS_TIME_WITH_TLS`].
 pub(super) fn all(settings: &Settings) -> Vec<ServerDiagnosis> {
     let longest = longest(settings);
     let left = settings.deadline.map_or(longest, |deadline| clock::now().until(deadline));
-    let time = left.clamp(LEAST, longest);
+    let time = left.clamp(SHORTEST_TIME, longest);
     let mut all = ask_all(settings, time);
     if settings.security.credentials.use_sasl() {
         let observations = all.iter_mut().flat_map(|server| &mut server.observations);
@@ -86,7 +86,7 @@ fn ask(
     if tls.is_some() && server_name(server).is_none() {
         return report(DiagnosisUpdate::NotAsked(Diagnosis::NoName));
     }
-    let addresses = match addresses::addresses(server) {
+    let addresses = match resolver::addresses(server) {
         Ok(addresses) if !addresses.is_empty() => addresses,
         _ => return report(DiagnosisUpdate::NotAsked(Diagnosis::UnknownHost)),
     };
@@ -121,8 +121,8 @@ fn ask_address(server: &Server, address: &SocketAddr, tls: Option<&Tls>, deadlin
 }
 
 /// Sends the four-letter word `srvr` and returns the answer. `srvr` opens no session, and a server answers even if the
-/// word isn't enabled. A server of another kind may wait for the end of a line or a request, so it gets one if it hasn't
-/// answered after half of the time.
+/// word isn't enabled. A server of another kind may wait for the end of a line or a request, so it gets one if it
+/// hasn't answered after half of the time.
 fn request(address: &SocketAddr, deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || left(deadline);
     let mut stream = TcpStream::connect_timeout(address, left())?;
@@ -172,7 +172,7 @@ fn speaks_tls(server: &Server, address: &SocketAddr, deadline: Instant) -> bool 
     let Ok(mut stream) = TcpStream::connect_timeout(address, left(deadline)) else {
         return false;
     };
-    server_name(server).is_some_and(|name| handshake::is_spoken(&mut stream, name, left(deadline)))
+    server_name(server).is_some_and(|name| handshake::is_answered(&mut stream, name, left(deadline)))
 }
 
 fn receive(stream: &mut TcpStream, answer: &mut [u8], timeout: Duration) -> io::Result<usize> {

@@ -145,7 +145,8 @@ pub(super) enum Diagnosis {
 /// The start of the answer to `srvr` by a server that serves.
 pub(super) const VERSION: &str = "Zookeeper version";
 
-/// Whether this part of an answer is enough for a diagnosis. The first line is enough unless the server serves: then the
+/// Whether this part of an answer is enough for a diagnosis. The first line is enough unless the server serves: then
+/// the
 /// `Mode:` line is needed too, which tells whether it is read-only.
 pub(super) fn is_enough(answer: &[u8]) -> bool {
     let mut lines = answer.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));

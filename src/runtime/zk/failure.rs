@@ -15,7 +15,8 @@ impl From<LibraryError> for Failure {
         match error {
             // The library reports a connection that it gave up for lack of a response as Custom.
             Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
-            // The library reports this for a request that it hadn't sent when its task ended with the connection.
+            // The library reports this for a request that it hadn't handled yet when its task ended with the
+            // connection.
             Error::UnexpectedError(text) if text.ends_with("expect response, but got none") => {
                 Self::ConnectionLost
             }

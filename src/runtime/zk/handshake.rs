@@ -11,7 +11,7 @@ use rustls::{
 };
 
 use super::diagnosis::is_enough;
-use super::security::{Tls, end_of};
+use super::security::{Tls, certificate_end};
 use crate::core::words::printable;
 
 /// The result of a handshake and a question.
@@ -41,18 +41,17 @@ pub(super) fn ask(
     match stream.write_all(question).and_then(|()| receive(&mut stream)) {
         Ok(answer) => {
             let certificate = stream.conn.peer_certificates().and_then(|chain| chain.first());
-            Handshake::Answered(answer, certificate.and_then(end_of))
+            Handshake::Answered(answer, certificate.and_then(certificate_end))
         }
-        Err(error) => match of_tls(&error) {
+        Err(error) => match tls_error(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             Some(error) => Handshake::Failed(explain(error, tls)),
-            // The server closed the connection after its part of the handshake. It sends an alert first, which may have
-            // been lost.
+            // The server closed the connection after the client's part of the handshake. Its alert may have been lost.
             None if !stream.conn.is_handshaking() && tls.has_identity() => Handshake::Failed(
                 "it closes the connection when it has seen the client's certificate".to_owned(),
             ),
-            None if !stream.conn.is_handshaking() => Handshake::Failed(DEMANDS.to_owned()),
-            None if is_end(&error) => Handshake::NoTls,
+            None if !stream.conn.is_handshaking() => Handshake::Failed(CERTIFICATE_DEMANDED.to_owned()),
+            None if is_closed(&error) => Handshake::NoTls,
             None => Handshake::Io(error),
         },
     }
@@ -73,7 +72,7 @@ fn receive(stream: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// Whether the server at the other end of `stream` speaks TLS.
-pub(super) fn is_spoken(stream: &mut TcpStream, name: ServerName<'static>, timeout: Duration) -> bool {
+pub(super) fn is_answered(stream: &mut TcpStream, name: ServerName<'static>, timeout: Duration) -> bool {
     // No CA certificate is trusted: a certificate to refuse is enough to show that the server speaks TLS.
     let config = ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth();
     let _ = stream.set_read_timeout(Some(timeout));
@@ -82,27 +81,27 @@ pub(super) fn is_spoken(stream: &mut TcpStream, name: ServerName<'static>, timeo
     };
     match connection.complete_io(stream) {
         Ok(_) => true,
-        Err(error) => of_tls(&error).is_some_and(|error| !matches!(error, Error::InvalidMessage(_))),
+        Err(error) => tls_error(&error).is_some_and(|error| !matches!(error, Error::InvalidMessage(_))),
     }
 }
 
-const DEMANDS: &str = "it demands a client certificate: give one with --tls-cert and --tls-key";
+const CERTIFICATE_DEMANDED: &str = "it demands a client certificate: give one with --tls-cert and --tls-key";
 
-fn of_tls(error: &io::Error) -> Option<&Error> {
+fn tls_error(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }
 
-fn is_end(error: &io::Error) -> bool {
+fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
 fn explain(error: &Error, tls: &Tls) -> String {
     match error {
-        Error::InvalidCertificate(error) => of_certificate(error, tls),
+        Error::InvalidCertificate(error) => certificate_problem(error, tls),
         Error::AlertReceived(alert) if tls.has_identity() => {
             format!(
                 "it refuses the certificate of --tls-cert, or the TLS versions and ciphers offered ({})",
-                of_alert(*alert)
+                alert_text(*alert)
             )
         }
         Error::AlertReceived(
@@ -110,18 +109,18 @@ fn explain(error: &Error, tls: &Tls) -> String {
             | AlertDescription::BadCertificate
             | AlertDescription::CertificateUnknown
             | AlertDescription::HandshakeFailure,
-        ) => DEMANDS.to_owned(),
-        Error::AlertReceived(alert) => format!("it ends the TLS handshake ({})", of_alert(*alert)),
+        ) => CERTIFICATE_DEMANDED.to_owned(),
+        Error::AlertReceived(alert) => format!("it ends the TLS handshake ({})", alert_text(*alert)),
         Error::PeerIncompatible(_) => format!("no version or cipher of TLS suits both sides ({error})"),
         error => format!("TLS fails: {error}"),
     }
 }
 
-fn of_alert(alert: AlertDescription) -> String {
+fn alert_text(alert: AlertDescription) -> String {
     alert.as_str().map_or_else(|| format!("alert {}", u8::from(alert)), str::to_owned)
 }
 
-fn of_certificate(error: &CertificateError, tls: &Tls) -> String {
+fn certificate_problem(error: &CertificateError, tls: &Tls) -> String {
     match error {
         CertificateError::UnknownIssuer => {
             format!("its certificate isn't signed by an authority {}", tls.authorities())
@@ -130,7 +129,7 @@ fn of_certificate(error: &CertificateError, tls: &Tls) -> String {
         CertificateError::NotValidForNameContext { presented, .. } => {
             format!(
                 "its certificate is for another name: connect to it by one of those that it bears ({})",
-                presented.iter().map(|name| bare(name)).collect::<Vec<_>>().join(", ")
+                presented.iter().map(|name| bare_name(name)).collect::<Vec<_>>().join(", ")
             )
         }
         CertificateError::Expired => "its certificate has expired: it needs a new one".to_owned(),
@@ -150,7 +149,7 @@ fn of_certificate(error: &CertificateError, tls: &Tls) -> String {
 }
 
 /// The name in `DnsName("zk1")`, in printable characters, because it comes from a server that isn't authenticated.
-fn bare(name: &str) -> String {
+fn bare_name(name: &str) -> String {
     let name = name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')'));
     printable(name.trim_matches('"'))
 }

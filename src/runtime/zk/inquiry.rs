@@ -67,7 +67,7 @@ pub struct Inquiry<'a> {
     timeout: Option<Duration>,
 }
 
-/// What ended a wait for a change.
+/// The reason why a wait for a change has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
     /// Something that is watched may have changed.
@@ -110,7 +110,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    /// Gives up when `gives_up` returns `true`. It is called ten times a second.
+    /// Makes the inquiry give up when `gives_up` returns `true`. It is called ten times a second.
     #[must_use]
     pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
         self.gives_up = Some(Box::new(gives_up));

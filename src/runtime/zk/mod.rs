@@ -3,7 +3,6 @@
 //! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The verbs and the
 //! cleanup use an [`Inquiry`], which waits for the answers.
 
-mod addresses;
 mod connect;
 mod diagnose;
 mod diagnosis;
@@ -12,12 +11,13 @@ mod handshake;
 mod hosts;
 mod inquiry;
 mod inspect;
-mod perform;
+mod library_task;
 mod read;
+mod requests;
+mod resolver;
 mod retry;
 mod security;
 mod session;
-mod task;
 mod watches;
 mod write;
 

@@ -2,7 +2,7 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
-use super::perform::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Failure, Node, NodePath, Reply, ServerTime};
 
@@ -12,7 +12,8 @@ pub(super) fn list<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, R
     Box::pin(async move { Ok(list.await?) })
 }
 
-/// A listing from before the sync proves nothing: if the sync is throttled, both are sent again.
+/// Lets the server catch up with the leader (`sync`), and then lists. Both are sent together, and both are sent again
+/// if the sync is throttled, because a listing from before the sync proves nothing.
 pub(super) fn catch_up_and_list(
     client: &Client,
     path: NodePath,
@@ -35,7 +36,8 @@ pub(super) fn sync<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, R
     Box::pin(client.sync(path.as_str()))
 }
 
-/// Uses `getData`, not `exists`, which leaves a watch on a missing node that is never freed.
+/// Reads a node and watches it, by `getData` and not by `exists`, which would leave a watch on a missing node that is
+/// never freed.
 ///
 /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
 /// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than
@@ -67,8 +69,8 @@ async fn watch_from_above(
     }
 }
 
-/// Reads a node; for one that zklock may not read, only what anyone may know. Since ZooKeeper 3.9 that is only its
-/// existence, because `exists` requires READ as well.
+/// Reads a node. Without READ, only its stat is returned, or since ZooKeeper 3.9 only its existence, because `exists`
+/// requires READ as well.
 pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, Failure>> {
     let wanted = path.clone();
     let read = retry_throttled(move || client.get_data(wanted.as_str()));
@@ -86,7 +88,7 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Nod
     })
 }
 
-/// One watch for a whole subtree, which the server keeps after it has fired.
+/// Watches a whole subtree by a persistent recursive watch, which the server keeps after it has fired.
 ///
 /// A second watch, on the list of children, reports children that can't be read, which servers hide from the first one
 /// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.

@@ -17,9 +17,9 @@ use futures::{FutureExt, StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
 use super::connect::{ConnectSpeed, Connection, Dialer};
-use super::perform::{Answer, LocalFuture, perform};
+use super::library_task::LibraryTask;
+use super::requests::{Answer, LocalFuture, send_request};
 use super::security::Rotation;
-use super::task::OneTask;
 use super::watches::Watches;
 use super::{Asker, Failure, NodePath, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
 use crate::core::time::BootTime;
@@ -123,7 +123,7 @@ impl Drop for SessionSink {
 }
 
 fn run(settings: &Settings, inbox: UnboundedReceiver<Command>, sink: &SessionSink) {
-    let library = OneTask::default();
+    let library = LibraryTask::default();
     library.block_on(run_session(settings, inbox, sink, &library));
 }
 
@@ -132,7 +132,7 @@ async fn run_session(
     settings: &Settings,
     mut inbox: UnboundedReceiver<Command>,
     sink: &SessionSink,
-    library: &OneTask,
+    library: &LibraryTask,
 ) {
     // All settings were checked before, but a long list of CA certificates is read again.
     let Ok(rotation) = settings.security.rotation(&settings.hosts) else {
@@ -200,15 +200,15 @@ struct Reconnection<'a> {
     pause: ReconnectPause,
     dialer: Dialer<'a>,
     rotation: Option<&'a Rotation>,
-    library: &'a OneTask,
+    library: &'a LibraryTask,
     sink: &'a SessionSink,
 }
 
 impl Reconnection<'_> {
     /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
-    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end soon
-    /// after the servers are back.
+    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end
+    /// soon after the servers are back.
     async fn reconnect(&mut self) -> Result<Client, Failure> {
         self.set_connected(false);
         self.library.end().await;
@@ -253,8 +253,8 @@ impl Reconnection<'_> {
             let end = loop {
                 let changed = async { state.changed().await };
                 select_biased! {
-                    answer = deletes.select_next_some() => {
-                        self.sink.reply(Asker::Lease, Reply::Deleted(answer));
+                    result = deletes.select_next_some() => {
+                        self.sink.reply(Asker::Lease, Reply::Deleted(result));
                     }
                     state = Box::pin(changed).fuse() => break state,
                 }
@@ -283,7 +283,7 @@ async fn connect_unless_released(
     inbox: &mut UnboundedReceiver<Command>,
     sink: &SessionSink,
 ) -> Option<Connection> {
-    let deadline = settings.deadline.map(|deadline| diagnose::leave_time_before(deadline, settings));
+    let deadline = settings.deadline.map(|deadline| diagnose::connect_deadline(deadline, settings));
     let attempt = async {
         let timer = async {
             match deadline {
@@ -330,7 +330,7 @@ async fn serve(
     acl: &[Acl],
     inbox: &mut UnboundedReceiver<Command>,
     watches: &mut Watches,
-    library: &OneTask,
+    library: &LibraryTask,
     sink: &SessionSink,
 ) -> Served {
     let mut requests: FuturesUnordered<LocalFuture<'_, (Asker, Answer)>> = FuturesUnordered::new();
@@ -358,7 +358,7 @@ async fn serve(
             }
             command = inbox.next() => match command {
                 Some(Command::Ask(asker, request)) => {
-                    let answer = perform(client, acl, request);
+                    let answer = send_request(client, acl, request);
                     requests.push(Box::pin(async move { (asker, answer.await) }));
                 }
                 Some(Command::Release(nodes)) => return Served::Release(nodes),

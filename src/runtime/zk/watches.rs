@@ -7,7 +7,7 @@ use futures::future::select;
 use futures::stream::FuturesUnordered;
 use zookeeper_client::{EventType, OneshotWatcher, PersistentWatcher, WatchedEvent};
 
-use super::perform::LocalFuture;
+use super::requests::LocalFuture;
 use super::{Asker, NodePath, Reply};
 
 /// A watch in the client library.

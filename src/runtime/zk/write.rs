@@ -4,12 +4,13 @@
 use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
-use super::perform::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::{Created, Failure, NodePath, Reply, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
+/// Creates an ephemeral sequential node, and checks that zklock can read it. The request is sent before this returns.
 pub(super) fn create<'a>(
     client: &'a Client,
     acl: &'a [Acl],
@@ -30,9 +31,12 @@ pub(super) fn create<'a>(
                         czxid: stat.czxid,
                         created: ServerTime(stat.ctime),
                     };
-                    let seen =
-                        if may_hide(acl) { see(client, &format!("{path}{sequence}")).await } else { Ok(()) };
-                    break Reply::Created(seen.map(|()| created)).into();
+                    let readable = if may_hide(acl) {
+                        check_readable(client, &format!("{path}{sequence}")).await
+                    } else {
+                        Ok(())
+                    };
+                    break Reply::Created(readable.map(|()| created)).into();
                 }
                 Err(Error::Throttled) => pause().await,
                 // The create that returns the node's stat came with 3.5.
@@ -54,7 +58,7 @@ fn may_hide(acl: &[Acl]) -> bool {
 }
 
 /// Checks that zklock can read its own node. Otherwise it could hold the lock and never confirm that.
-async fn see(client: &Client, path: &str) -> Result<(), Failure> {
+async fn check_readable(client: &Client, path: &str) -> Result<(), Failure> {
     match client.get_data(path).await {
         Err(Error::NoAuth) => Err(Failure::Hidden),
         Err(Error::ConnectionLoss | Error::Custom(_)) => Err(Failure::ConnectionLost),
@@ -62,8 +66,8 @@ async fn see(client: &Client, path: &str) -> Result<(), Failure> {
     }
 }
 
-/// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes if
-/// the server doesn't support containers.
+/// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes
+/// if the server doesn't support containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
     match make(client, acl, path, CreateMode::Container).await {
         Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
@@ -87,7 +91,8 @@ async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Res
     }
 }
 
-/// The nearest ancestor of `path` that exists. Since ZooKeeper 3.9, `exists` requires READ, and a node without it exists.
+/// The nearest ancestor of `path` that exists. A denied read counts as existing, because since ZooKeeper 3.9 `exists`
+/// requires READ.
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
@@ -122,8 +127,8 @@ pub(super) fn replace(
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
 
-/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist, unless another
-/// client creates it at the same time.
+/// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another
+/// client creates or deletes it at the same time, the transaction is retried.
 pub(super) async fn conclude(
     client: &Client,
     acl: &[Acl],
@@ -152,8 +157,8 @@ pub(super) async fn conclude(
     }
 }
 
-/// Confirms that these nodes exist by a `multi` of checks only, which the quorum commits like any write and which wakes no
-/// waiters. Reads and pings would be answered even by a partitioned follower, and `sync` by an isolated leader.
+/// Confirms that these nodes exist by a `multi` of checks only, which the quorum commits like any write and which wakes
+/// no waiters. Reads and pings would be answered even by a partitioned follower, and `sync` by an isolated leader.
 ///
 /// Also returns the time just before it was sent.
 pub(super) fn confirm<'a>(

@@ -1,5 +1,5 @@
-//! The way to a session, and back to it when the connection was lost: the rules of `src/zk/connect.rs` and
-//! `src/zk/session.rs`.
+//! The way to a session, and back to it when the connection was lost: the rules of `src/runtime/zk/connect.rs` and
+//! `src/runtime/zk/session.rs`.
 
 use std::collections::VecDeque;
 

@@ -74,7 +74,7 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Whether contenders can trust the queue. The error names the remedy.
+/// The reason why contenders refuse the queue, if there is one. Its message names the remedy.
 pub(super) fn queue(facts: &Facts) -> Option<Finding> {
     facts.queue.as_ref().map(|error| Finding::fail("queue", error.to_string()))
 }

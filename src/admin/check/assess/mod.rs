@@ -40,7 +40,7 @@ pub(super) struct Finding {
     pub(super) about: String,
     /// The finding itself.
     pub(super) what: String,
-    /// What to do; `None` if `what` says it, or nothing needs to be done.
+    /// The remedy; `None` if `what` says it, or none is needed.
     pub(super) remedy: Option<String>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
 }
 
 /// The smallest session timeout that this connection is fast enough for, if there is one.
-pub(super) fn enough_timeout(facts: &Facts) -> Option<Duration> {
+pub(super) fn smallest_timeout(facts: &Facts) -> Option<Duration> {
     pace::smallest_timeout(facts.trip()?, facts.kill_after)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::facts::{Facts, SessionError};
-use super::{Finding, enough_timeout, is_quick_enough};
+use super::{Finding, is_quick_enough, smallest_timeout};
 use crate::core::duration;
 use crate::core::lock::pace::silence_ridden_out;
 use crate::core::words;
@@ -103,7 +103,7 @@ pub(super) fn line(facts: &Facts) -> Option<Finding> {
         return Some(Finding::ok("line", format!("{takes}; a holder rides out {rides} of silence")));
     }
     let what = format!("too slow for a session timeout of {timeout}: {takes}");
-    Some(Finding::fail("line", what).remedy(match enough_timeout(facts) {
+    Some(Finding::fail("line", what).remedy(match smallest_timeout(facts) {
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that; use closer servers".to_owned(),
     }))

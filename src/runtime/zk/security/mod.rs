@@ -17,12 +17,12 @@ pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};
-pub(super) use self::tls::{end_of, server_name};
+pub(super) use self::tls::{certificate_end, server_name};
 
 /// The security settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Security {
-    /// What zklock authenticates with.
+    /// The credentials that zklock authenticates with.
     pub credentials: Credentials,
     /// The permissions on the nodes that zklock creates.
     pub acl: Acl,
@@ -36,8 +36,8 @@ impl Security {
         self.credentials.has_secrets() || self.tls.as_ref().is_some_and(Tls::has_identity)
     }
 
-    /// Whether a server must be reached by its name and not by an address: the client library compares the name with the
-    /// server's certificate or Kerberos principal.
+    /// Whether a server must be reached by its name and not by an address: the client library compares the name with
+    /// the server's certificate or Kerberos principal.
     pub(super) fn needs_names(&self) -> bool {
         self.tls.is_some() || self.credentials.need_names()
     }

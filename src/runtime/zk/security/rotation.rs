@@ -149,8 +149,8 @@ impl Reloader {
     }
 }
 
-/// Why the changed files aren't used. Reported only if the reason is the same at the next check, because files are replaced
-/// one by one.
+/// Why the changed files aren't used. Reported only if the reason is the same at the next check, because files are
+/// replaced one by one.
 #[derive(Default)]
 struct RejectedFiles {
     why: Option<String>,

@@ -119,7 +119,7 @@ impl Identity {
         let (chain, _) = self.read()?;
         let Some(certificate) = chain.first() else { return Err(TlsError::NoCertificate) };
         // All other checks are up to the server.
-        match fault_at(certificate, UnixTime::now()) {
+        match problem_at(certificate, UnixTime::now()) {
             Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
                 Err(TlsError::Time("has expired"))
             }
@@ -154,7 +154,7 @@ impl Tls {
     /// When the client certificate ends, in seconds since 1970.
     pub fn identity_ends(&self) -> Option<u64> {
         let (chain, _) = self.identity.as_ref()?.read().ok()?;
-        end_of(chain.first()?)
+        certificate_end(chain.first()?)
     }
 
     /// Where the CA certificates come from, for messages.
@@ -198,9 +198,9 @@ pub(in crate::runtime::zk) fn server_name(server: &Server) -> Option<ServerName<
 }
 
 /// When a certificate ends, in seconds since 1970.
-pub(in crate::runtime::zk) fn end_of(certificate: &CertificateDer<'_>) -> Option<u64> {
+pub(in crate::runtime::zk) fn certificate_end(certificate: &CertificateDer<'_>) -> Option<u64> {
     let never = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX / 2));
-    match fault_at(certificate, never)? {
+    match problem_at(certificate, never)? {
         CertificateError::ExpiredContext { not_after, .. } => Some(not_after.as_secs()),
         _ => None,
     }
@@ -208,13 +208,13 @@ pub(in crate::runtime::zk) fn end_of(certificate: &CertificateDer<'_>) -> Option
 
 /// Why a certificate is invalid at that time. rustls doesn't expose a certificate's dates, but its verifier checks them
 /// first, and its error contains them.
-fn fault_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
+fn problem_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone().into_owned()).ok()?;
     let name = ServerName::try_from("client").ok()?;
     let verifier = WebPkiServerVerifier::builder(Arc::new(roots)).build().ok()?;
     match verifier.verify_server_cert(certificate, &[], &name, &[], time) {
-        Err(rustls::Error::InvalidCertificate(fault)) => Some(fault),
+        Err(rustls::Error::InvalidCertificate(problem)) => Some(problem),
         _ => None,
     }
 }

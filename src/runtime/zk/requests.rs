@@ -28,9 +28,13 @@ impl From<Reply> for Answer {
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends `request` immediately and in order, and returns the future of its answer.
-pub(super) fn perform<'a>(client: &'a Client, acl: &'a [Acl], request: Request) -> LocalFuture<'a, Answer> {
-    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of the
-    // async blocks, so that requests are sent in the order in which they arrive here.
+pub(super) fn send_request<'a>(
+    client: &'a Client,
+    acl: &'a [Acl],
+    request: Request,
+) -> LocalFuture<'a, Answer> {
+    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of
+    // the async blocks, so that requests are sent in the order in which they arrive here.
     match request {
         Request::Create { parent, prefix, data } => write::create(client, acl, parent.as_str(), prefix, data),
         Request::MakeParents(path) => {

@@ -1,7 +1,7 @@
 //! Resolves the servers' names. A name may have several addresses, and they may change.
 //!
-//! The client library tries all addresses of a name in one attempt, always in the resolver's order, and an attempt has a
-//! time limit. A first address that drops packets therefore uses up every attempt, and a first address that accepts
+//! The client library tries all addresses of a name in one attempt, always in the resolver's order, and an attempt has
+//! a time limit. A first address that drops packets therefore uses up every attempt, and a first address that accepts
 //! connections without answering is the only one ever tried. zklock makes a separate attempt for each address.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};

@@ -1,4 +1,4 @@
-//! Runs the client library's own task on the session's thread, and only as long as its first connection.
+//! Runs the client library's own task on the session's thread, and only while its first connection lasts.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -9,20 +9,21 @@ use async_executor::{LocalExecutor, Task};
 use asyncs::task::{Spawn, Task as Spawned};
 use zookeeper_client::{Client, SessionState, StateWatcher};
 
-/// The library spawns one task for each connected client, wherever it is called from. When the connection is lost, that
-/// task would search for servers by itself; here it ends.
+/// The task that the library spawns for each connected client. When the connection is lost, the library's task would
+/// search for servers by itself; here it ends instead.
 #[derive(Default)]
-pub(super) struct OneTask {
+pub(super) struct LibraryTask {
     executor: LocalExecutor<'static>,
     task: RefCell<Option<Task<()>>>,
     state: Rc<RefCell<Option<StateWatcher>>>,
 }
 
-impl OneTask {
+impl LibraryTask {
     /// Runs `main` and the library's task on this thread until `main` is done.
     pub(super) fn block_on<T>(&self, main: impl Future<Output = T>) -> T {
         let _scope = asyncs::task::enter(self);
-        // Not async-io's `block_on`: two threads that take turns at the socket wake each other, mostly for nothing.
+        // Not async-io's `block_on`: it and async-io's own thread would take turns at the socket and wake each other
+        // needlessly.
         futures::executor::block_on(self.executor.run(main))
     }
 
@@ -40,7 +41,7 @@ impl OneTask {
     }
 }
 
-impl Spawn for OneTask {
+impl Spawn for LibraryTask {
     fn spawn(&self, task: Spawned) {
         self.state.replace(None);
         let state = Rc::clone(&self.state);

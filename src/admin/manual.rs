@@ -1,4 +1,4 @@
-//! The completion scripts, and the manual page, which is generated from the definition of the command line.
+//! The manual page, generated from the definition of the command line.
 
 use std::io::{self, Write};
 
@@ -6,16 +6,7 @@ use clap::{Arg, Command};
 use clap_mangen::Man;
 
 use super::manual_text;
-use crate::cli::{KnownShell, definition};
-
-/// The completion script for a shell. It runs zklock to get the completions.
-pub fn completions(shell: KnownShell) -> &'static str {
-    match shell {
-        KnownShell::Bash => include_str!("completions/zklock.bash"),
-        KnownShell::Zsh => include_str!("completions/_zklock"),
-        KnownShell::Fish => include_str!("completions/zklock.fish"),
-    }
-}
+use crate::cli::definition;
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
