@@ -176,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn a_node_is_the_child_of_one_lock() {
+        let (lock, above) = (parse("/locks/job").unwrap(), parse("/locks").unwrap());
+        let node = lock.child("lock-0000000001");
+        assert_eq!(node, NodePath::from("/locks/job/lock-0000000001"));
+        assert_eq!(node.split(), ("/locks/job", "lock-0000000001"));
+        assert_eq!(node.name(), "lock-0000000001");
+        assert!(node.is_child_of(&lock) && !node.is_child_of(&above));
+        assert!(lock.node().is_child_of(&above) && !lock.node().is_child_of(&lock));
+        assert_eq!(String::from(lock.node()), "/locks/job");
+        assert_eq!(format!("{node} {node:?}"), "/locks/job/lock-0000000001 \"/locks/job/lock-0000000001\"");
+    }
+
+    #[test]
     fn each_invalid_path_has_its_own_error() {
         for (path, reason) in [
             ("", PathError::NotAbsolute),
