@@ -165,6 +165,9 @@ fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
                 let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
                 script.reply(Asker::Lock(LockIndex(0)), changed).read(&own, node(OURS, 1, &revoked));
             }
+            if second == 9 {
+                script.pass(9.8).tick();
+            }
             if second < answered_until {
                 script.confirmed(f64::from(second) - 0.1, Ok(()));
             }
