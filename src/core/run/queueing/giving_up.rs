@@ -1,0 +1,70 @@
+//! The end of a wait without the lock: out of time, or busy with `-n`.
+
+use std::time::Duration;
+
+use super::notices::who;
+use super::{Queueing, SeenBusy};
+use crate::core::exit::Exit;
+use crate::core::message::Message;
+use crate::core::run::{Next, Plan, Scene};
+use crate::core::time::BootTime;
+
+/// How long the client may take after its deadline to report why there is no session.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+impl Queueing {
+    /// The client has its own deadline for connecting, at which it reports what is wrong. zklock waits only a moment
+    /// longer for that report: servers can keep the client too busy to notice the time.
+    pub(super) fn give_up_at(&self, plan: &Plan) -> Option<BootTime> {
+        if self.connected {
+            return plan.try_until();
+        }
+        self.connect_by.map(|deadline| deadline + LAST_WORDS)
+    }
+
+    pub(super) fn out_of_time(&self, scene: &mut Scene<'_>) -> Next {
+        let (plan, claim, now) = (scene.plan, &scene.state.claim, scene.now);
+        let waited = now.since(plan.began);
+        let hosts = plan.hosts.clone();
+        let Some(set) = claim.set().filter(|_| self.connected) else {
+            return Next::fail(Message::KeptBusy { hosts, waited });
+        };
+        if self.stop.has_left() {
+            let (seen_busy, message) =
+                (set.seen_busy(), |seen_busy| Message::GaveUpStopped { waited, seen_busy });
+            return if seen_busy { self.busy(message(true), scene) } else { Next::fail(message(false)) };
+        }
+        if set.all_held() {
+            return Next::fail(Message::NotConfirmed { waited });
+        }
+        if !set.seen_busy() {
+            return Next::fail(Message::NoAnswer { hosts, waited });
+        }
+        let ahead = self.waiting_for.clone().unwrap_or_else(|| "another contender".to_owned());
+        // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
+        let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
+        if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
+            return Next::fail_at(scene.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
+        }
+        self.busy(Message::GaveUp { waited, ahead }, scene)
+    }
+
+    /// Another contender holds the lock.
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    pub(super) fn busy(&self, message: Message, scene: &mut Scene<'_>) -> Next {
+        let path = scene.current_lock().unwrap_or_else(|| scene.plan.first.clone());
+        scene.says_of(path, message);
+        Next::leave(Exit::Code(scene.plan.conflict_exit_code))
+    }
+
+    /// With `-n`: leaves, after a check whether the holder is an ancestor. Such a lock would never become free.
+    pub(super) fn leave_busy(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let SeenBusy { path, holder, data } = self.busy.take()?;
+        if let Some(why) = self.lineage.waits_for_itself(&data, scene) {
+            return Some(Next::fail_at(Some(path), why));
+        }
+        let holder = who(&holder, &data, scene);
+        scene.says_of(path, Message::Busy { holder });
+        Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)))
+    }
+}

@@ -1,0 +1,181 @@
+//! Acquiring the locks: connect, queue and wait, until zklock holds them or must give up.
+
+mod giving_up;
+mod notices;
+mod turn;
+
+use super::lineage::Lineage;
+use super::progress::Progress;
+use super::stopped::Stop;
+use super::{Effect, Input, Introduction, LineUpdate, Next, Plan, Scene};
+use crate::core::claim::Claim;
+use crate::core::exit::Exit;
+use crate::core::lock::contender::Entry;
+use crate::core::lock::once::Once;
+use crate::core::lock::record::Record;
+use crate::core::message::Message;
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
+use crate::core::time::BootTime;
+
+/// The wait.
+#[derive(Debug)]
+pub(super) struct Queueing {
+    /// With `--once-per`: whether the command is to run at all.
+    once: Option<Once>,
+    connected: bool,
+    /// When the client is to give up connecting.
+    connect_by: Option<BootTime>,
+    /// A description of the predecessor.
+    waiting_for: Option<String>,
+    /// The last report of a wait: the lock, the predecessor, and how many were ahead.
+    said: Option<(LockPath, String, usize)>,
+    turn: Turn,
+    /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
+    node_gone: Option<LockPath>,
+    stop: Stop,
+    lineage: Lineage,
+    /// Reported once it is known which zklocks started this one.
+    busy: Option<SeenBusy>,
+    progress: Progress,
+}
+
+/// A lock that is busy, with `-n`.
+#[derive(Debug)]
+struct SeenBusy {
+    path: LockPath,
+    /// The holder's node.
+    holder: String,
+    data: Vec<u8>,
+}
+
+/// Progress from the moment every lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Not all locks are held, or nothing has been reported yet.
+    Unsaid,
+    /// There is no fresh lease yet, and a message has said so.
+    AwaitsLease,
+    /// Waiting for messages to be written.
+    AwaitsWords,
+    /// That wait is over.
+    AwaitedWords,
+}
+
+impl Queueing {
+    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
+        let plan = scene.plan;
+        let connect_by = Some(plan.connect_by());
+        let connect = scene.state.claim.connect(connect_by);
+        scene.does(connect);
+        scene.does(Effect::Introduce);
+        Self {
+            once: plan.once_per.map(|period| Once::new(&plan.first, period)),
+            connected: false,
+            connect_by,
+            waiting_for: None,
+            said: None,
+            turn: Turn::Unsaid,
+            node_gone: None,
+            stop: Stop::Not,
+            lineage: Lineage::default(),
+            busy: None,
+            progress: Progress::new(plan.progress),
+        }
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+        match input {
+            Input::Tick => self.look(scene),
+            Input::Introduced(introduction) => introduce(introduction, scene),
+            Input::Ancestors(ancestors) => {
+                let next = self.lineage.found(ancestors, scene);
+                next.or_else(|| self.leave_busy(scene))
+            }
+            Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
+            Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
+            // The caller has already seen zklock die.
+            Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
+            Input::Signal(SIGTSTP) => {
+                self.stop.suspend(scene);
+                None
+            }
+            Input::Signal(SIGCONT) | Input::NotStopped => {
+                let go_on = self.stop.go_on(scene);
+                self.queue_anew(go_on, scene)
+            }
+            Input::Signal(signal) => {
+                scene.says(Message::SignalIgnored(signal));
+                None
+            }
+            Input::WordsWritten => {
+                if self.turn == Turn::AwaitsWords {
+                    self.turn = Turn::AwaitedWords;
+                }
+                None
+            }
+            Input::Session(key, change) => self.session_changed(key, change, scene),
+            Input::Reply(key, asker, reply) => {
+                let notices = scene.state.claim.replied(key, asker, reply, scene.now, scene.out);
+                self.notices(notices, scene)
+            }
+            _ => None,
+        }
+    }
+
+    /// When there is something to do if nothing happens before.
+    pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
+        [self.give_up_at(plan), claim.next_due(), self.progress.wake_at()].into_iter().flatten().min()
+    }
+
+    /// Handles the passing of time, and everything that waits until no other event is pending.
+    fn look(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let now = scene.now;
+        scene.state.claim.revive_lease(now);
+        scene.state.claim.confirm_if_due(now, scene.out);
+        self.stop.give_place_up_if_its_turn_came(scene);
+        self.progress.look(self.stop != Stop::Not, scene);
+        match self.is_ours(scene) {
+            Ok(true) => {
+                if let Some(next) = self.is_due(scene) {
+                    scene.does(Effect::Line(LineUpdate::End));
+                    if matches!(next, Next::Start) && self.turn != Turn::AwaitedWords {
+                        // Messages should be on the screen, and the waiting line gone, before the command writes. The
+                        // lease must be checked again afterwards.
+                        self.turn = Turn::AwaitsWords;
+                        scene.does(Effect::AwaitWords(scene.state.claim.time_to_spare()));
+                        return None;
+                    }
+                    return Some(next);
+                }
+            }
+            Ok(false) => {}
+            Err(why) => return Some(Next::fail(why)),
+        }
+        self.give_up_at(scene.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(scene))
+    }
+}
+
+fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> {
+    let Introduction { record, ids } = introduction;
+    let plan = scene.plan;
+    let with_slot = Record { has_slot: true, ..record.clone() };
+    let entry = |(path, ids): (&LockPath, _)| Entry {
+        path: path.clone(),
+        family: plan.family,
+        mode: plan.mode,
+        data: record.to_bytes(),
+        data_with_slot: with_slot.to_bytes(),
+        nonblock: plan.nonblock,
+        ids,
+    };
+    let entries = plan.not_held_in(&scene.state.held_around).zip(ids).map(entry).collect();
+    scene.state.claim.introduce(entries);
+    scene.state.record = Some(record);
+    None
+}

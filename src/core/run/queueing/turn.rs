@@ -1,0 +1,66 @@
+//! Whether the command may start, once zklock is first in every queue.
+
+use super::{Queueing, Turn};
+use crate::core::exit::Exit;
+use crate::core::lock::once::OnceDecision;
+use crate::core::lock::pace::Start;
+use crate::core::lock::set::Set;
+use crate::core::message::Message;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::Asker;
+use crate::core::run::releasing::{FinalExit, ReleaseKind};
+use crate::core::run::stopped::Stop;
+use crate::core::run::{Next, Scene};
+use crate::core::words::printable;
+
+impl Queueing {
+    /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
+    /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
+    /// renew it.
+    pub(super) fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
+        let claim = &scene.state.claim;
+        if self.node_gone.is_some()
+            || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
+            || !claim.set().is_some_and(Set::all_held)
+        {
+            return Ok(false);
+        }
+        // Another client's write to zklock's node may revoke the lock; the node is being read.
+        if claim.set().is_some_and(Set::any_unread) {
+            return Ok(false);
+        }
+        match claim.start(scene.plan.kill_after, scene.now) {
+            Start::Now => return Ok(true),
+            Start::NotYet => {}
+            Start::AskAgain => scene.state.claim.confirm_soon(scene.now),
+            Start::Never { trip, timeout } => {
+                let (hosts, kill_after) = (scene.plan.hosts.clone(), scene.plan.kill_after);
+                return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
+            }
+        }
+        if self.turn == Turn::Unsaid {
+            scene.says(Message::AwaitsLease);
+            self.turn = Turn::AwaitsLease;
+        }
+        Ok(false)
+    }
+
+    /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
+    pub(super) fn is_due(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+        let Some(once) = &mut self.once else { return Some(Next::Start) };
+        let (node, data) = scene.state.claim.set()?.first()?;
+        if !once.has_begun() {
+            let asked = once.begin(node, &data);
+            scene.asks(Asker::Once, asked);
+        }
+        match once.decision()? {
+            OnceDecision::Due => Some(Next::Start),
+            OnceDecision::Recent { ago, by } => {
+                let host = by.map(|last| printable(&last.by.host));
+                scene.says(Message::Skipped { ago, host, period: once.period() });
+                let exit = Exit::Code(scene.plan.conflict_exit_code);
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None }))
+            }
+        }
+    }
+}
