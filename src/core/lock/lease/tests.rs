@@ -128,7 +128,11 @@ fn no_cargo_feature_touches_the_lease() {
     assert_eq!(features, ["gssapi"], "check that a new feature leaves the lease alone, then add it here");
     let sources =
         [include_str!("mod.rs"), include_str!("../renewal.rs"), include_str!("../../../runtime/zk/write.rs")];
-    for source in sources.iter().chain(&[include_str!("../../claim.rs"), include_str!("../../planted.rs")]) {
+    for source in sources.iter().chain(&[
+        include_str!("../../claim/mod.rs"),
+        include_str!("../../claim/contending.rs"),
+        include_str!("../../planted.rs"),
+    ]) {
         assert!(
             !source.contains("feature ="),
             "a feature changes what is confirmed or for how long it counts"

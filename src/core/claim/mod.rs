@@ -1,18 +1,20 @@
 //! A run's claim on its locks: a session, a contender for each lock, and the lease. Replies drive it.
 
-use std::collections::BTreeMap;
+mod contending;
+
 use std::time::Duration;
 
+use self::contending::{Contending, Gap};
 use super::lock::contender::{ContentionError, Entry, News, OwnNode};
 use super::lock::lease::Lease;
-use super::lock::pace::{Pace, Start};
+use super::lock::pace::Start;
 use super::lock::renewal::Renewal;
 use super::lock::set::{Set, SetStep};
 use super::loss::Silence;
 use super::pair::OwnedNode;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
-use super::protocol::{Asker, Away, Failure, LockIndex, Reply, Request, SessionChange, SessionKey};
+use super::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
 use super::run::{Effect, Remains};
 use super::time::BootTime;
 
@@ -63,36 +65,6 @@ enum SessionEnd {
     Presumed,
     /// The end was committed, or it never began: no node of it is left.
     Known,
-}
-
-#[derive(Debug)]
-struct Contending {
-    /// The session's id.
-    session: i64,
-    set: Set,
-    renewal: Renewal,
-    /// When the first create was sent: its answer is the first confirmation.
-    create_sent: BootTime,
-    create_answered: bool,
-    /// When a server last answered.
-    heard: BootTime,
-    /// How long the answers to writes took.
-    pace: Pace,
-    /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
-    asked: Option<BootTime>,
-    gap: Option<Gap>,
-    /// Since the last confirmation, another was refused for lack of READ on zklock's node.
-    forbidden: bool,
-    /// For each lock, when its node was created and when the lock was acquired.
-    held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
-}
-
-/// A time without a connection.
-#[derive(Debug, Clone, Copy)]
-struct Gap {
-    from: BootTime,
-    to: Option<BootTime>,
-    away: Option<Away>,
 }
 
 impl Claim {
@@ -381,85 +353,6 @@ impl Claim {
 fn owned(set: &Set) -> Vec<OwnedNode> {
     let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
     set.nodes().map(|(_, node)| owned(node)).collect()
-}
-
-impl Contending {
-    fn new(session: i64, set: Set, renewal: Renewal, now: BootTime) -> Self {
-        Self {
-            session,
-            set,
-            renewal,
-            create_sent: now,
-            create_answered: false,
-            heard: now,
-            pace: Pace::default(),
-            asked: None,
-            gap: None,
-            forbidden: false,
-            held: BTreeMap::new(),
-        }
-    }
-
-    /// Notes when what is told of each lock happened.
-    fn note(&mut self, news: &[(LockIndex, News)], now: BootTime) {
-        for (lock, news) in news {
-            match news {
-                News::Queued(_) => drop(self.held.insert(*lock, (now, None))),
-                News::Held => {
-                    self.held.entry(*lock).and_modify(|(_, held)| *held = Some(now));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Takes in the answer to a confirmation.
-    fn confirmed(&mut self, reply: Reply, now: BootTime, node_gone: &mut bool) -> Vec<Notice> {
-        let Reply::Confirmed(sent, result) = reply else { return vec![] };
-        self.asked = None;
-        match result {
-            Ok(()) => {
-                (self.heard, self.forbidden) = (now, false);
-                self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
-                self.renewal.answered(sent, now);
-                vec![Notice::Confirmed]
-            }
-            Err(Failure::NoNode) => {
-                *node_gone = true;
-                vec![Notice::NodeGone]
-            }
-            Err(Failure::ConnectionLost) => {
-                self.renewal.unanswered(now);
-                vec![]
-            }
-            Err(failure) => {
-                self.forbidden |= failure == Failure::NoAuth;
-                self.renewal.refused(now);
-                vec![Notice::Unconfirmed(failure)]
-            }
-        }
-    }
-
-    /// Takes in a reply for a contender.
-    fn replied(&mut self, lock: LockIndex, reply: Reply, now: BootTime) -> SetStep {
-        if reply.failure().is_none() {
-            self.heard = now;
-        }
-        let created = matches!(reply, Reply::Created(Ok(_)));
-        if created && !self.create_answered {
-            self.pace.answered(now.since(self.create_sent), now, self.renewal.lease.timeout());
-        }
-        self.create_answered |= created;
-        let step = self.set.take(lock, reply);
-        if self.set.nodes().next().is_some() {
-            self.renewal.begin(self.create_answered.then_some(self.create_sent), now);
-        }
-        if self.set.all_held() {
-            self.renewal.becomes_first();
-            self.pace.becomes_first(now);
-        }
-        step
-    }
 }
 
 #[cfg(test)]
