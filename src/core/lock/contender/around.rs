@@ -167,6 +167,18 @@ mod tests {
     }
 
     #[test]
+    fn answers_to_other_requests_change_nothing() {
+        let mut around = Around::default();
+        around.begin(&lock());
+        let other = read("/other", Node { czxid: 1, children: 2, ..Node::HIDDEN });
+        assert_eq!(take(&mut around, other), Ok(vec![]));
+        let (mut around, seen) = listed(&[OURS, KAZOO]);
+        assert!(seen.is_err());
+        assert_eq!(take(&mut around, with(2)), Ok(vec![]));
+        assert_eq!(around.begin(&lock()), [], "it was reported, and isn't looked for again");
+    }
+
+    #[test]
     fn a_lost_connection_ends_a_look_and_the_next_one_begins_anew() {
         let latch = format!("/app/{LATCH}");
         let (mut around, _) = listed(&[OURS, LATCH]);
