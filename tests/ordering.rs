@@ -1,4 +1,4 @@
-//! Who runs when: one at a time, in the order they came, whoever gives up or dies in between.
+//! Who runs when: one at a time, in first-come order, also when contenders give up or die in between.
 
 use crate::support::{Case, History, Running, SOON, wait_until};
 use nix::sys::signal::Signal;

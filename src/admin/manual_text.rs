@@ -5,16 +5,16 @@ pub(super) const DATE: &str = "2026-11-23";
 
 /// The section before the options.
 pub(super) const DESCRIPTION: &str = r".SH DESCRIPTION
-\fBzklock\fR runs \fICOMMAND\fR while it holds the lock \fIPATH\fR in Apache ZooKeeper: of all that ask for one path,
-on all hosts, one runs at a time, in the order they came. It releases the lock when the command ends, however it ends.
+\fBzklock\fR runs \fICOMMAND\fR while it holds the lock \fIPATH\fR in Apache ZooKeeper. Only one contender for a path
+runs at a time, across all hosts, in first-come order. \fBzklock\fR releases the lock when the command ends, in whatever way.
 .PP
-Options stand before the first \fIPATH\fR; what follows it belongs to the command. With several paths, taken in one
-fixed order whatever order they are written in, the \fB\-\-\fR is needed. \fB\-c\fR runs a string by \fI/bin/sh\fR.
+Options precede the first \fIPATH\fR; the words after it are the command. Several paths need the \fB\-\-\fR; they are
+acquired in sorted order. \fB\-c\fR runs a string by \fI/bin/sh\fR.
 .PP
-A word that is no path is a verb: it looks at locks, or asks their holders to give up. See
+A first word that isn't a path is a verb, which shows or changes locks. See
 .BR VERBS .
 .PP
-A holder that is cut off from ZooKeeper is stopped before anyone else can start. Messages go to stderr;
+A holder that is cut off from ZooKeeper is stopped before the next contender can start. Messages go to stderr;
 stdout is the command's.
 ";
 
@@ -41,10 +41,10 @@ The command was found but can't be run.
 The command was not found.
 .PP
 .B zklock status
-exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 1 when somebody holds one of the locks.
+exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 1 when one of the locks is held.
 .PP
 .B zklock revoke
-exits with 0 when somebody was asked, with 1 when there was nobody to ask, and with 125 if it failed.
+exits with 0 if a holder was asked to stop, with 1 if there was none, and with 125 if it failed.
 .PP
 .B zklock check
 exits with 0 when the set-up is fit for locks, with 1 when it works with warnings, and with 125 when no lock can be taken.
@@ -63,7 +63,7 @@ The configuration file, where \fB\-\-config\fR doesn't name it.
 Credentials, in lines as an \fB\-\-auth\-file\fR has them. None are ever taken from the arguments.
 .TP
 .B RUST_LOG
-What is logged, in the manner of env_logger. It has the last word over \fB\-v\fR and \fB\-q\fR.
+A log filter as in env_logger. It overrides \fB\-v\fR and \fB\-q\fR.
 .TP
 .B NO_COLOR
 If it is set and not empty, \fBstatus\fR uses no colours.
@@ -71,33 +71,33 @@ If it is set and not empty, \fBstatus\fR uses no colours.
 The command finds these:
 .TP
 .B ZKLOCK_PATH
-The lock. With several locks this and the next two speak of the first on the command line.
+The lock; of several, the first on the command line. The next two are about the same lock.
 .TP
 .B ZKLOCK_NODE
-The full path of our node in the queue.
+The full path of zklock's node in the queue.
 .TP
 .B ZKLOCK_FENCING_TOKEN
-A decimal number that grows from each holder of a lock to the next. A store that refuses older ones is safe also from a
-machine that froze while it held the lock.
+A decimal number that grows from each holder of a lock to the next. A store that refuses smaller numbers is safe even
+from a machine that froze while it held the lock.
 .TP
 .B ZKLOCK_LOCKS
 All locks held, as a JSON array of objects with path, node, mode and fencing_token.
 .TP
 .B ZKLOCK_HELD
-For \fBzklock\fR itself, should the command call it.
+For a \fBzklock\fR that the command calls.
 .SH FILES
 .TP
 .I /etc/zklock.toml
 Settings of the system.
 .TP
 .I ~/.config/zklock/config.toml
-Settings of the user, which go before the system's. \fBXDG_CONFIG_HOME\fR names another directory than \fI~/.config\fR.
+Settings of the user, which override the system's. \fBXDG_CONFIG_HOME\fR replaces \fI~/.config\fR.
 .PP
-Both are TOML: a key is the long name of an option, as in \fBzookeeper = "zk1:2181,zk2:2181"\fR. The environment goes
-before them, and the command line before all. \fBzklock status \-\-show\-config\fR tells the settings in effect and
+Both are TOML: a key is the long name of an option, as in \fBzookeeper = "zk1:2181,zk2:2181"\fR. Precedence:
+command line, environment, user file, system file. \fBzklock status \-\-show\-config\fR shows the settings in effect and
 where each comes from.
 .SH EXAMPLES
-A cron job on many hosts, skipped quietly while another host is at it:
+A cron job on many hosts, skipped quietly while it runs on another:
 .PP
 .RS 4
 .EX
@@ -105,7 +105,7 @@ zklock \-q \-n \-E 0 /locks/backup \-\- /opt/backup.sh
 .EE
 .RE
 .PP
-The line of an hourly crontab on many hosts, for a job that is to succeed once each hour: the period is half the interval.
+An hourly crontab line on many hosts, for a job that must succeed once each hour. The period is half the interval:
 .PP
 .RS 4
 .EX
@@ -113,7 +113,7 @@ zklock \-q \-n \-E 0 \-\-once\-per 1800 /locks/report \-\- /opt/report.sh
 .EE
 .RE
 .PP
-A deployment that waits its turn for ten minutes at most:
+A deployment that waits for the lock for at most ten minutes:
 .PP
 .RS 4
 .EX
@@ -121,7 +121,7 @@ zklock \-w 600 \-\-label "build 1042" /locks/deploy \-\- ./deploy.sh
 .EE
 .RE
 .PP
-Two locks and a shell string; three at a time; readers beside each other:
+Two locks and a shell string; three commands at a time; concurrent readers:
 .PP
 .RS 4
 .EX
@@ -131,7 +131,7 @@ zklock \-s /locks/report \-\- ./read\-report.sh
 .EE
 .RE
 .PP
-Who holds it? Does anybody? And then: stop, please.
+Watch a lock, test whether it is free, and ask its holder to stop:
 .PP
 .RS 4
 .EX

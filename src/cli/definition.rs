@@ -72,7 +72,7 @@ impl Options {
 }
 
 const EXIT_CODES: &str = "\
-Of all contenders for one path, on all hosts, one runs at a time, in the order they came.
+Only one contender for a path runs at a time, across all hosts, in first-come order.
 The lock is released when the command ends, however it ends.
 
 Options end at the first PATH; what follows belongs to the command.

@@ -166,7 +166,7 @@ impl SecurityOptions {
         };
         if acl.needs_credentials() && !is_authenticated {
             bail!(
-                "{} {acl} gives the nodes to whoever made them, and nothing says who that is: \
+                "{} {acl} gives the nodes to their creator, which needs credentials: \
                  add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
                 self.place("acl")
             );

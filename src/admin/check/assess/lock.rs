@@ -93,6 +93,6 @@ pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
     if stale.len() > NAMED {
         commands.push(format!("and so on for {} more", stale.len() - NAMED));
     }
-    let remedy = format!("if nobody uses them any more: {}", commands.join("; "));
+    let remedy = format!("if these locks are no longer used: {}", commands.join("; "));
     Some(Finding::warn("records", what).remedy(remedy))
 }
