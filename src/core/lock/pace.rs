@@ -190,6 +190,17 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_at_the_very_time_to_stop_is_too_late() {
+        let (mut lease, trip) = (Lease::new(at(0), T), ms(10));
+        for second in (5..40).step_by(5) {
+            lease.confirm(at(second), at(second));
+        }
+        let latest = lease.stop_at(GRACE).before(jittered(trip));
+        assert!(!rides(lease.clone(), latest, trip, GRACE, at(40)));
+        assert!(rides(lease, latest.before(Duration::from_nanos(1)), trip, GRACE, at(40)));
+    }
+
+    #[test]
     fn a_connection_that_was_slow_for_the_waiter_is_measured_again() {
         let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
         for _ in 0..5 {

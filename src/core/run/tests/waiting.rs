@@ -102,6 +102,17 @@ fn a_waiter_that_heard_nothing_for_long_is_not_busy() {
     script.at(13.1).tick().is(STORIES, "last_seen_busy");
 }
 
+/// The last answer came at 0.1 s, and half the session timeout is 6 s.
+#[test]
+fn an_answer_counts_for_half_the_session_timeout() {
+    for (end, name) in [(6.1, "busy_half_a_timeout_ago"), (6.101, "busy_longer_ago")] {
+        let plan = Plan { progress: Some(seconds(end - 0.1)), ..with_deadline(end) };
+        let mut script = Script::of(plan);
+        script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(end).tick();
+        script.tells_only(&["Warning", "Notice"]).is(STORIES, name);
+    }
+}
+
 #[test]
 fn a_deadline_without_an_answer_is_an_error() {
     let mut script = Script::of(with_deadline(2.0));
