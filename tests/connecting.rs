@@ -88,6 +88,18 @@ fn with_n_a_silent_server_has_the_connect_timeout() {
 }
 
 #[test]
+fn with_n_a_time_to_wait_limits_connecting() {
+    let server = Server::start();
+    let case = Case::on(&server, "silent-limited");
+    server.freeze();
+    let begun = std::time::Instant::now();
+    let output = case.lock(&["-n", "-w", "1", "--connect-timeout", "10m"], ["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr("could be reached");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    server.thaw();
+}
+
+#[test]
 fn a_signal_ends_the_search_for_servers_at_once() {
     let case = Case::new("no-server");
     let dead = dead();

@@ -67,10 +67,12 @@ fn a_wrong_option_is_our_failure_and_touches_nothing() {
         (&["--once-per", ""], "not a time: write"),
         (&["--signal", "NOPE"], "'NOPE'"),
         (&["--on-lost", "panic"], "'panic'"),
-        (&["--slots", "0"], "'0' for '--slots <N>': the number of slots is 1 or more"),
+        (&["--slots", "0"], "'0' for '--slots <N>': the number of slots is from 1 to 4294967295"),
         (&["-z", "a:2181 b:2181"], "write a:2181,b:2181"),
         (&["-z", "a;b"], "write a,b"),
         (&["-z", "zk://h"], "servers have no 'zk://' before them"),
+        (&["-z", "zk1/app,zk2/app"], "the chroot stands once, after the last server"),
+        (&["--connect-timeout", "99999999999"], "longer than 30 years, the longest time"),
         (&["--label", "two\nlines"], "control characters"),
     ] {
         let output = case.lock(options, ["echo", "ran"]).run();
@@ -78,6 +80,18 @@ fn a_wrong_option_is_our_failure_and_touches_nothing() {
         assert_eq!(output.stdout, "");
     }
     assert!(!case.observer().exists(case.path()));
+}
+
+#[test]
+fn help_that_can_not_be_written_is_an_error() {
+    for option in ["--help", "-h", "--version"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let zklock =
+            std::process::Command::new(env!("CARGO_BIN_EXE_zklock")).arg(option).stdout(full).output();
+        let output = zklock.unwrap();
+        assert_eq!(output.status.code(), Some(125), "{option}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"), "{option}");
+    }
 }
 
 #[test]

@@ -155,6 +155,11 @@ impl LockOptions {
         }
     }
 
+    /// How long to try to connect: `-w` limits that with `-n` too.
+    pub fn connect_timeout(&self, otherwise: Duration) -> Duration {
+        self.timeout.filter(|limit| !limit.is_zero()).unwrap_or(otherwise)
+    }
+
     /// How the lock nodes are named.
     pub fn family(&self) -> Family {
         match self.naming {

@@ -111,7 +111,10 @@ mod tests {
                 &["--label", "\x1b"],
                 "invalid value '\\u{1b}' for '--label <TEXT>': a label has no control characters",
             ),
-            (&["--slots", "0"], "invalid value '0' for '--slots <N>': the number of slots is 1 or more"),
+            (
+                &["--slots", "0"],
+                "invalid value '0' for '--slots <N>': the number of slots is from 1 to 4294967295",
+            ),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {
             assert_eq!(message(words), expected);

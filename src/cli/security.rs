@@ -116,7 +116,7 @@ impl SecurityOptions {
             memory::hide();
         }
         for lines in lines {
-            let text = lines.text.to_str().ok_or_else(|| anyhow!("{} isn't text", lines.place))?;
+            let text = lines.text.to_str().ok_or_else(|| anyhow!("{}: it isn't UTF-8", lines.place))?;
             add(&lines.place, text)?;
         }
         if let Some(path) = &self.auth_file {

@@ -57,7 +57,7 @@ where
 pub(super) fn slots(text: &str) -> Result<u32> {
     match text.parse() {
         Ok(slots) if slots > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(slots),
-        _ => bail!("the number of slots is 1 or more"),
+        _ => bail!("the number of slots is from 1 to 4294967295"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use clap::Command;
@@ -59,13 +59,21 @@ pub(super) struct Content {
     keys: BTreeMap<&'static str, usize>,
 }
 
+/// No settings fill more than this.
+const LONGEST: u64 = 1024 * 1024;
+
+/// Reads and parses a configuration file.
 pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, ConfigError> {
     let file = escaped(path.as_os_str().as_encoded_bytes());
     let unreadable = |why| ConfigError::Unreadable { file: file.clone(), why };
-    let mut open = File::open(path).map_err(unreadable)?;
+    let open = File::open(path).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
     let mut bytes = vec![];
-    open.read_to_end(&mut bytes).map_err(unreadable)?;
+    open.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        let why = format!("longer than {} KiB: is it the right file?", LONGEST / 1024);
+        return Err(unreadable(io::Error::other(why)));
+    }
     let content = parse(definition, &file, utf8(&file, &bytes)?)?;
     if !content.auth.is_empty() {
         refuse_if_others_can_read(path, &metadata)

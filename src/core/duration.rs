@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Result<Duration> {
     };
     let seconds = number * f64::from(millis) / 1000.0;
     if seconds > LONGEST {
-        bail!("longer than 30 years; leave the option out to wait for ever");
+        bail!("longer than 30 years, the longest time that zklock takes");
     }
     Ok(Duration::try_from_secs_f64(seconds)?)
 }

@@ -370,11 +370,13 @@ impl fmt::Display for Message {
                 write!(f, "skipped: the command succeeded {ago} ago{on}, and once per {period} is enough")
             }
             Self::Unreachable { within, servers } => {
+                let is_short = within.is_some_and(|within| within < Duration::from_secs(1));
                 let within =
                     within.map(|within| format!(" within {}", duration::text(within))).unwrap_or_default();
                 write!(
                     f,
-                    "no ZooKeeper server could be reached{within}; name others with -z or ZKLOCK_ZOOKEEPER"
+                    "no ZooKeeper server could be reached{within}; {}name others with -z or ZKLOCK_ZOOKEEPER",
+                    if is_short { "allow more time with -w or --connect-timeout, or " } else { "" }
                 )?;
                 servers.iter().try_for_each(|server| write!(f, "\n  {server}"))
             }
@@ -440,7 +442,7 @@ impl fmt::Display for Message {
             Self::HeldTooWeakly { outer, inner } => write!(
                 f,
                 "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait for \
-                 itself forever: take the stronger lock outside"
+                 itself forever: ask for {inner} outside too, or use another path"
             ),
             Self::NotStarted(why) => f.write_str(why),
             Self::Started { command } => write!(f, "{command} was started"),

@@ -79,7 +79,7 @@ fn plan(options: &Options, invocation: &Invocation) -> Plan {
         has_credentials: false,
         began,
         give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| began + wait),
-        connect_timeout: ensemble.connect_timeout,
+        connect_timeout: lock.connect_timeout(ensemble.connect_timeout),
         nonblock,
         conflict_exit_code: lock.conflict_exit_code,
         once_per: lock.once_per,

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use clap::error::ErrorKind;
 use env_logger::Target;
 use log::{Level, LevelFilter};
+use nix::sys::signal::Signal;
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
@@ -81,12 +82,10 @@ pub fn report_start_error(error: &StartError) -> Exit {
         StartError::Usage(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
-            let _ = error.print();
-            return Exit::Code(0);
+            return shown(error.print());
         }
         StartError::ShortHelp(text) => {
-            let _ = write!(io::stdout(), "{text}");
-            return Exit::Code(0);
+            return shown(write!(io::stdout(), "{text}"));
         }
         StartError::Usage(error) => usage(error),
         StartError::Variable(..) | StartError::Config(_) => {
@@ -94,6 +93,19 @@ pub fn report_start_error(error: &StartError) -> Exit {
         }
     }
     Exit::Code(exit::FAILURE)
+}
+
+/// The exit code for a text that was written to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like
+/// other programs.
+fn shown(written: io::Result<()>) -> Exit {
+    match written.and_then(|()| io::stdout().flush()) {
+        Ok(()) => Exit::Code(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Signal(Signal::SIGPIPE as i32),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "zklock: {error}");
+            Exit::Code(exit::FAILURE)
+        }
+    }
 }
 
 /// Reports a mistake on the command line in one line, and where to find help.

@@ -54,6 +54,11 @@ pub enum HostsError {
     /// A character that can't be part of a host name.
     #[error("'{0}' isn't a host name")]
     HostName(String),
+    /// A comma in the chroot: it was written after each server.
+    #[error(
+        "the chroot stands once, after the last server, as in zk1:2181,zk2:2181/app, and '{0}' has a comma"
+    )]
+    ChrootForEach(String),
     /// The chroot isn't a path.
     #[error("chroot '{0}': {1}")]
     Chroot(String, PathError),
@@ -76,6 +81,7 @@ impl Hosts {
         };
         let chroot = match chroot {
             "/" => None,
+            path if path.contains(',') => return Err(HostsError::ChrootForEach(path.to_owned())),
             path => {
                 let chroot = LockPath::parse(OsStr::new(path));
                 Some(chroot.map_err(|why| HostsError::Chroot(path.to_owned(), why))?)
