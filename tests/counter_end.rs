@@ -23,7 +23,7 @@ fn assert_refused(case: &Case, options: &[&str]) {
 }
 
 #[test]
-fn long_before_the_end_whoever_comes_is_refused_and_told_the_remedy_which_helps() {
+fn long_before_the_end_contenders_are_refused_with_a_remedy_that_works() {
     let server = Server::start();
     let case = worn(&server, SEQUENCE_LIMIT - 2);
     let holder = case.holder();
@@ -46,7 +46,7 @@ fn long_before_the_end_whoever_comes_is_refused_and_told_the_remedy_which_helps(
 
 /// From 3.6 on the counter stops, and one after another gets the last number.
 #[test]
-fn at_the_end_where_two_get_one_number_nobody_runs() {
+fn at_the_end_where_two_get_one_number_no_command_runs() {
     let server = Server::start();
     let case = worn(&server, i32::MAX);
     let create = |name: &str| {
@@ -66,7 +66,7 @@ fn at_the_end_where_two_get_one_number_nobody_runs() {
 
 /// Up to 3.5 it went on below zero, and the numbers grew backwards as text.
 #[test]
-fn beyond_the_end_where_numbers_are_negative_nobody_runs() {
+fn beyond_the_end_where_numbers_are_negative_no_command_runs() {
     let server = Server::start();
     let case = worn(&server, -5);
     for options in [&[][..], &["-n"], &["--naming", "curator-rw", "-s"]] {

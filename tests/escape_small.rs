@@ -4,7 +4,7 @@ use crate::escape_trial::{Beat, Blow, Ground, Rng, trial};
 use crate::support::{Observer, shared};
 
 #[track_caller]
-fn assert_nobody_escapes(blow: Blow) {
+fn assert_no_process_escapes(blow: Blow) {
     let observer = Observer::new(&shared().connect_string());
     observer.mkdirs("/escape");
     let beat = Beat::build();
@@ -20,30 +20,30 @@ fn assert_nobody_escapes(blow: Blow) {
 
 #[test]
 fn when_the_monitor_is_killed() {
-    assert_nobody_escapes(Blow::KillMonitor);
+    assert_no_process_escapes(Blow::KillMonitor);
 }
 
 #[test]
 fn when_the_worker_is_killed() {
-    assert_nobody_escapes(Blow::KillWorker);
+    assert_no_process_escapes(Blow::KillWorker);
 }
 
 #[test]
 fn when_the_monitor_is_stopped_and_the_command_finishes_under_its_lock() {
-    assert_nobody_escapes(Blow::StopMonitor);
+    assert_no_process_escapes(Blow::StopMonitor);
 }
 
 #[test]
 fn when_the_worker_is_stopped() {
-    assert_nobody_escapes(Blow::StopWorker);
+    assert_no_process_escapes(Blow::StopWorker);
 }
 
 #[test]
 fn when_the_lock_node_is_deleted() {
-    assert_nobody_escapes(Blow::DeleteNode);
+    assert_no_process_escapes(Blow::DeleteNode);
 }
 
 #[test]
 fn when_the_server_is_out_of_reach_until_the_lease_is_over() {
-    assert_nobody_escapes(Blow::Blackhole);
+    assert_no_process_escapes(Blow::Blackhole);
 }

@@ -15,7 +15,7 @@ fn file(case: &Case, name: &str, text: &str, mode: u32) -> String {
 }
 
 #[test]
-fn every_code_of_the_command_is_our_own() {
+fn every_exit_code_of_the_command_is_zklock_s_own() {
     const RUNNERS: i32 = 4;
     let case = Case::new("codes");
     thread::scope(|scope| {
@@ -34,7 +34,7 @@ fn every_code_of_the_command_is_our_own() {
 }
 
 #[test]
-fn a_signal_that_kills_the_command_kills_us() {
+fn a_signal_that_kills_the_command_kills_zklock() {
     let case = Case::new("signals");
     for signal in [1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 24, 31, 34, 35, 64] {
         let kill = format!("ulimit -c 0; kill -{signal} $$");
@@ -45,7 +45,7 @@ fn a_signal_that_kills_the_command_kills_us() {
 }
 
 #[test]
-fn a_shell_around_us_sees_what_it_would_see_of_the_command() {
+fn a_surrounding_shell_sees_what_it_would_see_of_the_command() {
     let case = Case::new("shell");
     let mut shell = case.shell();
     let asked = |command: &str| format!("$zklock {} -- sh -c '{command}'; echo code $?", case.path());

@@ -57,7 +57,7 @@ fn quiet_leaves_errors_alone_and_verbose_adds_everything() {
 }
 
 #[test]
-fn whoever_waits_and_gives_up_tells_both() {
+fn a_waiter_that_gives_up_reports_both() {
     let case = Case::new("log-json-busy");
     let job = holder(&case, &["--label", "one"]);
     case.wait_until_it_tells_since_when(1);

@@ -54,7 +54,7 @@ fn the_last_of_a_repeated_option_wins() {
 }
 
 #[test]
-fn a_wrong_option_is_our_failure_and_touches_nothing() {
+fn a_wrong_option_is_zklock_s_failure_and_changes_nothing() {
     let case = Case::new("options");
     for (options, reason) in [
         (&["--nonsense"][..], "--nonsense"),

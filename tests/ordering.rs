@@ -97,21 +97,21 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
 }
 
 #[test]
-fn one_that_is_interrupted_lets_nobody_past_the_first() {
+fn an_interrupted_waiter_lets_no_other_pass_the_holder() {
     let case = Case::new("interrupted");
     let second = the_second_of_three_gives_up(&case, &[], |second| second.signal(Signal::SIGINT));
     second.wait(SOON).assert_signal(Signal::SIGINT);
 }
 
 #[test]
-fn one_whose_time_is_over_lets_nobody_past_the_first() {
+fn a_waiter_that_times_out_lets_no_other_pass_the_holder() {
     let case = Case::new("timeout");
     let second = the_second_of_three_gives_up(&case, &["-w", "2.5"], |_| ());
     second.wait(SOON).assert_code(124).assert_stderr("gave up after");
 }
 
 #[test]
-fn a_waiter_that_is_killed_lets_nobody_past_the_first() {
+fn a_killed_waiter_lets_no_other_pass_the_holder() {
     let case = Case::new("killed-waiter");
     let options = ["--session-timeout", "1"];
     let second = the_second_of_three_gives_up(&case, &options, |second| second.signal(Signal::SIGKILL));

@@ -64,7 +64,7 @@ fn a_persistent_node_with_a_contenders_name_is_refused() {
 }
 
 #[test]
-fn older_clients_of_the_same_family_are_queued_behind() {
+fn older_clients_of_the_same_naming_are_queued_behind() {
     let case = Case::new("family");
     let id = case.marker().replace('-', "");
     for name in ["lock-", &format!("_c_{id}-lock-"), &format!("_c_{}-read-lock-", case.marker())] {
@@ -102,7 +102,7 @@ fn strangers(case: &Case) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn contenders_that_would_not_see_us_are_refused() {
+fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
     let case = Case::new("strangers");
     for (name, reason) in strangers(&case) {
         let node = child(&case, &name, CreateMode::EphemeralSequential);
@@ -114,7 +114,7 @@ fn contenders_that_would_not_see_us_are_refused() {
 }
 
 #[test]
-fn contenders_that_would_not_see_us_are_no_mere_conflict() {
+fn contenders_that_would_not_see_zklock_s_nodes_are_an_error_and_not_a_conflict() {
     let case = Case::new("strangers-nonblock");
     for (name, reason) in strangers(&case) {
         let node = child(&case, &name, CreateMode::EphemeralSequential);
@@ -143,7 +143,7 @@ fn a_tie_is_refused() {
 }
 
 #[test]
-fn a_record_that_nobody_can_read_is_shown_harmlessly() {
+fn an_unreadable_record_is_shown_harmlessly() {
     let case = Case::new("escape");
     let node = child(&case, &curator(&case), CreateMode::EphemeralSequential);
     let steering =

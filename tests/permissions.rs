@@ -24,7 +24,7 @@ fn without_create_the_message_names_the_node_that_refuses_it_also_if_that_is_hid
 }
 
 #[test]
-fn without_create_nobody_can_queue() {
+fn without_create_no_contender_can_queue() {
     let case = Case::new("no-create");
     let path = case.guarded(Permission::READ);
     for options in [&[][..], &["-n"], &["-w", "3", "-E", "0"], &["-q"]] {

@@ -52,7 +52,7 @@ fn a_lock_path_is_made_when_it_is_missing() {
 
 #[test]
 fn the_sole_waiter_runs_without_another_look() {
-    let case = Case::new("hand-over");
+    let case = Case::new("hand-off");
     case.observer().mkdirs(case.path());
     let ahead = queue_up(&case);
     let proxy = Proxy::to(shared());
@@ -106,7 +106,7 @@ fn one_that_leaves_ahead_of_others_makes_its_follower_look() {
 }
 
 #[test]
-fn whose_own_node_is_deleted_never_runs() {
+fn a_waiter_whose_own_node_is_deleted_never_runs() {
     let case = Case::new("own-node");
     case.observer().mkdirs(case.path());
     let first = queue_up(&case);
@@ -127,7 +127,7 @@ fn whose_own_node_is_deleted_never_runs() {
 }
 
 #[test]
-fn whose_own_node_is_deleted_hears_it_before_the_queue_moves() {
+fn a_waiter_learns_of_the_deletion_of_its_own_node_before_the_queue_moves() {
     let case = Case::new("own-node-early");
     case.observer().mkdirs(case.path());
     let first = queue_up(&case);

@@ -17,7 +17,7 @@ fn a_holder_that_is_asked_to_give_up_stops_its_command_and_releases() {
 }
 
 #[test]
-fn who_asked_is_said() {
+fn the_message_names_who_revoked_it() {
     let case = Case::new("revoked-by");
     let holder = case.lock(&[], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
     holder.wait_for_stdout("up", SOON);

@@ -130,7 +130,7 @@ fn opposite_orders_are_no_deadlock() {
 }
 
 #[test]
-fn one_path_of_several_excludes_those_who_want_it_alone() {
+fn one_path_of_several_excludes_contenders_for_that_path_alone() {
     let case = Case::new("part");
     let other = beside(&case, "other");
     let both =

@@ -62,7 +62,7 @@ fn one_hiccup_refuses_no_good_line() {
 }
 
 #[test]
-fn a_host_on_a_slow_line_blocks_nobody() {
+fn a_host_on_a_slow_line_blocks_no_other() {
     let (proxy, slow) = behind("slow-line-ahead", Duration::ZERO);
     let holder = slow.holder();
     let first = slow.lock(&["-v", "--session-timeout", "4"], ["echo", "ran"]).spawn();

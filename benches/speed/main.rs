@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`uncontended`], [`phases`] | one contender: the time of a whole run, and of its phases |
-//! | [`handover`], [`parts`] | hand-offs, and the least that they could take |
+//! | [`handoff`], [`parts`] | hand-offs, and the least that they could take |
 //! | [`waiting`] | the cost of a thousand waiters |
 //! | [`growth`], [`drawing`] | the cost of longer and longer queues |
 //! | [`contestant`], [`arena`], [`queue`] | the programs that are measured, their environment, and the length of their queue |
@@ -29,7 +29,7 @@ mod crowd;
 mod drawing;
 mod floor;
 mod growth;
-mod handover;
+mod handoff;
 mod job;
 mod parts;
 mod phases;
@@ -65,7 +65,7 @@ fn measure(what: &str, size: Size) {
     match what {
         "uncontended" => uncontended::measure(&arena, size),
         "phases" => phases::measure(&arena, size),
-        "handover" => handover::measure(&arena, size),
+        "handoff" => handoff::measure(&arena, size),
         "parts" => parts::measure(&arena, size),
         "waiting" => waiting::measure(&arena, size),
         "growth" => growth::measure(&arena, size),

@@ -28,7 +28,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
             sample.extend(delete_to_notification(arena.hosts(*servers), path, rounds / 10));
         }
     }
-    let mut table = Table::new(&["the parts of a hand-over, ms", "median", "p90", "runs"]);
+    let mut table = Table::new(&["the parts of a hand-off, ms", "median", "p90", "runs"]);
     let [(_, one), (_, three)] = &notified;
     for (what, sample) in
         [("fork and exec", &starts), ("delete to word of it, 1 server", one), ("the same, 3 servers", three)]
@@ -40,7 +40,7 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
         let sum = sample.median() + starts.median();
         table.row([format!("sum of the medians, {label}"), ms(sum), String::new(), String::new()]);
     }
-    table.print("The parts of a hand-over");
+    table.print("The parts of a hand-off");
     for (label, servers) in [("one server", Servers::One), ("three servers", Servers::Three)] {
         let rate = checks_a_second(arena.hosts(servers), size.pick(500, 5000));
         println!("\nConfirmations that {label} on this machine carried out in a second: {rate:.0}.");

@@ -143,7 +143,7 @@ fn run_all(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Pat
     );
     println!("in the order of the queue: {in_order}; none beside another: {apart}; {failed} failed.");
     println!(
-        "Requests for each hand-over: {:.1} received, {:.1} sent; heartbeats taken off, {:.1} received.",
+        "Requests for each hand-off: {:.1} received, {:.1} sent; heartbeats taken off, {:.1} received.",
         (after.received - before.received) / count,
         (after.sent - before.sent) / count,
         // A contender that has run sends no more heartbeats, so half of them are subtracted.

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use zklock::core::environment::{HELD, environment, held_around_us};
+use zklock::core::environment::{HELD, environment, held_outside};
 
 /// Nonsense is no lock; what is understood is passed on to the command as it came.
 pub fn check(data: &[u8]) {
-    let held = held_around_us(Some(OsStr::from_bytes(data)));
+    let held = held_outside(Some(OsStr::from_bytes(data)));
     for lock in &held {
         let mode = lock.mode();
         assert!(mode.is_none_or(|mode| mode.word() == lock.mode), "{lock:?}");
@@ -17,7 +17,7 @@ pub fn check(data: &[u8]) {
         return;
     };
     let again = told.iter().find(|(name, _)| *name == HELD).map(|(_, value)| OsStr::new(value));
-    assert_eq!(held_around_us(again), held);
+    assert_eq!(held_outside(again), held);
     // The same lock is not told twice, were it held outside as well.
     let twice = environment(&held, &held, "").map(|told| told.last().cloned());
     assert_eq!(twice.ok().flatten().map(|(_, value)| value), told.last().map(|(_, value)| value.clone()));

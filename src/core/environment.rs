@@ -84,7 +84,7 @@ pub fn environment(locks: &[HeldLock], outer: &[HeldLock], chroot: &str) -> Resu
 }
 
 /// The locks held around zklock, read from [`HELD`]. A value that can't be parsed counts as no locks.
-pub fn held_around_us(variable: Option<&OsStr>) -> Vec<HeldLock> {
+pub fn held_outside(variable: Option<&OsStr>) -> Vec<HeldLock> {
     variable.and_then(OsStr::to_str).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
@@ -126,7 +126,7 @@ mod tests {
             value(&variables, "ZKLOCK_LOCKS"),
             r#"[{"path":"/b","node":"/b/n","mode":"exclusive","fencing_token":7}]"#
         );
-        let held = held_around_us(Some(OsStr::new(&value(&variables, HELD))));
+        let held = held_outside(Some(OsStr::new(&value(&variables, HELD))));
         assert_eq!(held, [own, outer.clone()]);
         assert_eq!(outer.mode(), Some(Mode::Slots(3)));
     }
@@ -134,7 +134,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_value_of_the_variable_is_parsed_or_ignored(text in "\\PC{0,200}") {
-            let _ = held_around_us(Some(OsStr::new(&text)));
+            let _ = held_outside(Some(OsStr::new(&text)));
         }
     }
 }

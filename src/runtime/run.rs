@@ -12,7 +12,7 @@ use super::pair::{self, InheritedState, Side};
 use super::ui::{self, WaitingLine};
 use super::worker;
 use crate::cli::{Invocation, LogFormat, Options};
-use crate::core::environment::{self, held_around_us};
+use crate::core::environment::{self, held_outside};
 use crate::core::exit::Exit;
 use crate::core::run::Plan;
 use crate::core::words::printable;
@@ -88,6 +88,6 @@ fn plan(options: &Options, invocation: &Invocation) -> Plan {
         command: printable(&invocation.shown.to_string_lossy()),
         shows_line,
         progress: lock.progress.filter(|_| !shows_line),
-        outer: held_around_us(env::var_os(environment::HELD).as_deref()),
+        outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Numbers {
     pub(crate) sections: usize,
     pub(crate) ended: usize,
     /// A section that followed another on the same lock.
-    pub(crate) handovers: usize,
+    pub(crate) handoffs: usize,
     /// Sections whose node the servers had confirmed, and forgot: they promise that this never happens.
     pub(crate) forgotten: usize,
     /// The longest time between two sections of writers in which the second was waiting.
@@ -142,7 +142,7 @@ impl Checker {
             zklock_ended: None,
         };
         self.sections.insert(name.to_owned(), section);
-        self.look_at_those_who_began_since(line - 1, name)
+        self.check_sections_begun_since(line - 1, name)
     }
 
     fn take(&mut self, waited: &Range<Duration>, name: &str, place: &Place) -> Result<(), String> {
@@ -179,7 +179,7 @@ impl Checker {
         self.numbers.forgotten += forgotten.len();
         self.evicted.extend(forgotten);
         if let Some(newest) = before.last().map(|newest| &self.sections[newest]) {
-            self.numbers.handovers += 1;
+            self.numbers.handoffs += 1;
             // Only while somebody wanted it.
             let free = waited.start.max(newest.last_at);
             let longest = &mut self.numbers.longest_pause;
@@ -204,11 +204,11 @@ impl Checker {
         let before = section.last;
         (section.last, section.last_at, section.ended) = (line, time, ends);
         self.numbers.ended += usize::from(ends);
-        self.look_at_those_who_began_since(before, name)
+        self.check_sections_begun_since(before, name)
     }
 
     /// This section is known now to have lived since that line: with whom?
-    fn look_at_those_who_began_since(&self, line: usize, name: &str) -> Result<(), String> {
+    fn check_sections_begun_since(&self, line: usize, name: &str) -> Result<(), String> {
         if self.evicted.contains(name) {
             return Ok(());
         }

@@ -94,10 +94,10 @@ fn tell(outcome: &Outcome) {
     let numbers = &outcome.numbers;
     let pause = numbers.longest_pause.end.saturating_sub(numbers.longest_pause.start);
     println!(
-        "{} sections ({} to their end), {} hand-overs, {} faults, longest pause {:.1} s",
+        "{} sections ({} to their end), {} hand-offs, {} faults, longest pause {:.1} s",
         numbers.sections,
         numbers.ended,
-        numbers.handovers,
+        numbers.handoffs,
         outcome.faults,
         pause.as_secs_f64()
     );

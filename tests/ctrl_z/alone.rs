@@ -65,7 +65,7 @@ fn also_below_a_caller_without_job_control() {
 
 /// There is nobody who could say `fg`.
 #[test]
-fn where_nobody_could_continue_it_it_goes_on() {
+fn without_a_shell_to_continue_it_it_isn_t_stopped() {
     let case = Case::new("tstp-orphan");
     let history: History = case.history();
     let options = ["--session-timeout", "4", "--kill-after", "0.2"];
@@ -84,7 +84,7 @@ fn where_nobody_could_continue_it_it_goes_on() {
 }
 
 #[test]
-fn a_waiter_that_nobody_could_continue_takes_its_turn() {
+fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
     let case = Case::new("tstp-orphan-waiter");
     let holder = case.holder();
     let waiter = case.lock(&[], ["echo", "ran"]).spawn();

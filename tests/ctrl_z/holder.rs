@@ -67,7 +67,7 @@ fn several_locks_are_kept() {
 }
 
 #[test]
-fn whoever_waits_behind_it_goes_on_waiting_and_bg_lets_it_go_on() {
+fn the_next_waiter_waits_on_and_bg_continues_the_holder() {
     let case = Case::new("stopped-waited-for");
     let history = case.history();
     let job = script(&case, "job.sh", &history.steady_job("first"));

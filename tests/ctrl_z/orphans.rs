@@ -41,7 +41,7 @@ fn it_gets_hup_and_dies_of_it() {
 
 /// It hears of it once, and whoever doesn't want to hear costs nothing.
 #[test]
-fn it_gets_hup_and_cont_once_and_nobody_spins() {
+fn it_gets_hup_and_cont_once_and_no_process_spins() {
     let case = Case::new("orphan-deaf");
     let file = case.dir().join("told");
     let text = format!(

@@ -73,7 +73,7 @@ fn it_never_runs_while_it_is_stopped() {
 }
 
 #[test]
-fn it_keeps_its_place_if_it_goes_on_before_its_turn() {
+fn it_keeps_its_place_if_it_is_continued_before_it_is_first() {
     let case = Case::new("stopped-briefly");
     let history = case.history();
     let first = case.holder();
@@ -185,7 +185,7 @@ fn a_closed_window_ends_it() {
 
 /// Ctrl-Z before it is anywhere in the queue.
 #[test]
-fn who_is_stopped_while_it_connects_goes_on_connecting() {
+fn a_contender_stopped_while_connecting_continues_to_connect() {
     let proxy = crate::support::Proxy::to(crate::support::shared());
     proxy.blackhole();
     let case = Case::new("stopped-connecting").through(&proxy.connect_string());

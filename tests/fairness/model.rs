@@ -117,7 +117,7 @@ fn check(story: &[Act], family: Family) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn readers_and_writers_get_their_turn(
+    fn readers_and_writers_all_run(
         story in story(prop_oneof![Just(Mode::Exclusive), Just(Mode::Shared)]),
         family in prop_oneof![Just(Family::Curator), Just(Family::CuratorRw), Just(Family::Kazoo)],
     ) {

@@ -55,7 +55,7 @@ fn overtaken(sections: &[Section]) -> impl Iterator<Item = (&Section, Vec<&Secti
 }
 
 #[test]
-fn neither_writers_nor_readers_are_overtaken_by_whom_they_exclude() {
+fn neither_writers_nor_readers_are_overtaken_by_those_they_exclude() {
     for seed in SEEDS {
         let sections = run(seed, &[("reader", &["-s"]), ("writer", &["-x"]), ("reader", &["-s"])]);
         for (one, unfinished) in overtaken(&sections) {
@@ -68,7 +68,7 @@ fn neither_writers_nor_readers_are_overtaken_by_whom_they_exclude() {
 }
 
 #[test]
-fn slots_go_to_those_who_came_first() {
+fn slots_go_to_those_that_came_first() {
     for (seed, slots) in SEEDS.into_iter().zip(2..) {
         let count = slots.to_string();
         let sections = run(seed, &[("slot", &["--slots", &count])]);
@@ -79,7 +79,7 @@ fn slots_go_to_those_who_came_first() {
 }
 
 #[test]
-fn readers_and_writers_of_the_neighbours_naming_keep_their_order() {
+fn readers_and_writers_of_curator_s_naming_keep_their_order() {
     let kinds: &[(&str, &[&str])] =
         &[("reader", &["--naming", "curator-rw", "-s"]), ("writer", &["--naming", "curator-rw"])];
     for (one, unfinished) in overtaken(&run(SEEDS[0], kinds)) {

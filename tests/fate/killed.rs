@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Measured in a few milliseconds; a busy machine may need more.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// What a hand-over takes at most, although the session lives on for 30 s.
-const HAND_OVER: Duration = Duration::from_secs(3);
+/// What a hand-off takes at most, although the session lives on for 30 s.
+const HAND_OFF: Duration = Duration::from_secs(3);
 
 /// A job of a shell, a pipeline and a grandchild in the background.
 const FAMILY: &str = "(sleep 61 & sleep 62 &); sleep 63 | sleep 64 & echo ready; sleep 65; :";
@@ -31,9 +31,9 @@ fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
     deed();
     wait_until("the end of every process", AT_ONCE, || !job.iter().any(|(pid, _)| is_alive(*pid)));
     let took = began.elapsed();
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     println!("all dead after {took:?}, the node gone after {:?}", began.elapsed());
-    wait_until("the end of zklock", HAND_OVER, || !zklocks.iter().any(|(pid, _)| is_alive(*pid)));
+    wait_until("the end of zklock", HAND_OFF, || !zklocks.iter().any(|(pid, _)| is_alive(*pid)));
 }
 
 /// How zklock ends after its worker was killed while the command ran.
@@ -123,7 +123,7 @@ fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
 }
 
 #[test]
-fn whoever_left_the_group_the_session_and_the_environment_dies_with_either() {
+fn a_process_that_left_group_session_and_environment_dies_with_either() {
     let case = Case::new("kill-9-escaped");
     // A daemon that ignores what can be ignored: nothing of it is left by which it could be known, but its ancestry.
     let daemon = "trap \"\" TERM HUP INT; while :; do sleep 0.05; done";
@@ -141,14 +141,14 @@ fn whoever_left_the_group_the_session_and_the_environment_dies_with_either() {
             running.wait(SOON).assert_signal(Signal::SIGKILL);
         }
         wait_until("the daemon's end", SOON, || !is_alive(daemon));
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     }
 }
 
 #[test]
 fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
     for worker in [false, true] {
-        let case = Case::new("hand-over");
+        let case = Case::new("hand-off");
         let history = case.history();
         let first = case.lock(&[], ["bash", "-c", &history.endless_job("first")]).spawn();
         wait_until("the first to run", SOON, || history.sections().is_ok_and(|sections| sections.len() == 1));
@@ -160,7 +160,7 @@ fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
         } else {
             first.signal(Signal::SIGKILL);
         }
-        wait_until("the second to run", HAND_OVER, || {
+        wait_until("the second to run", HAND_OFF, || {
             history.sections().is_ok_and(|sections| sections.len() == 2)
         });
         println!("handed over after {:?}", began.elapsed());
@@ -180,8 +180,8 @@ fn the_node_of_a_killed_waiter_vanishes() {
         if victim == "monitor" {
             waiter.signal(Signal::SIGKILL);
             waiter.wait(SOON).assert_signal(Signal::SIGKILL);
-            case.observer().wait_for_contenders(case.path(), 1, HAND_OVER);
-            wait_until("the worker's end", HAND_OVER, || !is_alive(worker));
+            case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
+            wait_until("the worker's end", HAND_OFF, || !is_alive(worker));
         } else {
             kill(worker, Signal::SIGKILL).expect("a worker");
             let output = waiter.wait(SOON);

@@ -48,7 +48,7 @@ fn a_worker_that_is_killed_before_the_command_runs_takes_it_along() {
 }
 
 #[test]
-fn a_worker_that_stood_still_when_its_turn_came_runs_the_command_if_it_goes_on_in_time() {
+fn a_worker_frozen_as_it_became_first_runs_the_command_if_continued_in_time() {
     let case = Case::new("window-late");
     let (waiter, worker) = first_and_frozen(&case, &[]);
     let node = case.wait_for_contenders(1).remove(0);
@@ -59,7 +59,7 @@ fn a_worker_that_stood_still_when_its_turn_came_runs_the_command_if_it_goes_on_i
 
 /// Another had the lock in the meantime: what the worker holds when it goes on is nothing any more.
 #[test]
-fn a_worker_that_stood_still_for_longer_than_its_session_runs_nothing_under_the_old_lock() {
+fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock() {
     let case = Case::new("window-lease");
     let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2"]);
     let old = case.wait_for_contenders(1).remove(0);
@@ -79,7 +79,7 @@ fn a_worker_that_stood_still_for_longer_than_its_session_runs_nothing_under_the_
 
 /// Whoever has no time to queue anew fails, and runs nothing.
 #[test]
-fn a_worker_that_stood_still_until_its_time_was_over_runs_nothing() {
+fn a_worker_frozen_until_its_lease_was_over_runs_nothing() {
     let case = Case::new("window-limit");
     let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2", "-w", "3"]);
     let next = case.holder();
@@ -94,7 +94,7 @@ fn a_worker_that_stood_still_until_its_time_was_over_runs_nothing() {
 }
 
 #[test]
-fn a_worker_that_is_frozen_on_its_way_out_of_the_queue_holds_nobody_up() {
+fn a_worker_frozen_while_it_leaves_the_queue_blocks_no_waiter() {
     let proxy = Proxy::to(shared());
     let case = Case::new("window-leaving").through(&proxy.connect_string());
     let holder = case.holder();
@@ -132,7 +132,7 @@ fn assert_spared(bystander: Pid) {
 }
 
 #[test]
-fn a_monitor_that_is_killed_between_the_job_s_end_and_the_release_takes_nobody_along() {
+fn a_monitor_killed_between_the_job_s_end_and_the_release_kills_no_other_process() {
     let proxy = Proxy::to(shared());
     let case = Case::new("window-release").through(&proxy.connect_string());
     let (running, bystander) = releasing(&case, &proxy);
@@ -147,7 +147,7 @@ fn a_monitor_that_is_killed_between_the_job_s_end_and_the_release_takes_nobody_a
 }
 
 #[test]
-fn a_worker_that_is_killed_between_the_job_s_end_and_the_release_takes_neither_anybody_nor_the_code_along() {
+fn a_worker_killed_between_the_job_s_end_and_the_release_kills_no_other_process_and_keeps_the_code() {
     let proxy = Proxy::to(shared());
     let case = Case::new("window-release-worker").through(&proxy.connect_string());
     let (running, bystander) = releasing(&case, &proxy);

@@ -63,7 +63,7 @@ enum Role {
     Own,
 }
 
-/// A command goes on when that becomes of a server, and hands over while the fault lasts.
+/// A command goes on when that becomes of a server, and hands off while the fault lasts.
 fn survives(name: &str, role: Role, fail: fn(&Server)) {
     let network = Loan::take(SYNC_LIMIT);
     let (leader, follower) = (network.wait_for_leader(), network.a_follower());

@@ -54,7 +54,7 @@ fn a_create_that_was_carried_out_is_found_again_and_no_second_one_is_made() {
 }
 
 #[test]
-fn a_create_that_never_arrived_is_made_anew() {
+fn a_create_that_never_arrived_is_made_again() {
     for options in [&[][..], &["-w", "20"], &["-n"]] {
         assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, At::BeforeServer)]), 2, "{options:?}");
     }
@@ -91,7 +91,7 @@ fn a_free_lock_is_taken_whatever_else_is_lost() {
 }
 
 #[test]
-fn a_waiter_has_one_place_in_the_queue_and_gets_its_turn_whatever_is_lost() {
+fn a_waiter_has_one_place_in_the_queue_and_runs_whatever_is_lost() {
     let faults: [&[(&'static [i32], usize)]; 7] = [
         &[(op::CONNECT, 0)],
         &[(op::CREATE, 0)],
@@ -260,7 +260,7 @@ fn a_release_that_is_lost_is_done_all_the_same_and_the_exit_code_stands() {
 }
 
 #[test]
-fn a_release_that_nobody_answers_ends_in_time_and_is_told() {
+fn an_unanswered_release_ends_in_time_and_is_reported() {
     let (proxy, case) = through_a_proxy("no-release");
     let command = ["bash", "-c", "echo up; read -rt 0.1 <> <(:); exit 7"];
     let running = case.lock(&["--session-timeout", "2"], command).spawn();

@@ -39,7 +39,7 @@ fn a_node_that_was_deleted_while_its_holder_was_not_connected_is_a_lost_lock() {
 }
 
 #[test]
-fn a_node_of_the_same_name_that_somebody_else_made_is_a_lost_lock_too() {
+fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
     for connected in [true, false] {
         let (proxy, case) = behind_a_proxy("made-again");
         let history = case.history();
@@ -84,7 +84,7 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
 }
 
 #[test]
-fn a_request_to_give_up_that_was_made_while_nobody_was_connected_is_met() {
+fn a_revocation_made_while_the_holder_was_not_connected_is_obeyed() {
     let (proxy, case) = behind_a_proxy("revoked");
     let history = case.history();
     let holder = steady(&case, &history, &["-v"], "holder", "true").spawn();

@@ -84,14 +84,14 @@ impl Stage {
 }
 
 #[test]
-fn a_follower_that_is_cut_off_keeps_nobody_running() {
+fn no_command_runs_on_behind_a_follower_that_is_cut_off() {
     let stage = Stage::new("follower", false);
     stage.network.isolate(stage.follower);
     stage.hands_over_in_time();
 }
 
 #[test]
-fn a_leader_that_is_cut_off_and_deposed_keeps_nobody_running() {
+fn no_command_runs_on_behind_a_deposed_leader_that_is_cut_off() {
     let stage = Stage::new("leader", true);
     stage.depose_leader();
     stage.hands_over_in_time();

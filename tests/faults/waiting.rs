@@ -121,7 +121,7 @@ fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
 }
 
 #[test]
-fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_when_its_turn_comes() {
+fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() {
     let stage = Stage::new("silence");
     let case = &stage.case;
     let holder = stage.holder();

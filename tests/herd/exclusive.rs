@@ -1,12 +1,12 @@
 use super::{Counted, FEW, MANY, Queue};
 
-const HAND_OVERS: usize = 5;
+const HAND_OFFS: usize = 5;
 
-/// Every hand-over in a queue of so many.
-fn hand_overs(queue: &Queue, count: usize) -> Vec<Counted> {
+/// Every hand-off in a queue of so many.
+fn hand_offs(queue: &Queue, count: usize) -> Vec<Counted> {
     let mut crowd = queue.crowd();
     crowd.join(count, &[]);
-    let hand_over = |left| {
+    let hand_off = |left| {
         // Everybody's own node, and that of the one ahead.
         crowd.wait_for_watches(2 * left - 1);
         crowd.wait_for_running(1);
@@ -17,7 +17,7 @@ fn hand_overs(queue: &Queue, count: usize) -> Vec<Counted> {
         crowd.wait_until_told(1, 2 * (left - 1) - 1);
         queue.counted().since(before)
     };
-    let counted = (count - HAND_OVERS..=count).rev().map(hand_over).collect();
+    let counted = (count - HAND_OFFS..=count).rev().map(hand_off).collect();
     crowd.end();
     counted
 }
@@ -25,7 +25,7 @@ fn hand_overs(queue: &Queue, count: usize) -> Vec<Counted> {
 #[test]
 fn a_release_wakes_the_next_alone_at_the_same_cost_in_any_queue() {
     let queue = Queue::new();
-    let (few, many) = (hand_overs(&queue, FEW), hand_overs(&queue, MANY));
+    let (few, many) = (hand_offs(&queue, FEW), hand_offs(&queue, MANY));
     assert_eq!(few, many);
     for (turn, counted) in many.iter().enumerate() {
         assert_eq!((counted.deletions, counted.writes), (2, 2), "its own watch, and the next one's");

@@ -2,10 +2,10 @@ use super::{Counted, FEW, MANY, Queue};
 use crate::support::wait_until;
 
 const SLOTS: usize = 3;
-const HAND_OVERS: usize = 5;
+const HAND_OFFS: usize = 5;
 
-/// What so many hand-overs of a slot cost in a queue of so many.
-fn hand_overs(queue: &Queue, count: usize) -> Counted {
+/// What so many hand-offs of a slot cost in a queue of so many.
+fn hand_offs(queue: &Queue, count: usize) -> Counted {
     let mut crowd = queue.crowd();
     crowd.join(count, &["--slots", &SLOTS.to_string()]);
     // Everybody's own node; the first in line watches the holders, and everybody else the one ahead.
@@ -14,7 +14,7 @@ fn hand_overs(queue: &Queue, count: usize) -> Counted {
     let watches = |left| left + SLOTS + (left - SLOTS - 1);
     crowd.wait_until_told(SLOTS, watches(count));
     let before = queue.counted();
-    for turn in 1..=HAND_OVERS {
+    for turn in 1..=HAND_OFFS {
         crowd.end_holder(turn % SLOTS);
         crowd.wait_for_running(SLOTS);
         let cost = turn * REQUESTS;
@@ -35,17 +35,17 @@ const REQUESTS: usize = 2 + 3 + 1 + SLOTS + 3;
 #[test]
 fn a_slot_wakes_the_first_in_line_and_the_one_behind_it_at_the_same_cost_in_any_queue() {
     let queue = Queue::new();
-    let (few, many) = (hand_overs(&queue, FEW), hand_overs(&queue, MANY));
-    assert_eq!((few.requests, many.requests), (HAND_OVERS * REQUESTS, HAND_OVERS * REQUESTS));
+    let (few, many) = (hand_offs(&queue, FEW), hand_offs(&queue, MANY));
+    assert_eq!((few.requests, many.requests), (HAND_OFFS * REQUESTS, HAND_OFFS * REQUESTS));
     for counted in [few, many] {
         // For each of two writes its own watch, and the one behind. A holder that has waited may still watch another one.
         let per_slot = 4..=4 + (SLOTS - 1);
-        let all = per_slot.start() * HAND_OVERS..=per_slot.end() * HAND_OVERS;
+        let all = per_slot.start() * HAND_OFFS..=per_slot.end() * HAND_OFFS;
         assert!(all.contains(&counted.writes), "{counted:?}");
         // Its own watch and the first in line's. A holder that has waited may still watch another holder: it
         // hears of its end, and asks nothing.
         let per_release = 2..=2 + (SLOTS - 1);
-        let all = per_release.start() * HAND_OVERS..=per_release.end() * HAND_OVERS;
+        let all = per_release.start() * HAND_OFFS..=per_release.end() * HAND_OFFS;
         assert!(all.contains(&counted.deletions), "{counted:?}");
     }
 }

@@ -60,7 +60,7 @@ fn without_a_lie_the_attacker_would_be_believed() {
 }
 
 #[test]
-fn a_node_that_is_not_what_we_asked_for_is_not_ours() {
+fn a_created_node_with_another_name_is_not_adopted() {
     let paths = [
         "",
         "/",
@@ -79,7 +79,7 @@ fn a_node_that_is_not_what_we_asked_for_is_not_ours() {
 }
 
 #[test]
-fn a_number_that_no_server_gives_is_not_ours() {
+fn a_created_node_with_an_impossible_number_is_not_adopted() {
     let numbers = ["", "x", "7", "-0000000001", "+0000000001", "99999999999999999999", "0000000000\x1b[2J"];
     nothing_runs(numbers.map(|number| {
         instead(op::CREATE, move |victim, asked| {
@@ -119,7 +119,7 @@ fn errors_that_make_no_sense_end_it() {
 }
 
 #[test]
-fn a_list_without_our_node_means_that_it_is_gone() {
+fn a_list_without_the_own_node_means_that_it_is_gone() {
     let stranger = "_c_11111111-7a5e-4d5b-8a67-0123456789ab-lock-0000000000".to_owned();
     let lists = [vec![], vec![stranger], vec!["\x1b[2J\u{202e}".to_owned(); 3]];
     nothing_runs(lists.map(|list| lies(op::GET_CHILDREN, 0, Bytes::default().strings(&list))));
@@ -136,7 +136,7 @@ fn a_list_that_promises_more_than_memory_holds_runs_nothing() {
 }
 
 #[test]
-fn our_node_in_another_s_hand_is_not_ours() {
+fn the_own_node_owned_by_another_session_is_not_adopted() {
     let stats = [(0, 5), (SESSION + 1, 5), (SESSION, 6)];
     nothing_goes_on(
         stats.map(|(owner, czxid)| lies(op::GET_DATA, 0, Bytes::default().buffer(b"").stat(owner, czxid))),
@@ -144,7 +144,7 @@ fn our_node_in_another_s_hand_is_not_ours() {
 }
 
 #[test]
-fn replies_that_nobody_asked_for_end_it() {
+fn unrequested_replies_end_the_run() {
     nothing_runs([0, 77, -2, -3, -4, -8, i32::MIN, i32::MAX].map(|xid| {
         instead(op::CREATE, move |victim, _| {
             victim.reply(xid, 0, &Bytes::default().buffer(b"/t/hostile/x").stat(SESSION, 5)).ok();
@@ -158,7 +158,7 @@ fn event(kind: i32, state: i32, path: &str) -> Bytes {
 }
 
 #[test]
-fn events_that_nobody_asked_for_change_nothing() {
+fn unrequested_events_change_nothing() {
     let events =
         [(1, 3, "/t/hostile"), (2, 3, "/elsewhere/\x1b[2J"), (3, 3, ""), (4, 3, "\u{e9}//"), (2, 3, "/")];
     nothing_runs(events.map(|(kind, state, path)| {

@@ -26,7 +26,7 @@ fn is_free(case: &Case) {
 }
 
 #[test]
-fn thousands_of_children_that_are_no_contenders_are_no_trouble() {
+fn thousands_of_children_that_are_no_contenders_are_ignored() {
     let (case, mut crowd) = crowded_case("litter");
     let litter: Vec<_> = (0..MANY).map(|number| format!("{}/litter-{number:010}", case.path())).collect();
     crowd.litter(&litter);
@@ -36,7 +36,7 @@ fn thousands_of_children_that_are_no_contenders_are_no_trouble() {
 
 /// Java's clients refuse such an answer (`jute.maxbuffer`) and connect again and again. Ours takes it.
 #[test]
-fn a_list_of_more_than_a_megabyte_is_no_trouble() {
+fn a_list_of_more_than_a_megabyte_is_read() {
     let (case, mut crowd) = crowded_case("long-list");
     let name = "x".repeat(10_000);
     let litter: Vec<_> = (0..150).map(|number| format!("{}/{name}-{number}", case.path())).collect();

@@ -11,7 +11,7 @@ fn fill_disk_of(server: &Server) {
 }
 
 #[test]
-fn with_a_full_disk_a_holder_is_stopped_and_nobody_runs_until_there_is_room() {
+fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room() {
     let server = Server::start();
     let case = Case::on(&server, "disk");
     let options = ["-v", "--session-timeout", "3"];

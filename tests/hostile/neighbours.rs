@@ -63,7 +63,7 @@ fn assert_harmless(stderr: &str) {
 }
 
 #[test]
-fn what_others_call_themselves_never_steers_our_terminal() {
+fn other_contenders_names_never_steer_the_terminal() {
     for data in [
         record(HOSTILE, "p", "l"),
         record("h", HOSTILE, HOSTILE),
@@ -86,7 +86,7 @@ fn data_that_no_zklock_wrote_is_shown_harmlessly() {
 }
 
 #[test]
-fn a_megabyte_of_data_ahead_of_us_costs_little() {
+fn a_megabyte_of_data_in_the_predecessor_costs_little() {
     let label = "x".repeat(900_000);
     let json = format!(
         r#"{{"version":1,"host":"h","pid":7,"user":"u","program":"p","label":"{label}","mode":"m","slots":1}}"#
@@ -100,7 +100,7 @@ fn a_megabyte_of_data_ahead_of_us_costs_little() {
 }
 
 #[test]
-fn whoever_revokes_is_named_harmlessly() {
+fn control_characters_in_the_revoker_s_name_are_harmless() {
     let case = Case::on(crowded(), "revoker");
     case.observer().mkdirs(case.path());
     let mut crowd = Crowd::of(crowded());

@@ -9,7 +9,7 @@ mod several;
 mod signals;
 mod slots;
 mod slots_crashes;
-mod slots_handed_over;
+mod slots_handed_off;
 
 use crate::support::{Case, Running, SOON, end};
 use nix::sys::signal::Signal;

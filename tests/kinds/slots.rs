@@ -37,7 +37,7 @@ fn one_slot_is_the_same_as_a_lock_without_slots() {
 
 /// Whatever is ahead and disagrees is named, and so is what we want.
 #[test]
-fn who_means_another_number_is_refused_before_waiting() {
+fn a_contender_with_another_number_of_slots_is_refused_before_waiting() {
     for (theirs, ours, words) in [
         (TWO, THREE, ["for 2 slots", "this is 3 slots"]),
         (THREE, TWO, ["for 3 slots", "this is 2 slots"]),
@@ -78,7 +78,7 @@ fn slots_that_make_no_sense_are_refused_at_once() {
 
 /// Nothing of a waiter that gave up is in the way of those behind it.
 #[test]
-fn waiters_that_leave_the_middle_of_the_queue_keep_nobody_from_a_slot() {
+fn waiters_that_leave_the_middle_of_the_queue_block_no_slot() {
     let case = Case::new("leavers");
     let holders: Vec<Running> = (1..=2).map(|n| queued(&case, TWO, n)).collect();
     holders.iter().for_each(wait_until_it_runs);

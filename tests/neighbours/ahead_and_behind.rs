@@ -2,13 +2,13 @@
 
 use super::{
     CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, runs, theirs,
-    wait_until_it_runs, wait_until_it_waits, wait_until_they_wait_for_us,
+    wait_until_it_runs, wait_until_it_waits, wait_until_the_neighbour_waits_for_zklock,
 };
 use crate::support::Case;
 
 /// Theirs holds: ours waits, is busy with `-n`, and runs as soon as theirs is given back.
 #[track_caller]
-fn ours_waits_for_theirs(kind: &str, options: &[&str]) {
+fn zklock_waits_for_the_neighbour(kind: &str, options: &[&str]) {
     let case = Case::new("behind-them");
     let holder = theirs(&case, kind);
     holder.wait_held();
@@ -24,13 +24,13 @@ fn ours_waits_for_theirs(kind: &str, options: &[&str]) {
 
 /// Ours holds: theirs queues behind it, and has the lock as soon as ours ends.
 #[track_caller]
-fn theirs_waits_for_ours(kind: &str, options: &[&str]) {
+fn the_neighbour_waits_for_zklock(kind: &str, options: &[&str]) {
     let case = Case::new("before-them");
     let holder = ours(&case, options);
     wait_until_it_runs(&holder);
     let waiter = theirs(&case, kind);
     case.wait_for_contenders(2);
-    wait_until_they_wait_for_us(&case);
+    wait_until_the_neighbour_waits_for_zklock(&case);
     assert!(!waiter.is_held(), "{kind} beside {options:?}");
     end(holder);
     waiter.wait_held();
@@ -54,20 +54,20 @@ fn both_share(kind: &str, options: &[&str]) {
 }
 
 #[test]
-fn a_mutex_of_curator_s_and_ours_exclude_each_other() {
-    ours_waits_for_theirs("mutex", CURATOR);
-    theirs_waits_for_ours("mutex", CURATOR);
+fn a_mutex_of_curator_s_and_a_zklock_exclude_each_other() {
+    zklock_waits_for_the_neighbour("mutex", CURATOR);
+    the_neighbour_waits_for_zklock("mutex", CURATOR);
 }
 
 #[test]
-fn a_mutex_of_curator_s_and_a_reader_of_ours_exclude_each_other() {
-    ours_waits_for_theirs("mutex", CURATOR_SHARED);
-    theirs_waits_for_ours("mutex", CURATOR_SHARED);
+fn a_mutex_of_curator_s_and_a_reader_of_zklock_s_exclude_each_other() {
+    zklock_waits_for_the_neighbour("mutex", CURATOR_SHARED);
+    the_neighbour_waits_for_zklock("mutex", CURATOR_SHARED);
 }
 
 #[test]
-fn a_mutex_of_curator_s_waits_for_our_slots_and_admits_none_behind_it() {
-    theirs_waits_for_ours("mutex", &["--slots", "2"]);
+fn a_mutex_of_curator_s_waits_for_zklock_s_slots_and_admits_none_behind_it() {
+    the_neighbour_waits_for_zklock("mutex", &["--slots", "2"]);
     let case = Case::new("slots-behind-them");
     let holder = theirs(&case, "mutex");
     holder.wait_held();
@@ -77,37 +77,37 @@ fn a_mutex_of_curator_s_waits_for_our_slots_and_admits_none_behind_it() {
 }
 
 #[test]
-fn a_writer_of_curator_s_excludes_writers_and_readers_of_ours() {
+fn a_writer_of_curator_s_excludes_writers_and_readers_of_zklock_s() {
     for options in [RW_WRITE, RW_READ] {
-        ours_waits_for_theirs("write", options);
-        theirs_waits_for_ours("write", options);
+        zklock_waits_for_the_neighbour("write", options);
+        the_neighbour_waits_for_zklock("write", options);
     }
 }
 
 #[test]
-fn a_reader_of_curator_s_excludes_our_writers_and_shares_with_our_readers() {
-    ours_waits_for_theirs("read", RW_WRITE);
-    theirs_waits_for_ours("read", RW_WRITE);
+fn a_reader_of_curator_s_excludes_writers_of_zklock_s_and_shares_with_readers() {
+    zklock_waits_for_the_neighbour("read", RW_WRITE);
+    the_neighbour_waits_for_zklock("read", RW_WRITE);
     both_share("read", RW_READ);
 }
 
 #[test]
-fn a_lock_of_kazoo_s_and_ours_exclude_each_other() {
-    ours_waits_for_theirs("kazoo lock", KAZOO);
-    theirs_waits_for_ours("kazoo lock", KAZOO);
+fn a_lock_of_kazoo_s_and_a_zklock_exclude_each_other() {
+    zklock_waits_for_the_neighbour("kazoo lock", KAZOO);
+    the_neighbour_waits_for_zklock("kazoo lock", KAZOO);
 }
 
 #[test]
-fn a_writer_of_kazoo_s_excludes_writers_and_readers_of_ours() {
+fn a_writer_of_kazoo_s_excludes_writers_and_readers_of_zklock_s() {
     for options in [KAZOO, KAZOO_READ] {
-        ours_waits_for_theirs("kazoo write", options);
-        theirs_waits_for_ours("kazoo write", options);
+        zklock_waits_for_the_neighbour("kazoo write", options);
+        the_neighbour_waits_for_zklock("kazoo write", options);
     }
 }
 
 #[test]
-fn a_reader_of_kazoo_s_excludes_our_writers_and_shares_with_our_readers() {
-    ours_waits_for_theirs("kazoo read", KAZOO);
-    theirs_waits_for_ours("kazoo read", KAZOO);
+fn a_reader_of_kazoo_s_excludes_writers_of_zklock_s_and_shares_with_readers() {
+    zklock_waits_for_the_neighbour("kazoo read", KAZOO);
+    the_neighbour_waits_for_zklock("kazoo read", KAZOO);
     both_share("kazoo read", KAZOO_READ);
 }

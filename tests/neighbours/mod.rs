@@ -47,7 +47,7 @@ fn wait_until_it_waits(ours: &Running) {
 
 /// Theirs watches the only node of ours, as we do ourselves.
 #[track_caller]
-fn wait_until_they_wait_for_us(case: &Case) {
+fn wait_until_the_neighbour_waits_for_zklock(case: &Case) {
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
     wait_until("the neighbour to wait for us", SOON, || shared().watchers_of(&node) == 2);
 }

@@ -15,7 +15,7 @@ const ALL: [(&str, &[&str]); 6] = [
 ];
 
 #[test]
-fn a_path_on_which_another_family_is_queued_is_refused() {
+fn a_path_on_which_another_naming_is_queued_is_refused() {
     for (kind, family) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
         let case = Case::new("other-family");
         let holder = theirs(&case, kind);
@@ -39,7 +39,7 @@ fn a_path_on_which_another_family_is_queued_is_refused() {
 
 /// The outer lock keeps nobody out whom the inner one is to keep out.
 #[test]
-fn inside_a_lock_of_another_family_it_is_refused_too() {
+fn inside_a_lock_of_another_naming_it_is_refused_too() {
     let case = Case::new("inside-family");
     let program = env!("CARGO_BIN_EXE_zklock");
     let within = [program, "-z", case.hosts(), "--naming", "kazoo", case.path(), "echo", "must not run"];

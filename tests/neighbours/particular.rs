@@ -8,7 +8,7 @@ use zookeeper::CreateMode;
 
 /// kazoo's plain `Lock` knows nothing of readers, its own included: on a path with readers use `WriteLock`.
 #[test]
-fn a_plain_lock_of_kazoo_s_overlooks_a_reader_that_waits_for_it_in_turn() {
+fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
     let case = Case::new("kazoo-plain");
     let reader = ours(&case, KAZOO_READ);
     wait_until_it_runs(&reader);
@@ -58,7 +58,7 @@ fn a_node_with_a_name_of_go_s_client_is_waited_for() {
 /// Curator after 5.4 gives the reader the number that the writer had, which is nobody else's then. No library
 /// of that version is here, so that nodes with its names stand for it.
 #[test]
-fn a_reader_with_the_number_of_the_writer_that_it_was_keeps_our_waiting_writer_out() {
+fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     let case = Case::new("same-number");
     case.observer().mkdirs(case.path());
     let name = |kind| format!("{}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-__{kind}__", case.path());
@@ -78,7 +78,7 @@ fn a_reader_with_the_number_of_the_writer_that_it_was_keeps_our_waiting_writer_o
 /// Curator 5.4 gives the reader a number of its own, behind a writer that waits already, which then finds
 /// itself first. It is so among Curator's own locks, and nobody behind them can see it.
 #[test]
-fn a_writer_of_curator_s_that_steps_down_overlooks_a_writer_that_waits_ours_or_theirs() {
+fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
     let case = Case::new("stepping");
     for ours_waits in [true, false] {
         let stepping = theirs(&case, "stepping");
@@ -102,7 +102,7 @@ fn a_writer_of_curator_s_that_steps_down_overlooks_a_writer_that_waits_ours_or_t
 
 /// With nobody in between the reader is one like any other.
 #[test]
-fn a_writer_of_curator_s_that_has_stepped_down_keeps_our_later_writers_out() {
+fn a_writer_of_curator_s_that_has_stepped_down_excludes_later_writers() {
     let case = Case::new("stepped");
     let stepping = theirs(&case, "stepping");
     stepping.wait_held();
@@ -116,7 +116,7 @@ fn a_writer_of_curator_s_that_has_stepped_down_keeps_our_later_writers_out() {
 }
 
 #[test]
-fn readers_of_ours_run_as_soon_as_a_writer_of_curator_s_has_stepped_down() {
+fn zklock_s_readers_run_as_soon_as_a_writer_of_curator_s_has_stepped_down() {
     let case = Case::new("stepping-readers");
     let stepping = theirs(&case, "stepping");
     stepping.wait_held();

@@ -26,16 +26,16 @@ fn alternate(kind: &str, options: &[&str]) {
 }
 
 #[test]
-fn ours_and_curator_s_mutexes_take_turns() {
+fn zklocks_and_curator_s_mutexes_alternate() {
     alternate("mutex", CURATOR);
 }
 
 #[test]
-fn ours_and_curator_s_writers_take_turns() {
+fn zklocks_and_curator_s_writers_alternate() {
     alternate("write", RW_WRITE);
 }
 
 #[test]
-fn ours_and_kazoo_s_locks_take_turns() {
+fn zklocks_and_kazoo_s_locks_alternate() {
     alternate("kazoo lock", KAZOO);
 }

@@ -51,7 +51,7 @@ fn two_paths_deep_the_outermost_is_still_known_to_be_held() {
 }
 
 #[test]
-fn of_several_only_those_that_nobody_holds_are_queued_for() {
+fn of_several_only_the_locks_not_yet_held_are_queued_for() {
     let case = Case::new("partly");
     let b = beside(&case);
     // On the command line the held one is the second.

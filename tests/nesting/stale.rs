@@ -52,7 +52,7 @@ fn a_daemon_that_outlives_the_lock_queues_for_it() {
 }
 
 #[test]
-fn variables_that_nobody_understands_are_none() {
+fn malformed_variables_are_ignored() {
     for text in ["", "garbage", "{}", "[1]", r#"[{"path":"/x"}]"#] {
         let case = Case::new("garbage");
         case.lock(&[], ["true"]).env("ZKLOCK_HELD", text).run().assert_code(0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 in_every_silence! {
     the_command_s_end_is_zklock_s
-    an_error_that_nobody_reads_has_its_code
+    an_unread_error_keeps_its_exit_code
 }
 
 /// What is not written within a moment is lost, and nobody waits for longer.
@@ -23,7 +23,7 @@ fn the_command_s_end_is_zklock_s(silence: Silence) {
     }
 }
 
-fn an_error_that_nobody_reads_has_its_code(silence: Silence) {
+fn an_unread_error_keeps_its_exit_code(silence: Silence) {
     for saying in SAYING {
         let case = Case::new("unheard-error");
         let holder: Running = case.holder();

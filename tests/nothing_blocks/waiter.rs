@@ -6,12 +6,12 @@ use nix::sys::signal::Signal;
 use std::time::Duration;
 
 in_every_silence! {
-    who_becomes_first_runs_its_command
+    a_waiter_that_becomes_first_runs_its_command
     a_signal_ends_a_waiter
     a_waiter_without_a_server_ends_too
 }
 
-fn who_becomes_first_runs_its_command(silence: Silence) {
+fn a_waiter_that_becomes_first_runs_its_command(silence: Silence) {
     for saying in SAYING {
         let case = Case::new("unheard-first");
         let ran = case.dir().join("ran");

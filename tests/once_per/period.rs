@@ -55,7 +55,7 @@ fn a_command_that_failed_is_tried_again() {
 
 /// Two hosts' cron at the same minute.
 #[test]
-fn whoever_waited_for_a_success_does_not_run_it_again() {
+fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
     let case = Case::new("once-two");
     for (end, expected) in [("exit 4", "ran\n"), ("exit 0", "")] {
         let go = case.dir().join(format!("go {end}"));

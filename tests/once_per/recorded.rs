@@ -42,7 +42,7 @@ fn each_success_is_recorded_once_and_the_command_s_arguments_never() {
 
 /// The lock is somebody else's by then, and so is the right to say what succeeded.
 #[test]
-fn whoever_lost_its_node_records_nothing_and_the_command_s_code_stands() {
+fn a_holder_that_lost_its_node_records_nothing_and_keeps_the_command_s_code() {
     let case = Case::new("once-lost");
     let options = [&["--on-lost", "continue"], HOUR].concat();
     let go = case.dir().join("go");

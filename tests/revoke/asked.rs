@@ -5,7 +5,7 @@ use crate::support::{Case, SOON};
 use std::time::Duration;
 
 #[test]
-fn the_holder_stops_and_says_who_asked() {
+fn the_holder_stops_and_names_who_revoked_it() {
     let case = Case::new("revoke");
     let holder = holder(&case, &["--label", "nightly"]);
     let pid = holder.pid();
@@ -62,7 +62,7 @@ fn the_next_one_runs_when_the_holder_has_stopped() {
 
 /// The mark stays on the node of a holder that was told to go on.
 #[test]
-fn whoever_asks_again_hears_that_it_was_asked_before() {
+fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let case = Case::new("revoke-twice");
     let holder = holder(&case, &["--on-lost", "continue"]);
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));

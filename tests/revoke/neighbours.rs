@@ -4,7 +4,7 @@ use super::{end, holder, revoke};
 use crate::support::{Case, SOON, curator, kazoo};
 
 #[test]
-fn a_lock_of_curator_s_that_can_be_revoked_hears_us() {
+fn a_revocable_lock_of_curator_s_obeys_revoke() {
     let case = Case::new("revoke-curator");
     let held = curator().take("revocable", case.path());
     held.wait_held();
@@ -16,7 +16,7 @@ fn a_lock_of_curator_s_that_can_be_revoked_hears_us() {
 }
 
 #[test]
-fn curator_s_revoker_stops_our_holder() {
+fn curator_s_revoker_stops_a_holder() {
     let case = Case::new("revoke-by-curator");
     for naming in ["curator", "curator-rw"] {
         let holder = holder(&case, &["--naming", naming]);
@@ -65,7 +65,7 @@ fn another_program_s_lock_is_known_by_what_its_node_says_and_by_its_name() {
 }
 
 #[test]
-fn ours_beside_kazoo_s_can_be_asked() {
+fn a_zklock_beside_kazoo_s_locks_can_be_revoked() {
     let case = Case::new("revoke-kazoo-ours");
     let ours = holder(&case, &["--naming", "kazoo"]);
     revoke(&case, &[]).assert_code(0);

@@ -21,7 +21,7 @@ fn a_waiter_is_named_by_its_node_and_the_holder_keeps_the_lock() {
 }
 
 #[test]
-fn all_are_asked_from_the_end_so_that_nobody_gets_the_lock_on_the_way() {
+fn all_are_asked_from_the_end_so_that_none_acquires_the_lock_meanwhile() {
     let case = Case::new("revoke-all");
     let holder = holder(&case, &[]);
     let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
@@ -66,7 +66,7 @@ fn a_holder_of_one_of_several_slots_is_asked_like_any_other() {
 }
 
 #[test]
-fn where_nobody_holds_nobody_is_asked_and_the_code_is_1() {
+fn without_a_holder_no_node_is_marked_and_the_code_is_1() {
     let case = Case::new("revoke-nobody");
     for words in [&[][..], &["--all"], &["--force"], &["--all", "--force"]] {
         let output = revoke(&case, words);

@@ -36,7 +36,7 @@ fn two_users_queue_on_one_path_although_neither_may_read_the_other_s_node() {
 
 /// Who can't read another's node doesn't read either that it has got a slot.
 #[test]
-fn slots_are_handed_on_between_users_who_can_t_read_each_other_s_nodes() {
+fn slots_are_handed_off_between_users_that_can_t_read_each_other_s_nodes() {
     let case = Case::new("two-users-slots");
     case.observer().mkdirs(case.path());
     let start = |user, ahead: usize| {
@@ -101,7 +101,7 @@ fn is_refused(zklock: Zklock, reason: &str) {
 }
 
 #[test]
-fn what_somebody_else_made_for_himself_is_said_to_be_closed() {
+fn a_path_that_another_user_closed_is_reported_as_closed() {
     let case = Case::new("closed").known_as(ALICE);
     let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
     holder.wait_for_stdout(case.path(), SOON);
@@ -137,7 +137,7 @@ fn the_missing_permission_is_named_for_the_lock_that_it_is_about() {
 }
 
 #[test]
-fn a_list_that_leaves_us_out_is_found_out_and_leaves_no_node() {
+fn an_acl_that_excludes_zklock_is_detected_and_leaves_no_node() {
     let case = Case::new("left-out").known_as(BOB);
     let list = format!("{BOB_ID}:cdrwa");
     let options = ["--acl", list.as_str()];

@@ -8,7 +8,7 @@ use std::time::Duration;
 const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
-fn with_credentials_every_node_is_ours_alone_parents_included() {
+fn with_credentials_every_node_belongs_to_them_alone_parents_included() {
     let case = Case::new("creator").known_as(ALICE);
     let path = format!("{}/a/b", case.path());
     let holder = zklock_as(&case, ALICE, &[]).args([&path, "--"]).args(HOLD).spawn();
@@ -65,7 +65,7 @@ fn a_server_that_demands_credentials_gets_them_or_says_so() {
 
 /// Authentication belongs to a connection: on another server we are nobody until it is sent again.
 #[test]
-fn on_another_server_we_are_still_who_we_were() {
+fn credentials_are_sent_again_to_another_server() {
     let ensemble = Ensemble::start();
     let case = Case::at(&ensemble.connect_string(), "failover-auth").known_as(ALICE);
     let options = ["-v", "--session-timeout", "30"];

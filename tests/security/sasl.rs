@@ -36,7 +36,7 @@ const CI: &str = "sasl-digest-md5:ci:s3cret";
 const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
-fn whom_sasl_knows_owns_the_nodes() {
+fn the_sasl_identity_owns_the_nodes() {
     let case = case("sasl");
     let auth = file(&case, "auth", CI, 0o600);
     let auth = auth.to_str().unwrap();

@@ -77,7 +77,7 @@ fn with_system_file(case: &Case, file: &Path, options: &[String]) -> Running {
 }
 
 #[test]
-fn with_certificates_on_both_sides_the_one_of_ours_owns_the_nodes() {
+fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let secure = &*SECURE;
     let case = secure.case("mutual");
     case.observer().mkdirs(case.path());
@@ -133,7 +133,7 @@ fn each_failure_has_its_own_reason() {
 }
 
 #[test]
-fn without_a_file_whom_the_system_trusts_is_believed() {
+fn without_a_file_the_system_s_authorities_are_trusted() {
     let secure = &*SECURE;
     let case = secure.case("system-ca");
     let ours = secure.authority.sign("ours", &[]);

@@ -62,7 +62,7 @@ impl Contender {
 
 impl World {
     /// Whoever could run does.
-    pub(crate) fn look_who_runs(&mut self) {
+    pub(crate) fn check_what_runs(&mut self) {
         self.after(LOOK_EVERY, Event::Look);
         if !self.ensemble.is_whole() || !self.is_aim_over() {
             self.calm_since = self.now;

@@ -47,7 +47,7 @@ impl World {
                     self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
                 })
                 // Both processes at once: the limit that docs/safety.md states.
-                .filter(|&other| !self.zklocks[other].nobody_can_act() && !self.has_slept(other))
+                .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
                 // One runs within the other's lock.
                 .filter(|&other| self.outer_of(index) != Some(other) && self.outer_of(other) != Some(index))
                 .filter(|&other| self.needs_the_lock(other))
@@ -69,7 +69,7 @@ impl World {
         let zklock = &self.zklocks[index];
         if self.needs_the_lock(index)
             && zklock.contender.terminates
-            && !zklock.nobody_can_act()
+            && !zklock.no_process_can_act()
             && !self.has_slept(index)
         {
             self.check_nobody_else(index);

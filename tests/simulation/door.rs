@@ -68,9 +68,9 @@ impl Contender {
 /// Before anything happens: the locks are there, with their ACLs.
 pub(crate) fn shut(ensemble: &mut Ensemble, contenders: &[Contender]) {
     // Whoever deletes nodes and asks holders to give up may do everything.
-    ensemble.set_who(contenders.len(), Who::Super);
+    ensemble.set_identity(contenders.len(), Who::Super);
     for (zone, contender) in contenders.iter().enumerate() {
-        ensemble.set_who(zone, contender.who());
+        ensemble.set_identity(zone, contender.who());
     }
     if let Some(Door { outsiders, .. }) = contenders.iter().find_map(|contender| contender.door) {
         ensemble.lay("/locks", Acl::OPEN);

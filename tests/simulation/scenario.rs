@@ -78,11 +78,11 @@ pub(crate) enum Blow {
     /// Somebody asks it to give up.
     Revoke,
     /// Something happens to a server.
-    Server(ServerTrouble),
+    Server(ServerFault),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServerTrouble {
+pub(crate) enum ServerFault {
     Crash,
     Freeze,
     /// The others can't hear it, nor it them.
@@ -212,11 +212,11 @@ impl Fault {
         let trouble = *pick(
             rng,
             &[
-                ServerTrouble::Crash,
-                ServerTrouble::Freeze,
-                ServerTrouble::Isolated,
-                ServerTrouble::Isolated,
-                ServerTrouble::Lags,
+                ServerFault::Crash,
+                ServerFault::Freeze,
+                ServerFault::Isolated,
+                ServerFault::Isolated,
+                ServerFault::Lags,
             ],
         );
         let blow = match rng.u8(0..31) {

@@ -217,7 +217,7 @@ impl World {
                 self.calm_since = self.now;
             }
             Event::Aim(what) => self.aim_moves(what),
-            Event::Look => self.look_who_runs(),
+            Event::Look => self.check_what_runs(),
         }
     }
 

@@ -4,7 +4,7 @@ use super::{end, end_all, holder, status, waiter};
 use crate::support::Case;
 
 #[test]
-fn it_is_1_while_somebody_holds_the_lock_and_0_when_nobody_does() {
+fn it_is_1_while_the_lock_is_held_and_0_while_it_is_free() {
     let case = Case::new("exit-code");
     status(&case, &["--exit-code", case.path()]).assert_code(0);
     let job = holder(&case, &[]);

@@ -52,7 +52,7 @@ fn a_holder_that_waited_tells_both_times() {
 }
 
 #[test]
-fn whoever_waits_holds_since_never() {
+fn a_waiter_has_no_held_since() {
     let case = Case::new("held-waiting");
     let (first, second) = (holder(&case, &[]), waiter(&case, &[], 2));
     case.wait_until_it_tells_since_when(1);

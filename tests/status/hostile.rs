@@ -49,7 +49,7 @@ fn a_text_without_end_is_cut() {
 
 /// They may be a later version's, or anybody's.
 #[test]
-fn a_node_that_says_nothing_that_we_know_is_a_contender_like_any_other() {
+fn a_node_with_unknown_data_is_a_contender_like_any_other() {
     let case = Case::new("hostile-other");
     for data in ["", "{}", "[1, 2", "{\"host\": 5}", "null"] {
         let node = contender(&case, data);

@@ -53,7 +53,7 @@ fn curator_s_readers_and_writers_are_told_apart() {
 }
 
 #[test]
-fn kazoo_s_locks_are_shown_though_they_say_nothing_of_their_owner() {
+fn kazoo_s_locks_are_shown_though_they_name_no_owner() {
     let case = Case::new("status-kazoo");
     let reader = kazoo().take("read", case.path());
     reader.wait_held();

@@ -14,7 +14,7 @@ fn rows(stdout: &str) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn it_tells_each_contender_s_place_and_who_it_is() {
+fn it_shows_each_contender_s_place_and_identity() {
     let case = Case::new("table");
     let contenders =
         vec![holder(&case, &["--label", "nightly backup"]), waiter(&case, &["--label", "second"], 2)];
@@ -119,7 +119,7 @@ fn as_many_hold_as_there_are_slots() {
 }
 
 #[test]
-fn a_lock_that_nobody_holds_is_free_whether_it_exists_or_not() {
+fn a_lock_without_a_holder_is_free_whether_it_exists_or_not() {
     let case = Case::new("free");
     let free = format!("{}  free\n", case.path());
     assert_eq!(status(&case, &[case.path()]).assert_code(0).stdout, free);

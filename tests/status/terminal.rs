@@ -22,7 +22,7 @@ fn on_terminal(case: &Case, columns: usize, environment: &[(&str, &str)]) -> Str
 }
 
 #[test]
-fn who_holds_is_green_and_who_waits_is_not() {
+fn holders_are_green_and_waiters_are_not() {
     let case = Case::new("colour");
     let contenders = vec![holder(&case, &[]), waiter(&case, &[], 2)];
     let screen = on_terminal(&case, 200, &[("TERM", "xterm")]);

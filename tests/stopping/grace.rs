@@ -67,7 +67,7 @@ fn the_first_signal_can_be_another() {
 }
 
 #[test]
-fn whoever_asks_again_in_the_meantime_has_it_killed_at_once() {
+fn a_second_signal_kills_the_command_immediately() {
     let case = Case::new("asked-again");
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let running = start(&case, &["--kill-after", "30"], STUBBORN);

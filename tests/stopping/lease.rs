@@ -120,7 +120,7 @@ fn a_frozen_monitor_costs_nothing() {
 
 /// Nobody who queues has to wait until somebody continues the monitor.
 #[test]
-fn a_frozen_monitor_keeps_the_lock_from_nobody() {
+fn a_frozen_monitor_blocks_no_other_contender() {
     let case = Case::new("frozen-monitor-end");
     let go = case.dir().join("go");
     let script = format!("echo ready; until [ -e {} ]; do sleep 0.02; done; exit 3", go.display());

@@ -114,7 +114,7 @@ fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
 
 /// Whom a stopped waiter kept waiting would wait for as long as its user is at lunch.
 #[test]
-fn a_stopped_waiter_whose_turn_comes_lets_others_pass_and_queues_anew_on_fg() {
+fn a_stopped_waiter_that_becomes_first_lets_others_pass_and_queues_again_on_fg() {
     let case = Case::new("ctrl-z-turn");
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran here");

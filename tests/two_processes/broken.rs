@@ -1,6 +1,6 @@
 //! One of the two can't go on, although it lives: it has too few descriptors to wait for anything.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{Case, SOON, processes_of, start, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -27,7 +27,7 @@ fn a_worker_that_can_t_wait_releases_nothing_while_its_command_runs() {
         .assert_code(123)
         .assert_stderr("can't see to the command any more")
         .assert_stderr("the worker process failed");
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
 }
 
 #[test]

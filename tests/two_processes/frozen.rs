@@ -1,6 +1,6 @@
 //! The worker stands still.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{
     At, Case, Held, Proxy, SOON, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
 };
@@ -17,7 +17,7 @@ fn a_signal_ends_a_waiter_all_the_same() {
         let worker = worker_of(waiter.pid());
         freeze(worker);
         waiter.signal(signal);
-        let output = waiter.wait(HAND_OVER);
+        let output = waiter.wait(HAND_OFF);
         assert_eq!(output.assert_signal(signal).stdout, "");
         assert!(!is_alive(worker));
         case.wait_for_contenders(1);
@@ -59,7 +59,7 @@ fn the_command_is_over_before_another_runs() {
 
 /// Nobody is given to the monitor before the worker is dead, and that can take longer than the lease.
 #[test]
-fn whoever_is_below_a_worker_that_takes_its_time_to_die_is_ended_meanwhile() {
+fn processes_below_a_worker_that_dies_slowly_are_killed_meanwhile() {
     let case = Case::new("frozen-dies-slowly");
     let history = case.history();
     let options = ["--session-timeout", "3", "--kill-after", "0.5"];
@@ -115,5 +115,5 @@ fn a_standstill_during_the_release_keeps_zklock_from_its_end_for_so_long_only() 
     proxy.release();
     let output = running.wait(Duration::from_secs(40));
     output.assert_code(4).assert_stderr("the worker process stood still during the release");
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
 }

@@ -1,6 +1,6 @@
 //! Children that zklock has from before: `helper & exec zklock`. They aren't the command's.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{Case, SOON, is_alive, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -40,7 +40,7 @@ fn they_survive_a_killed_worker_and_the_command_does_not() {
     running.wait_for_stdout("ready", SOON);
     let helpers = their_numbers(&case);
     kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
-    let output = running.wait(HAND_OVER);
+    let output = running.wait(HAND_OFF);
     output.assert_code(123);
     assert!(output.closed, "the command's processes are gone");
     assert_alive(helpers);
@@ -55,7 +55,7 @@ fn they_survive_a_lost_lock() {
     running.wait_for_stdout("ready", SOON);
     let helpers = their_numbers(&case);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    let output = running.wait(HAND_OVER);
+    let output = running.wait(HAND_OFF);
     output.assert_code(123);
     assert!(output.closed, "the command's processes are gone");
     assert_alive(helpers);
@@ -69,7 +69,7 @@ fn they_survive_a_worker_that_is_killed_while_it_waits() {
     waiter.wait_for_line("waiting for", SOON);
     let helpers = their_numbers(&case);
     kill(worker_of(waiter.pid()), Signal::SIGKILL).expect("a worker");
-    waiter.wait(HAND_OVER).assert_code(125);
+    waiter.wait(HAND_OFF).assert_code(125);
     assert_alive(helpers);
     crate::support::end(holder);
 }

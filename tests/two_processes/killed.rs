@@ -1,6 +1,6 @@
 //! The worker is killed, by `kill -9` or for want of memory.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{
     At, Case, Proxy, Running, SOON, is_alive, op, pass_time, processes_of, shared, start, wait_until,
 };
@@ -20,7 +20,7 @@ fn a_waiter_fails_and_leaves_the_queue() {
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
     waiter.wait_for_line("waiting for", SOON);
     kill_worker(&waiter);
-    case.observer().wait_for_contenders(case.path(), 1, HAND_OVER);
+    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
     let output = waiter.wait(SOON);
     output.assert_code(125).assert_stderr(KILLED).assert_stderr("was not started").assert_stderr(case.path());
     assert_eq!(output.stdout, "");
@@ -28,14 +28,14 @@ fn a_waiter_fails_and_leaves_the_queue() {
 }
 
 #[test]
-fn who_has_no_connection_yet_fails_too() {
+fn a_contender_without_a_connection_fails_too() {
     let proxy = Proxy::to(shared());
     proxy.blackhole();
     let case = Case::new("worker-connects").through(&proxy.connect_string());
     let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
     wait_until("a connection", SOON, || proxy.accepted() > 0);
     kill_worker(&waiter);
-    let output = waiter.wait(HAND_OVER);
+    let output = waiter.wait(HAND_OFF);
     output.assert_code(125).assert_stderr(KILLED);
     assert_eq!(output.stdout, "");
 }
@@ -53,7 +53,7 @@ fn every_process_of_the_command_ends_and_then_the_lock_is_free_at_once() {
         wait_until("the whole job", SOON, || sleeps() == 5);
         let job = processes_of(case.marker());
         kill_worker(&running);
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
         assert!(
             job.iter().all(|(pid, _)| *pid == running.pid() || !is_alive(*pid)),
             "first they, then the lock"
@@ -74,7 +74,7 @@ fn the_next_one_never_runs_beside_the_command() {
         let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
         case.wait_for_contenders(2);
         kill_worker(&first);
-        next.wait(HAND_OVER).assert_code(0);
+        next.wait(HAND_OFF).assert_code(0);
         first.wait(SOON).assert_code(123);
         assert_eq!(history.exclusive_order(), ["first", "next"]);
     }
@@ -94,7 +94,7 @@ fn during_the_release_the_command_s_own_code_stands() {
         proxy.cut_all();
         proxy.release();
         let code = end["exit ".len()..].parse().unwrap();
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
         let output = running.wait(SOON);
         output.assert_code(code).assert_stderr("the command had ended before");
         // Whom the command left behind is left alone, as ever.
@@ -119,6 +119,6 @@ fn whenever_it_is_killed_nothing_is_left() {
         assert!(matches!(output.code, Some(123 | 125)), "{output}");
         assert!(output.code == Some(123) || !ran.exists(), "it had run: {output}");
         assert!(output.closed, "{output}");
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     }
 }

@@ -13,5 +13,5 @@ mod unseen;
 use crate::support::worker_of;
 use std::time::Duration;
 
-/// What a hand-over takes at most, although the session lives on for 30 s.
-const HAND_OVER: Duration = Duration::from_secs(6);
+/// What a hand-off takes at most, although the session lives on for 30 s.
+const HAND_OFF: Duration = Duration::from_secs(6);

@@ -12,7 +12,7 @@ fn command_line(pid: Pid) -> String {
 }
 
 #[test]
-fn the_worker_shows_whose_it_is_and_none_of_the_job_s_words() {
+fn the_worker_shows_its_monitor_s_pid_and_none_of_the_job_s_arguments() {
     let case = Case::new("names");
     let script = "echo ready; : nightly-backup; read -r line; sleep 60; :";
     // A secret in the environment makes zklock hide its memory.

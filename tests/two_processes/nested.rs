@@ -1,6 +1,6 @@
 //! A zklock in the command of another, of which one process is killed.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{
     Case, Output, Running, SOON, children_of, freeze, processes_of, status_of, wait_for, wait_until,
 };
@@ -37,10 +37,10 @@ impl Nest {
     fn end(self, killed: Pid) -> Output {
         kill(killed, Signal::SIGKILL).expect("a process");
         let Self { case, outer, second, .. } = self;
-        let output = outer.wait(HAND_OVER);
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
-        case.observer().wait_for_contenders(&second, 0, HAND_OVER);
-        wait_until("the end of all", HAND_OVER, || processes_of(case.marker()).is_empty());
+        let output = outer.wait(HAND_OFF);
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+        case.observer().wait_for_contenders(&second, 0, HAND_OFF);
+        wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());
         output
     }
 }
@@ -86,7 +86,7 @@ fn on_the_same_path_there_is_one_worker() {
     let named = |name: &str| status_of_all(&case).iter().filter(|found| *found == name).count();
     assert_eq!((named("zklock"), named("zklock-worker")), (1, 1), "{:?}", status_of_all(&case));
     kill(worker_of(outer.pid()), Signal::SIGKILL).expect("a worker");
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     assert!(outer.wait(SOON).assert_code(123).closed);
 }
 
@@ -105,7 +105,7 @@ fn a_frozen_outer_worker_costs_the_inner_lock_nothing() {
     outer.wait_for_stdout("ready", SOON);
     freeze(worker_of(outer.pid()));
     outer.wait(SOON).assert_code(123);
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OVER);
-    case.observer().wait_for_contenders(&second, 0, HAND_OVER);
-    wait_until("the end of all", HAND_OVER, || processes_of(case.marker()).is_empty());
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+    case.observer().wait_for_contenders(&second, 0, HAND_OFF);
+    wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());
 }

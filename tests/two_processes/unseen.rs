@@ -1,6 +1,6 @@
 //! `/proc` shows nobody the processes of others (`hidepid`, `ProtectProc`), and one with secrets is like another user's.
 
-use super::{HAND_OVER, worker_of};
+use super::{HAND_OFF, worker_of};
 use crate::support::{
     Case, Running, SOON, children_of, has_namespaces, processes_of, skip, status_of, wait_for, wait_until,
 };
@@ -57,7 +57,7 @@ fn a_killed_worker_takes_the_command_along() {
     running.wait_for_stdout("ready", SOON);
     let monitor = wait_for("zklock", SOON, || find(running.pid(), "zklock"));
     kill(worker_of(monitor), Signal::SIGKILL).expect("a worker");
-    running.wait(HAND_OVER).assert_code(123);
+    running.wait(HAND_OFF).assert_code(123);
     case.wait_for_contenders(0);
-    wait_until("the end of all", HAND_OVER, || processes_of(case.marker()).is_empty());
+    wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());
 }

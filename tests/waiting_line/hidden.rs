@@ -46,7 +46,7 @@ fn where_stderr_is_no_terminal_there_is_none() {
 }
 
 #[test]
-fn who_does_not_wait_sees_none() {
+fn without_a_wait_there_is_none() {
     let case = Case::new("line-free");
     let mut terminal = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
     terminal.expect("work\r\n", SOON);

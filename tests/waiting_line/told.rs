@@ -5,7 +5,7 @@ use super::{LINE, end, holder, host, on_terminal, second, waiter};
 use crate::support::{Case, SOON, wait_until};
 
 #[test]
-fn it_tells_the_place_the_time_and_who_holds() {
+fn it_shows_the_place_the_time_and_the_holder() {
     let case = Case::new("line");
     let holder = holder(&case, "nightly backup");
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
@@ -36,7 +36,7 @@ fn it_is_gone_before_the_command_begins() {
 }
 
 #[test]
-fn who_is_behind_another_sees_both_and_that_the_other_leaves() {
+fn a_waiter_behind_another_sees_both_and_that_the_other_leaves() {
     let case = Case::new("line-third");
     let holder = holder(&case, "one");
     let second = second(&case, "two");
@@ -71,7 +71,7 @@ fn steps_stand_above_it_undisturbed() {
 }
 
 #[test]
-fn whoever_gives_up_leaves_a_clean_screen() {
+fn giving_up_leaves_a_clean_screen() {
     let case = Case::new("line-timeout");
     let holder = holder(&case, "one");
     let mut late = on_terminal(&case, &["-w", "1.5"], &["echo", "work"]).in_terminal();

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_called_as_its_option_is() {
+    fn a_naming_is_called_as_its_option_is() {
         let names = [Family::Curator, Family::CuratorRw, Family::Kazoo].map(|family| family.to_string());
         assert_eq!(names, ["curator", "curator-rw", "kazoo"]);
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_decides_and_not_the_uuid() {
+    fn the_number_orders_and_not_the_uuid() {
         let children = queue(&[(1, 7), (9, 3)]);
         assert_eq!(decide(&children, &node(9, 3)), Decision::Hold);
         assert_eq!(decide(&children, &node(1, 7)), waits(&[node(9, 3)], 1));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_exclude_nobody_are_refused_whatever_the_order() {
+    fn kinds_that_don_t_exclude_each_other_are_refused_in_any_order() {
         use Mode::{Exclusive, Shared, Slots};
         let behind = |theirs, ours| decide(&[of(theirs, 1), of(ours, 2)], &of(ours, 2));
         for (theirs, ours) in [

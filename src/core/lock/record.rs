@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn another_contenders_bytes_never_steer_our_terminal() {
+    fn another_contender_s_bytes_never_steer_the_terminal() {
         assert_eq!(record(Some("a\x1b[2Jb\u{202e}c")).to_string(), "host-a:42 (a?[2Jb?c)");
         assert_eq!(record(Some("a\u{61c}b\u{2028}c\u{e0041}")).to_string(), "host-a:42 (a?b?c?)");
         assert_eq!(printable(&"x".repeat(200)).chars().count(), 81);
     }
 
     #[test]
-    fn later_fields_are_no_trouble_and_strangers_are_none() {
+    fn later_fields_are_ignored_and_other_programs_data_is_no_record() {
         let later =
             br#"{"version":2,"host":"h","pid":1,"user":"u","program":"p","mode":"m","slots":1,"new":[]}"#;
         assert!(Record::from_bytes(later).is_some());

@@ -72,7 +72,7 @@ impl Renewal {
     /// Begins a new lease if the old one ran out during a long silence. Only while no command runs.
     pub fn revive(&mut self, now: BootTime) {
         if self.lease.is_over(now) {
-            self.lease = self.lease.anew();
+            self.lease = self.lease.unconfirmed();
         }
     }
 

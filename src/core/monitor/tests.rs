@@ -89,7 +89,7 @@ fn a_dead_worker_takes_a_running_command_along() {
 }
 
 #[test]
-fn a_dead_worker_before_or_after_the_command_takes_nobody_along() {
+fn a_dead_worker_before_or_after_the_command_kills_no_process() {
     for (death, stage) in [(Death::Failure, Stage::Waiting), (Death::Success, Stage::Over)] {
         let mut monitor = monitor();
         assert_eq!(worker_ended(&mut monitor, death, stage), [MonitorEffect::EndNobody]);

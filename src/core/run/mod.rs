@@ -169,14 +169,14 @@ impl Scene<'_> {
     }
 
     /// Writes a message about every lock on which zklock has a node.
-    fn says_of_our_nodes(&mut self, message: &Message) {
-        let paths: Vec<LockPath> = self.our_locks();
+    fn says_of_own_nodes(&mut self, message: &Message) {
+        let paths: Vec<LockPath> = self.own_locks();
         for path in paths {
             self.says_of(path, message.clone());
         }
     }
 
-    fn our_locks(&self) -> Vec<LockPath> {
+    fn own_locks(&self) -> Vec<LockPath> {
         let nodes = self.state.claim.set().into_iter().flat_map(Set::nodes);
         nodes.map(|(path, _)| path.clone()).collect()
     }

@@ -105,7 +105,7 @@ impl Releasing {
                 ReleaseKind::Locks => Message::Released,
                 ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
             };
-            scene.says_of_our_nodes(&said);
+            scene.says_of_own_nodes(&said);
             return Some(self.done(scene));
         }
         if scene.state.claim.is_over() { self.session_over(scene) } else { None }
@@ -126,23 +126,23 @@ impl Releasing {
     }
 
     fn gone(&self, scene: &mut Scene<'_>) -> Next {
-        scene.says_of_our_nodes(&Message::SessionOver);
+        scene.says_of_own_nodes(&Message::SessionOver);
         self.done(scene)
     }
 
     fn done(&self, scene: &mut Scene<'_>) -> Next {
-        self.say_last_word(scene);
+        self.say_final_message(scene);
         Next::Finish(End::Exit(self.end.exit))
     }
 
     /// Handles servers that don't answer. They may come back while the session is alive.
     fn unconfirmed(&self, scene: &mut Scene<'_>) -> Next {
-        scene.says_of_our_nodes(&Message::ReleaseUnconfirmed);
-        self.say_last_word(scene);
+        scene.says_of_own_nodes(&Message::ReleaseUnconfirmed);
+        self.say_final_message(scene);
         Next::Finish(End::Leave(self.end.exit, scene.state.claim.left_behind()))
     }
 
-    fn say_last_word(&self, scene: &mut Scene<'_>) {
+    fn say_final_message(&self, scene: &mut Scene<'_>) {
         let FinalExit { about, last_word, .. } = self.end.clone();
         if let Some(word) = last_word {
             scene.says_of(about.unwrap_or_else(|| scene.plan.first.clone()), word);

@@ -217,9 +217,9 @@ impl Running {
             return;
         }
         // After a certain loss another contender may hold the lock already: there is no time left.
-        let is_ours =
+        let may_still_be_held =
             matches!(self.lost, Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
-        let lease = scene.state.claim.lease().filter(|_| is_ours);
+        let lease = scene.state.claim.lease().filter(|_| may_still_be_held);
         let latest = lease.map_or(scene.now, Lease::too_late_at);
         scene.does(Effect::Kill { latest });
     }

@@ -74,7 +74,7 @@ impl Stop {
     }
 
     /// Leaves the queue if a stopped waiter became first, so that the others can pass.
-    pub(super) fn give_place_up_if_its_turn_came(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn give_place_up_if_first(&mut self, scene: &mut Scene<'_>) {
         if planted(Mistake::StoppedTakesLock)
             || *self != Self::InQueue
             || !scene.state.claim.set().is_some_and(Set::any_held)

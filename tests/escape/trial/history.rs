@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_outlives_its_zklock_is_seen_without_a_next() {
+    fn a_process_that_outlives_its_zklock_is_noticed_without_a_next_holder() {
         let text =
             "1 first lead begin\n1 first lead end\n2 harness - blow\n3 harness - gone\n4 first bare alive\n";
         assert_eq!(history(text).outliving(), ["bare"]);

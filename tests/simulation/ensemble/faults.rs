@@ -157,7 +157,7 @@ impl Ensemble {
     }
 
     /// The clients of a zone have these credentials.
-    pub(crate) fn set_who(&mut self, zone: usize, who: Who) {
+    pub(crate) fn set_identity(&mut self, zone: usize, who: Who) {
         self.who[zone] = who;
     }
 

@@ -6,7 +6,7 @@ use zklock::core::run::Input;
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 
 use crate::ensemble::Way;
-use crate::scenario::{Blow, ServerTrouble};
+use crate::scenario::{Blow, ServerFault};
 use crate::world::{Event, World};
 
 impl World {
@@ -99,12 +99,12 @@ impl World {
         }
     }
 
-    pub(crate) fn strike_server(&mut self, server: usize, trouble: ServerTrouble) {
+    pub(crate) fn strike_server(&mut self, server: usize, trouble: ServerFault) {
         match trouble {
-            ServerTrouble::Crash => self.ensemble.crash(server),
-            ServerTrouble::Freeze => self.ensemble.freeze(server),
-            ServerTrouble::Isolated => self.ensemble.set_isolated(server, true),
-            ServerTrouble::Lags => self.ensemble.set_lag(server, 3_000_000_000),
+            ServerFault::Crash => self.ensemble.crash(server),
+            ServerFault::Freeze => self.ensemble.freeze(server),
+            ServerFault::Isolated => self.ensemble.set_isolated(server, true),
+            ServerFault::Lags => self.ensemble.set_lag(server, 3_000_000_000),
         }
     }
 

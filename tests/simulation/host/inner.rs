@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use zklock::core::environment::{HELD, HeldLock, held_around_us};
+use zklock::core::environment::{HELD, HeldLock, held_outside};
 use zklock::core::exit::Exit;
 use zklock::core::planted::{Mistake, planted};
 use zklock::core::run::Ancestor;
@@ -56,7 +56,7 @@ impl World {
         };
         let variables = &self.zklocks[from].variables;
         let value = variables.iter().find(|(name, _)| name == HELD).map(|(_, value)| OsStr::new(value));
-        held_around_us(value)
+        held_outside(value)
     }
 
     pub(super) fn ancestors(&self, index: usize) -> Vec<Ancestor> {

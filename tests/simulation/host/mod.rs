@@ -211,7 +211,7 @@ impl Zklock {
     }
 
     /// Whether its worker was hit while its monitor is stopped, frozen or dead.
-    pub(crate) fn nobody_can_act(&self) -> bool {
+    pub(crate) fn no_process_can_act(&self) -> bool {
         self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
     }
 

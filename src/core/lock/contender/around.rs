@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_ends_a_look_and_the_next_one_begins_anew() {
+    fn a_lost_connection_ends_a_look_and_the_next_one_starts_over() {
         let latch = format!("/app/{LATCH}");
         let (mut around, _) = listed(&[OURS, LATCH]);
         let lost = Reply::Read(latch.into(), Err(Failure::ConnectionLost));

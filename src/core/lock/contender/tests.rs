@@ -146,7 +146,7 @@ fn with_several_ahead_the_queue_is_looked_at_again() {
 }
 
 #[test]
-fn new_data_of_the_one_ahead_is_read_and_moves_nobody() {
+fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
     for ahead in [&[3][..], &[1, 3]] {
         let (mut contender, _) = asleep(ahead);
         let nearest = at(&other(3));
@@ -162,7 +162,7 @@ fn new_data_of_the_one_ahead_is_read_and_moves_nobody() {
 }
 
 #[test]
-fn whoever_goes_while_its_new_data_is_read_is_missed() {
+fn a_predecessor_that_goes_while_its_new_data_is_read_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
     let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
@@ -204,7 +204,7 @@ fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
 }
 
 #[test]
-fn a_mark_that_somebody_wrote_meanwhile_is_not_overwritten() {
+fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     let (mut contender, own, _) = holder_with_record();
     assert!(written(&contender.tell_held(Duration::ZERO)).is_some_and(|(_, version)| version == 0));
     assert!(contender.take(Reply::Written(Err(Failure::Changed))).requests.is_empty());

@@ -49,7 +49,7 @@ impl Lease {
     /// A new lease for an existing session: it covers no time until new confirmations span a third of the session
     /// timeout. Only for a session without a running command: every process that ran under the old lease must be gone.
     #[must_use]
-    pub fn anew(&self) -> Self {
+    pub fn unconfirmed(&self) -> Self {
         Self { timeout: self.timeout, counts_from: None, confirmed: VecDeque::new(), over: false }
     }
 

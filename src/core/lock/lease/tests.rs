@@ -100,7 +100,7 @@ fn a_lease_that_ran_out_is_never_renewed() {
 fn a_restarted_lease_covers_no_time_until_confirmations_span_a_third() {
     let mut lease = Lease::new(at(0), T);
     assert!(lease.is_over(at(100)));
-    let mut lease = lease.anew();
+    let mut lease = lease.unconfirmed();
     for sent in [100, 103, 106, 109, 112] {
         assert!(lease.confirm(at(sent), at(sent)));
         assert_eq!(lease.stop_at(Duration::ZERO), at(0), "the lease covers no time yet");
@@ -183,12 +183,12 @@ proptest! {
     #[test]
     fn as_the_rule_is_written(
         timeout in 1u64..60,
-        anew: bool,
+        unconfirmed: bool,
         gaps in prop::collection::vec((0u64..25, 0u64..8), 0..60),
     ) {
         let fresh = Lease::new(nanos(1000), Duration::from_nanos(timeout));
-        let mut lease = if anew { fresh.anew() } else { fresh };
-        let began = (!anew).then_some(1000);
+        let mut lease = if unconfirmed { fresh.unconfirmed() } else { fresh };
+        let began = (!unconfirmed).then_some(1000);
         let mut written = AsWritten { timeout, began, confirmations: vec![], over: false };
         let mut now = 1000;
         for (pause, round_trip) in gaps {
@@ -206,7 +206,7 @@ proptest! {
     fn five_confirmations_are_all_that_it_keeps(
         gaps in prop::collection::vec((0u64..8_000, 0u64..2_000), 0..40),
     ) {
-        let (mut lease, mut now) = (Lease::new(at(0), T).anew(), at(0));
+        let (mut lease, mut now) = (Lease::new(at(0), T).unconfirmed(), at(0));
         for (more, round_trip) in gaps {
             let sent = now + lease.step() + Duration::from_millis(more);
             now = sent + Duration::from_millis(round_trip);

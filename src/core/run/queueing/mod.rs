@@ -2,7 +2,7 @@
 
 mod giving_up;
 mod notices;
-mod turn;
+mod start;
 
 use super::lineage::Lineage;
 use super::progress::Progress;
@@ -31,7 +31,7 @@ pub(super) struct Queueing {
     waiting_for: Option<String>,
     /// The last report of a wait: the lock, the predecessor, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
-    turn: Turn,
+    start: StartProgress,
     /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
     node_gone: Option<LockPath>,
     stop: Stop,
@@ -52,15 +52,15 @@ struct SeenBusy {
 
 /// Progress from the moment every lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum StartProgress {
     /// Not all locks are held, or nothing has been reported yet.
-    Unsaid,
+    None,
     /// There is no fresh lease yet, and a message has said so.
     AwaitsLease,
     /// Waiting for messages to be written.
-    AwaitsWords,
+    AwaitsMessages,
     /// That wait is over.
-    AwaitedWords,
+    MessagesWritten,
 }
 
 impl Queueing {
@@ -76,7 +76,7 @@ impl Queueing {
             connect_by,
             waiting_for: None,
             said: None,
-            turn: Turn::Unsaid,
+            start: StartProgress::None,
             node_gone: None,
             stop: Stop::Not,
             lineage: Lineage::default(),
@@ -107,15 +107,15 @@ impl Queueing {
             }
             Input::Signal(SIGCONT) | Input::NotStopped => {
                 let go_on = self.stop.go_on(scene);
-                self.queue_anew(go_on, scene)
+                self.queue_again(go_on, scene)
             }
             Input::Signal(signal) => {
                 scene.says(Message::SignalIgnored(signal));
                 None
             }
             Input::WordsWritten => {
-                if self.turn == Turn::AwaitsWords {
-                    self.turn = Turn::AwaitedWords;
+                if self.start == StartProgress::AwaitsMessages {
+                    self.start = StartProgress::MessagesWritten;
                 }
                 None
             }
@@ -138,16 +138,16 @@ impl Queueing {
         let now = scene.now;
         scene.state.claim.revive_lease(now);
         scene.state.claim.confirm_if_due(now, scene.out);
-        self.stop.give_place_up_if_its_turn_came(scene);
+        self.stop.give_place_up_if_first(scene);
         self.progress.look(self.stop != Stop::Not, scene);
-        match self.is_ours(scene) {
+        match self.may_start(scene) {
             Ok(true) => {
                 if let Some(next) = self.is_due(scene) {
                     scene.does(Effect::Line(LineUpdate::End));
-                    if matches!(next, Next::Start) && self.turn != Turn::AwaitedWords {
+                    if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
                         // Messages should be on the screen, and the waiting line gone, before the command writes. The
                         // lease must be checked again afterwards.
-                        self.turn = Turn::AwaitsWords;
+                        self.start = StartProgress::AwaitsMessages;
                         scene.does(Effect::AwaitWords(scene.state.claim.time_to_spare()));
                         return None;
                     }

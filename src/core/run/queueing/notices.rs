@@ -1,6 +1,6 @@
 //! What happens to the session and to the place in the queue.
 
-use super::{Queueing, SeenBusy, Turn};
+use super::{Queueing, SeenBusy, StartProgress};
 use crate::core::claim::Notice;
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContentionError, News};
@@ -38,7 +38,7 @@ impl Queueing {
             }
             Notice::Lost(_) | Notice::Closed if self.stop.is_leaving() => {
                 let go_on = self.stop.left(scene);
-                return self.queue_anew(go_on, scene);
+                return self.queue_again(go_on, scene);
             }
             // zklock is leaving the queue and has deleted its node itself.
             _ if self.stop.is_leaving() => {}
@@ -47,7 +47,7 @@ impl Queueing {
                 if let Some(path) = scene.current_lock() {
                     scene.says_of(path, Message::QueueingAgain(failure));
                 }
-                return self.queue_anew(GoOn::QueueAnew, scene);
+                return self.queue_again(GoOn::QueueAnew, scene);
             }
             Notice::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
@@ -132,7 +132,7 @@ impl Queueing {
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
             }
-            // The lock isn't used: see `Stop::give_place_up_if_its_turn_came`.
+            // The lock isn't used: see `Stop::give_place_up_if_first`.
             News::Held if self.stop != Stop::Not => {}
             News::Held => {
                 self.progress.end();
@@ -168,10 +168,10 @@ impl Queueing {
         None
     }
 
-    pub(super) fn queue_anew(&mut self, go_on: GoOn, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn queue_again(&mut self, go_on: GoOn, scene: &mut Scene<'_>) -> Option<Next> {
         if go_on == GoOn::QueueAnew {
             (self.connected, self.connect_by) = (false, scene.plan.try_until());
-            self.turn = Turn::Unsaid;
+            self.start = StartProgress::None;
             self.node_gone = None;
             self.said = None;
             self.progress.end();

@@ -20,7 +20,7 @@ fn a_command_that_can_not_start_releases_the_lock() {
 }
 
 #[test]
-fn a_release_that_nobody_confirms_goes_on_behind() {
+fn an_unconfirmed_release_continues_after_the_exit() {
     let ended = || {
         let mut script = Script::of(plan());
         script.running().at(1.0).reaped(Exit::Code(4));

@@ -236,7 +236,7 @@ fn a_command_that_stops_keeps_its_lock() {
 }
 
 #[test]
-fn trouble_with_the_servers_is_told_while_the_command_runs() {
+fn problems_with_the_servers_are_reported_while_the_command_runs() {
     let mut script = Script::of(plan());
     script.running().pass(1.2).tick().confirmed(1.2, Err(Failure::Quota)).pass(1.3).tick();
     script

@@ -15,7 +15,7 @@ fn with_deadline(after: f64) -> Plan {
 }
 
 /// The other contender's node is deleted, and zklock's node is first.
-fn turn_comes(script: &mut Script) -> &mut Script {
+fn becomes_first(script: &mut Script) -> &mut Script {
     let path = format!("/locks/a/{}", other(8));
     script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(path.into(), true)).listed(0, &[], 9)
 }
@@ -26,7 +26,7 @@ const STORIES: &str = "waiting";
 fn a_waiter_names_its_predecessor_and_runs_after_it() {
     let mut script = Script::of(plan()).in_full();
     script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
-    turn_comes(script.at(3.0));
+    becomes_first(script.at(3.0));
     let own = script.own(9);
     script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::WordsWritten).tick();
     script.is(STORIES, "waits_and_runs");
@@ -77,7 +77,7 @@ fn a_long_wait_is_told_now_and_then() {
 fn nothing_is_told_of_a_wait_that_is_over() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
     script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
-    turn_comes(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
+    becomes_first(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
     script.is(STORIES, "no_progress_once_first");
 }
 
@@ -236,7 +236,7 @@ fn a_revoked_place_is_an_error() {
 fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP).tick();
-    turn_comes(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
+    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
     script.signal(SIGCONT).connected().tick().is(STORIES, "stopped_and_first");
     let mut script = Script::of(with_deadline(60.0));
     script
@@ -248,11 +248,11 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
         .is(STORIES, "stopped_and_continued");
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP);
-    turn_comes(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    becomes_first(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
     script.session(SessionChange::Closed).connected().is(STORIES, "continued_while_leaving");
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP);
-    turn_comes(script.at(3.0)).tick().at(60.0).tick();
+    becomes_first(script.at(3.0)).tick().at(60.0).tick();
     script.session(SessionChange::Closed).is(STORIES, "gave_up_while_stopped");
     let mut script = Script::of(with_deadline(60.0));
     script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
@@ -263,7 +263,7 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
 fn nothing_is_told_of_a_place_that_is_given_up() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").signal(SIGTSTP);
-    turn_comes(script.at(3.0)).tick();
+    becomes_first(script.at(3.0)).tick();
     script
         .session(SessionChange::Disconnected)
         .session(SessionChange::Reconnected)
@@ -332,7 +332,7 @@ fn a_contender_without_permission_says_so() {
 }
 
 #[test]
-fn two_locks_are_queued_for_in_turn() {
+fn two_locks_are_queued_for_one_after_the_other() {
     let locks = vec![lock("/locks/b"), lock("/locks/a")];
     let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..plan() });
     script.connected().at(0.1).created(0, 1).listed(0, &[], 1);

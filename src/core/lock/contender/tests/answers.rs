@@ -150,7 +150,7 @@ fn a_node_ahead_that_can_not_be_read_is_an_error() {
 }
 
 #[test]
-fn a_contender_knows_whether_anybody_was_ahead() {
+fn a_contender_knows_whether_another_was_ahead() {
     let (contender, _, _) = behind(&[]);
     assert!(!contender.seen_busy());
     let (contender, _, _) = behind(&[3]);
@@ -204,7 +204,7 @@ fn a_write_whose_answer_was_lost_is_sent_again() {
 }
 
 #[test]
-fn a_slot_is_told_of_where_somebody_is_behind() {
+fn a_slot_is_announced_where_another_waits_behind() {
     for (behind, tells) in [(vec![slot(9)], true), (vec![], false)] {
         let mut contender = slots();
         let own = name(&prefix(&contender.begin()), 5);

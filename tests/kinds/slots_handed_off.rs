@@ -69,7 +69,7 @@ fn a_whole_queue_passes_through_the_slots() {
 /// A slot becomes free between two requests of the one who comes: it was never told to wait, and so it had
 /// told nobody behind it that it has got a slot, who had seen it without one.
 #[test]
-fn one_that_never_had_to_wait_tells_those_who_saw_it_wait() {
+fn a_contender_that_never_had_to_wait_tells_those_that_saw_it_wait() {
     let proxy = Proxy::to(shared());
     let case = Case::new("never-waited");
     let mut holders = queue(&case, 2, 2);

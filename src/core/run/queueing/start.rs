@@ -1,6 +1,6 @@
 //! Whether the command may start, once zklock is first in every queue.
 
-use super::{Queueing, Turn};
+use super::{Queueing, StartProgress};
 use crate::core::exit::Exit;
 use crate::core::lock::once::OnceDecision;
 use crate::core::lock::pace::Start;
@@ -17,7 +17,7 @@ impl Queueing {
     /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
     /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
     /// renew it.
-    pub(super) fn is_ours(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
+    pub(super) fn may_start(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
         let claim = &scene.state.claim;
         if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
@@ -38,9 +38,9 @@ impl Queueing {
                 return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
             }
         }
-        if self.turn == Turn::Unsaid {
+        if self.start == StartProgress::None {
             scene.says(Message::AwaitsLease);
-            self.turn = Turn::AwaitsLease;
+            self.start = StartProgress::AwaitsLease;
         }
         Ok(false)
     }
