@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::ArgMatches;
-use clap::error::{ContextKind, Error, ErrorKind};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::parser::ValueSource;
 
 use super::{StartError, VERBS_WITHOUT_SERVERS, definition, other_tools};
@@ -18,11 +18,23 @@ pub fn text(error: &Error) -> String {
         (ErrorKind::UnknownArgument, Some(argument)) => {
             let suggested = context(error, ContextKind::SuggestedArg);
             let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
-            let remedy = other_tools::option(argument).or_else(similar).map(|remedy| format!("; {remedy}"));
+            // These remedies are about the command line of a lock, not of a verb.
+            let of_a_lock = if verb(error).is_none() { other_tools::option(argument) } else { None };
+            let remedy = of_a_lock.or_else(similar).map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
         _ => config::mistake(error),
     }
+}
+
+/// The verb on whose command line the error is, as clap's usage line names it.
+pub fn verb(error: &Error) -> Option<String> {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else {
+        return None;
+    };
+    let usage = usage.to_string();
+    let word = usage.split_whitespace().skip_while(|word| *word != "zklock").nth(1)?;
+    definition().find_subcommand(word).map(|verb| verb.get_name().to_owned())
 }
 
 /// Attributes an error to the variable without which it doesn't occur, if there is one, or else to the command line.
@@ -115,9 +127,24 @@ mod tests {
                 &["--slots", "0"],
                 "invalid value '0' for '--slots <N>': the number of slots is from 1 to 4294967295",
             ),
+            (&["forget", "--json"], "unexpected argument '--json' found"),
+            (&["status", "--jsn"], "unexpected argument '--jsn' found; did you mean '--json'?"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {
             assert_eq!(message(words), expected);
+        }
+    }
+
+    #[test]
+    fn a_mistake_behind_a_verb_names_the_verb() {
+        for (words, expected) in [
+            (&["zklock", "status", "-r"][..], Some("status")),
+            (&["zklock", "revoke"], Some("revoke")),
+            (&["zklock", "--wait", "status"], None),
+            (&["zklock", "-w", "soon", "/status", "status"], None),
+        ] {
+            let error = definition().try_get_matches_from(words).unwrap_err();
+            assert_eq!(verb(&error).as_deref(), expected, "{words:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ mod verbs;
 use std::env;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Subcommand};
 use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
@@ -24,7 +24,7 @@ pub use self::definition::Options;
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::{Invocation, InvocationError};
 pub use self::lock::{LockOptions, Naming, OnLost};
-pub use self::mistake::text as mistake;
+pub use self::mistake::{text as mistake, verb as mistaken_verb};
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
@@ -60,7 +60,8 @@ pub enum StartError {
 pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
     // The option whose variable is invalid but not needed.
     let mut unread = None;
-    let matches = match definition().try_get_matches_from(words) {
+    let has_verbs = may_have_verb(words);
+    let matches = match adjusted_definition(has_verbs, |command| command).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
             let (option, matches) =
@@ -86,7 +87,7 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), St
     let matches = if config.is_empty() {
         matches
     } else {
-        with_defaults(&config, unread).try_get_matches_from(words)?
+        with_defaults(has_verbs, &config, unread).try_get_matches_from(words)?
     };
     let mut options = Options::from_arg_matches(&matches)?;
     let is_on_command_line = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -117,12 +118,20 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
 
 /// The definition of the command line. An empty variable counts as unset.
 pub fn definition() -> clap::Command {
-    adjusted_definition(|command| command)
+    adjusted_definition(true, |command| command)
+}
+
+/// Whether one of `words` is a verb. Copying the common options to the verbs takes longer than parsing, so a command
+/// line without a verb is parsed without these copies.
+fn may_have_verb(words: &[std::ffi::OsString]) -> bool {
+    Verb::augment_subcommands(clap::Command::new("verbs"))
+        .get_subcommands()
+        .any(|verb| words.iter().any(|word| word == verb.get_name()))
 }
 
 /// The definition with the values of the configuration as defaults. The variable of the option `unread` is ignored.
-fn with_defaults(config: &Config, unread: Option<String>) -> clap::Command {
-    adjusted_definition(|command| {
+fn with_defaults(has_verbs: bool, config: &Config, unread: Option<String>) -> clap::Command {
+    adjusted_definition(has_verbs, |command| {
         let without = |command: clap::Command, option| command.mut_arg(option, |arg| arg.env(None::<&str>));
         let command = unread.into_iter().fold(command, without);
         config.values().fold(command, |command, value| {
@@ -132,11 +141,17 @@ fn with_defaults(config: &Config, unread: Option<String>) -> clap::Command {
 }
 
 /// The definition, adjusted before its options are copied to the verbs.
-fn adjusted_definition(adjust: impl FnOnce(clap::Command) -> clap::Command) -> clap::Command {
+fn adjusted_definition(
+    has_verbs: bool,
+    adjust: impl FnOnce(clap::Command) -> clap::Command,
+) -> clap::Command {
+    let command = adjust(without_empty_variables(Options::command()));
+    if has_verbs { definition::with_help(command, VERBS_WITHOUT_SERVERS) } else { command }
+}
+
+fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
-    let command = Options::command()
-        .mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg });
-    definition::with_help(adjust(command), VERBS_WITHOUT_SERVERS)
+    command.mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg })
 }
 
 #[cfg(test)]

@@ -59,7 +59,11 @@ pub(super) fn as_option(
     match command.try_get_matches_from(["zklock"]) {
         Ok(_) => Ok(()),
         Err(error) => {
-            let why = reason(&error, OsStr::new(text));
+            let why = if text.is_empty() {
+                "an empty text is no value; remove the line".to_owned()
+            } else {
+                reason(&error, OsStr::new(text))
+            };
             Err(ConfigError::BadValue { place: place.to_owned(), key: key.to_owned(), why })
         }
     }

@@ -263,6 +263,7 @@ mod tests {
                 "quiet = false\nverbose = 300",
                 "f.toml: line 2: verbose: 300: must be a number: 1 is -v, 2 is -vv",
             ),
+            ("auth-file = \"\"", "f.toml: line 1: auth-file: an empty text is no value; remove the line"),
             ("label = \"a\\u001b\"", "f.toml: line 1: label: a\\u{1b}: a label has no control characters"),
             ("\"a\\u001b\" = 1", "f.toml: line 1: unknown key 'a\\u{1b}'"),
         ] {

@@ -16,7 +16,7 @@ use nix::sys::signal::Signal;
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
-use crate::cli::{LogFormat, StartError, mistake};
+use crate::cli::{LogFormat, StartError, mistake, mistaken_verb};
 use crate::core::exit::{self, Exit};
 use crate::core::message::{self, Message};
 use crate::core::pair::OwnedNode;
@@ -110,7 +110,8 @@ fn shown(written: io::Result<()>) -> Exit {
 
 /// Reports a mistake on the command line in one line, and where to find help.
 fn usage(error: &clap::Error) {
-    let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock --help'", mistake(error));
+    let help = mistaken_verb(error).map_or_else(String::new, |verb| format!("{verb} "));
+    let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock {help}--help'", mistake(error));
 }
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
