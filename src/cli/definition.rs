@@ -53,8 +53,8 @@ pub struct Options {
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
     pub version: Option<bool>,
 
-    /// What to do instead of running a command.
-    #[command(subcommand)]
+    /// What to do instead of running a command. `parse` adds the verbs to the definition if they can be needed.
+    #[arg(skip)]
     pub verb: Option<Verb>,
 }
 

@@ -14,6 +14,7 @@ mod values;
 mod verbs;
 
 use std::env;
+use std::ffi::OsString;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Subcommand};
@@ -30,6 +31,9 @@ pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
 pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 use crate::config::{self, Config, ConfigError};
+
+/// The names of the verbs.
+const VERBS: &[&str] = &["status", "revoke", "check", "forget", "completions", "man"];
 
 /// Verbs that only print text, without a configuration or servers.
 const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
@@ -57,11 +61,10 @@ pub enum StartError {
 /// # Errors
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
 /// help.
-pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), StartError> {
+pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> {
     // The option whose variable is invalid but not needed.
     let mut unread = None;
-    let has_verbs = may_have_verb(words);
-    let matches = match adjusted_definition(has_verbs, |command| command).try_get_matches_from(words) {
+    let matches = match adjusted_definition(Some(words), |command| command).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
             let (option, matches) =
@@ -87,15 +90,20 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<(Options, Vec<Setting>), St
     let matches = if config.is_empty() {
         matches
     } else {
-        with_defaults(has_verbs, &config, unread).try_get_matches_from(words)?
+        with_defaults(words, &config, unread).try_get_matches_from(words)?
     };
-    let mut options = Options::from_arg_matches(&matches)?;
+    let mut options = options(&matches)?;
     let is_on_command_line = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let from_files = config.values().filter(|value| !is_on_command_line(&value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
     Ok((options, settings::in_effect(&matches, &config)))
+}
+
+fn options(matches: &ArgMatches) -> Result<Options, clap::Error> {
+    let verb = matches.subcommand_name().map(|_| Verb::from_arg_matches(matches)).transpose()?;
+    Ok(Options { verb, ..Options::from_arg_matches(matches)? })
 }
 
 /// Selects the credentials: `--auth-file` on the command line, or else the variable, or else the configuration.
@@ -118,20 +126,12 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
 
 /// The definition of the command line. An empty variable counts as unset.
 pub fn definition() -> clap::Command {
-    adjusted_definition(true, |command| command)
-}
-
-/// Whether one of `words` is a verb. Copying the common options to the verbs takes longer than parsing, so a command
-/// line without a verb is parsed without these copies.
-fn may_have_verb(words: &[std::ffi::OsString]) -> bool {
-    Verb::augment_subcommands(clap::Command::new("verbs"))
-        .get_subcommands()
-        .any(|verb| words.iter().any(|word| word == verb.get_name()))
+    adjusted_definition(None, |command| command)
 }
 
 /// The definition with the values of the configuration as defaults. The variable of the option `unread` is ignored.
-fn with_defaults(has_verbs: bool, config: &Config, unread: Option<String>) -> clap::Command {
-    adjusted_definition(has_verbs, |command| {
+fn with_defaults(words: &[OsString], config: &Config, unread: Option<String>) -> clap::Command {
+    adjusted_definition(Some(words), |command| {
         let without = |command: clap::Command, option| command.mut_arg(option, |arg| arg.env(None::<&str>));
         let command = unread.into_iter().fold(command, without);
         config.values().fold(command, |command, value| {
@@ -140,13 +140,19 @@ fn with_defaults(has_verbs: bool, config: &Config, unread: Option<String>) -> cl
     })
 }
 
-/// The definition, adjusted before its options are copied to the verbs.
+/// The definition, adjusted before its options are copied to the verbs. It has no verbs if there are `words` to parse and
+/// none of them is a verb or asks for the help, which lists the verbs: defining them takes longer than parsing.
 fn adjusted_definition(
-    has_verbs: bool,
+    words: Option<&[OsString]>,
     adjust: impl FnOnce(clap::Command) -> clap::Command,
 ) -> clap::Command {
     let command = adjust(without_empty_variables(Options::command()));
-    if has_verbs { definition::with_help(command, VERBS_WITHOUT_SERVERS) } else { command }
+    let has = |wanted: &str| words.is_none_or(|words| words.iter().any(|word| word == wanted));
+    if has("--help") || VERBS.iter().any(|verb| has(verb)) {
+        definition::with_help(Verb::augment_subcommands(command), VERBS_WITHOUT_SERVERS)
+    } else {
+        command
+    }
 }
 
 fn without_empty_variables(command: clap::Command) -> clap::Command {
@@ -156,40 +162,52 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use std::time::Duration;
 
     use super::*;
 
+    fn parsed(words: &[&str]) -> Result<Options, clap::Error> {
+        let words: Vec<OsString> =
+            std::iter::once("zklock").chain(words.iter().copied()).map(OsString::from).collect();
+        options(&adjusted_definition(Some(&words), |command| command).try_get_matches_from(&words)?)
+    }
+
     #[test]
     fn the_definition_is_sound() {
+        definition().debug_assert();
         Options::command().debug_assert();
     }
 
     #[test]
+    fn every_verb_is_listed() {
+        let verbs = Verb::augment_subcommands(clap::Command::new("verbs"));
+        assert!(verbs.get_subcommands().map(clap::Command::get_name).eq(VERBS.iter().copied()));
+        let help = parsed(&["-q", "--help"]).unwrap_err().to_string();
+        assert!(VERBS.iter().all(|verb| help.contains(verb)), "{help}");
+    }
+
+    #[test]
     fn options_end_at_the_first_path() {
-        let options = Options::try_parse_from(["zklock", "-n", "/a", "ls", "-n", "--", "-v"]).unwrap();
+        let options = parsed(&["-n", "/a", "ls", "-n", "--", "-v"]).unwrap();
         assert!(options.lock.nonblock && options.ensemble.verbose == 0);
         assert!(options.lock.invocation().is_ok_and(|invocation| invocation.arguments.len() == 3));
     }
 
     #[test]
     fn the_last_of_a_repeated_option_counts() {
-        let options = Options::try_parse_from(["zklock", "-w", "3", "--wait", "4.5", "/a", "true"]);
+        let options = parsed(&["-w", "3", "--wait", "4.5", "/a", "true"]);
         assert!(options.is_ok_and(|options| options.lock.timeout == Some(Duration::from_millis(4500))));
     }
 
     #[test]
     fn unknown_options_are_refused_and_not_taken_for_a_path() {
-        assert!(Options::try_parse_from(["zklock", "--nonsense", "/a", "true"]).is_err());
-        assert!(Options::try_parse_from(["zklock", "-Z", "/a", "true"]).is_err());
+        assert!(parsed(&["--nonsense", "/a", "true"]).is_err());
+        assert!(parsed(&["-Z", "/a", "true"]).is_err());
     }
 
     #[test]
     fn a_verb_is_distinguished_from_a_path_and_a_command() {
-        let verb = |words: &[&str]| {
-            Options::try_parse_from(std::iter::once("zklock").chain(words.iter().copied())).unwrap().verb
-        };
+        let verb = |words: &[&str]| parsed(words).unwrap().verb;
         assert!(matches!(verb(&["status"]), Some(Verb::Status(_))));
         assert!(matches!(verb(&["-z", "h:1", "status", "--json", "/a"]), Some(Verb::Status(_))));
         assert!(matches!(verb(&["revoke", "/a", "--force"]), Some(Verb::Revoke(_))));
@@ -199,8 +217,8 @@ mod tests {
 
     #[test]
     fn servers_may_be_named_before_and_after_a_verb() {
-        for words in [["zklock", "-z", "h:1", "status"], ["zklock", "status", "-z", "h:1"]] {
-            let options = Options::try_parse_from(words).unwrap();
+        for words in [["-z", "h:1", "status"], ["status", "-z", "h:1"]] {
+            let options = parsed(&words).unwrap();
             assert_eq!(options.ensemble.zookeeper.to_string(), "h:1");
         }
     }
