@@ -1,14 +1,13 @@
-//! When nodes went: read from the servers' own logs of transactions, where each has the time at which its leader
-//! proposed it. Nobody can have seen a node gone before that.
+//! The times at which nodes were deleted, from the servers' own transaction logs. Each entry has the time at which the
+//! leader proposed it, and no client can see the deletion earlier.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// What every file begins with: a magic number, a version, and the number of the database.
+/// The length of a file's header: a magic number, a version, and the number of the database.
 const HEADER: usize = 16;
-/// The magic number.
 const MAGIC: &[u8] = b"ZKLG";
 
 const DELETE: i32 = 2;
@@ -16,40 +15,40 @@ const MULTI: i32 = 14;
 const DELETE_CONTAINER: i32 = 20;
 const CLOSE_SESSION: i32 = -11;
 
-/// A deletion in a log, by the number of its transaction.
+/// A deletion in a log: the path, and the number of the transaction (zxid).
 type Deletion = (String, i64);
 
-/// How a node went.
+/// How a node was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Departure {
+pub(crate) struct Removal {
     /// Since the epoch of the servers' clock.
     pub(crate) time: Duration,
-    /// With its session, and not by anybody's request to delete it.
+    /// With its session, not by a delete request.
     pub(crate) with_session: bool,
 }
 
-/// For each node that is gone: how. `data`: the directories of the servers.
-pub(crate) fn departures<'a>(data: impl Iterator<Item = &'a Path>) -> HashMap<String, Departure> {
-    let mut logged: BTreeMap<Deletion, (Departure, usize)> = BTreeMap::new();
+/// How each deleted node was deleted. `data`: the directories of the servers.
+pub(crate) fn removals<'a>(data: impl Iterator<Item = &'a Path>) -> HashMap<String, Removal> {
+    let mut logged: BTreeMap<Deletion, (Removal, usize)> = BTreeMap::new();
     let mut servers = 0;
     for directory in data {
         servers += 1;
         let mut seen = HashSet::new();
-        for (path, zxid, departure) in files(directory).iter().flat_map(|bytes| deletions(bytes)) {
+        for (path, zxid, removal) in files(directory).iter().flat_map(|bytes| deletions(bytes)) {
             let key = (path, zxid);
             if seen.insert(key.clone()) {
-                logged.entry(key).or_insert((departure, 0)).1 += 1;
+                logged.entry(key).or_insert((removal, 0)).1 += 1;
             }
         }
     }
-    // What a leader proposed that was deposed meanwhile is in nobody else's log, and never happened.
+    // A proposal of a leader that was deposed meanwhile is in no other log: it never took effect.
     let happened = logged.into_iter().filter(|(_, (_, logs))| logs * 2 > servers);
-    let mut gone = HashMap::new();
-    for ((path, _), (departure, _)) in happened {
-        let first = gone.entry(path).or_insert(departure);
-        *first = departure.min(*first);
+    let mut removed = HashMap::new();
+    for ((path, _), (removal, _)) in happened {
+        let first = removed.entry(path).or_insert(removal);
+        *first = removal.min(*first);
     }
-    gone
+    removed
 }
 
 fn files(data: &Path) -> Vec<Vec<u8>> {
@@ -58,17 +57,18 @@ fn files(data: &Path) -> Vec<Vec<u8>> {
     logs.filter_map(|log| fs::read(log.path()).ok()).filter(|bytes| bytes.starts_with(MAGIC)).collect()
 }
 
-/// The nodes that each transaction of a log deletes. What isn't written whole yet, or was prepared for more, ends it.
-fn deletions(bytes: &[u8]) -> Vec<(String, i64, Departure)> {
+/// The nodes that each transaction of a log deletes. An entry that isn't written completely, or the preallocated rest,
+/// ends the log.
+fn deletions(bytes: &[u8]) -> Vec<(String, i64, Removal)> {
     let mut log = Reader(bytes.get(HEADER..).unwrap_or_default());
     let mut found = Vec::new();
-    while let Some((zxid, departure, paths)) = transaction(&mut log) {
-        found.extend(paths.into_iter().map(|path| (path, zxid, departure)));
+    while let Some((zxid, removal, paths)) = transaction(&mut log) {
+        found.extend(paths.into_iter().map(|path| (path, zxid, removal)));
     }
     found
 }
 
-fn transaction(log: &mut Reader<'_>) -> Option<(i64, Departure, Vec<String>)> {
+fn transaction(log: &mut Reader<'_>) -> Option<(i64, Removal, Vec<String>)> {
     let checksum = log.long()?;
     let entry = log.buffer().filter(|entry| checksum != 0 && !entry.is_empty())?;
     let _end_of_record = log.take(1)?;
@@ -76,8 +76,8 @@ fn transaction(log: &mut Reader<'_>) -> Option<(i64, Departure, Vec<String>)> {
     let (_client, _cxid) = (entry.long()?, entry.int()?);
     let (zxid, time, kind) = (entry.long()?, entry.long()?, entry.int()?);
     let time = Duration::from_millis(u64::try_from(time).ok()?);
-    let departure = Departure { time, with_session: kind == CLOSE_SESSION };
-    Some((zxid, departure, deleted(kind, &mut entry).unwrap_or_default()))
+    let removal = Removal { time, with_session: kind == CLOSE_SESSION };
+    Some((zxid, removal, deleted(kind, &mut entry).unwrap_or_default()))
 }
 
 fn deleted(kind: i32, record: &mut Reader<'_>) -> Option<Vec<String>> {
@@ -96,7 +96,7 @@ fn deleted(kind: i32, record: &mut Reader<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// Jute, as far as it is needed.
+/// A reader for the parts of Jute that are needed.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -1,4 +1,4 @@
-//! The history while it is written: whoever wants to know something has it read to its end first.
+//! The history while it is being written: every query first reads it to its end.
 
 use crate::checker::{Checker, LastSeen, Numbers, Seen};
 use crate::clock;
@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many lines before and after a violation are shown.
-const AROUND: usize = 30;
+const EXCERPT_LINES: usize = 30;
 
-pub(crate) struct Watch {
+pub(crate) struct History {
     path: PathBuf,
     reader: Mutex<Reader>,
 }
@@ -22,34 +21,34 @@ struct Reader {
     partial: String,
     lines: usize,
     checker: Checker,
-    wrong: Option<Wrong>,
+    violation: Option<Violation>,
 }
 
-/// The first line that can't be true if the lock excludes.
+/// The first line that a correct lock can't produce.
 #[derive(Clone, Debug)]
-struct Wrong {
+struct Violation {
     line: usize,
     why: String,
 }
 
-impl Watch {
-    /// Watches a history in `dir` that is empty yet.
+impl History {
+    /// Creates an empty history in `dir`.
     pub(crate) fn new(dir: &Path) -> Self {
         let path = dir.join("history");
         fs::write(&path, "").expect("a file for the history");
         let file = File::open(&path).expect("the history");
         let (partial, checker) = (String::new(), Checker::default());
-        Self { path, reader: Mutex::new(Reader { file, partial, lines: 0, checker, wrong: None }) }
+        Self { path, reader: Mutex::new(Reader { file, partial, lines: 0, checker, violation: None }) }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong with the history up to now.
-    pub(crate) fn wrong(&self) -> Option<String> {
-        let wrong = self.read().wrong.clone()?;
-        Some(format!("line {}: {}", wrong.line, wrong.why))
+    /// The first violation so far.
+    pub(crate) fn violation(&self) -> Option<String> {
+        let violation = self.read().violation.clone()?;
+        Some(format!("line {}: {}", violation.line, violation.why))
     }
 
     pub(crate) fn seen(&self, name: &str) -> Seen {
@@ -84,24 +83,24 @@ impl Watch {
         self.read().checker.numbers.clone()
     }
 
-    /// The lines around what is wrong, or the last ones. Signs of life in a row are one line.
+    /// The lines around the violation, or the last ones. Consecutive signs of life are one line.
     pub(crate) fn excerpt(&self) -> String {
-        let wrong = self.read().wrong.as_ref().map(|wrong| wrong.line);
+        let violation = self.read().violation.as_ref().map(|violation| violation.line);
         let text = fs::read_to_string(&self.path).expect("the history");
         let mut shown: Vec<(usize, String)> = Vec::new();
         let mut last = String::new();
         for (index, line) in text.lines().enumerate() {
             let what = line.split_once(' ').map_or("", |(_, what)| what);
-            if what == last && what.starts_with("alive") && Some(index + 1) != wrong {
+            if what == last && what.starts_with("alive") && Some(index + 1) != violation {
                 shown.pop();
             }
             what.clone_into(&mut last);
-            let mark = if Some(index + 1) == wrong { " <==" } else { "" };
+            let mark = if Some(index + 1) == violation { " <==" } else { "" };
             shown.push((index + 1, format!("{:>7} {line}{mark}", index + 1)));
         }
-        let centre = wrong.unwrap_or(usize::MAX);
+        let centre = violation.unwrap_or(usize::MAX);
         let middle = shown.partition_point(|(number, _)| *number < centre);
-        let (from, to) = (middle.saturating_sub(AROUND), (middle + AROUND).min(shown.len()));
+        let (from, to) = (middle.saturating_sub(EXCERPT_LINES), (middle + EXCERPT_LINES).min(shown.len()));
         shown[from..to].iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
     }
 
@@ -119,9 +118,9 @@ impl Reader {
         let rest = self.partial.split_off(whole);
         for line in std::mem::replace(&mut self.partial, rest).lines() {
             self.lines += 1;
-            // The first is the one that tells; what follows from it would hide it.
-            if let (Err(why), None) = (self.checker.line(line), &self.wrong) {
-                self.wrong = Some(Wrong { line: self.lines, why });
+            // Only the first violation counts; the later ones may follow from it.
+            if let (Err(why), None) = (self.checker.line(line), &self.violation) {
+                self.violation = Some(Violation { line: self.lines, why });
             }
         }
     }

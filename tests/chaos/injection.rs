@@ -1,19 +1,19 @@
-//! How each fault is done.
+//! How each fault is injected.
 
 use crate::clock;
+use crate::contender_fault::ContenderFault;
 use crate::fault::{Draw, Fault};
-use crate::hit::Hit;
-use crate::storm::{Storm, Strike, Undo};
+use crate::injector::{Injected, Injector, Undo};
 use crate::support::network::SERVERS;
 use crate::support::{At, Proxy, op};
 use std::thread;
 use std::time::Duration;
 
-/// How long clients may take to be where a fault wants them.
+/// The time for clients to move to the server that a fault needs them on.
 const SETTLE: Duration = Duration::from_millis(600);
-/// How long a confirmation may be in coming where there is a holder.
-const RHYTHM: Duration = Duration::from_millis(1200);
-/// What gets lost.
+/// The longest time between two confirmations while there is a holder.
+const CONFIRMATION_INTERVAL: Duration = Duration::from_millis(1200);
+/// The requests that a fault can lose.
 const OPS: [&[i32]; 10] = [
     op::CREATE,
     op::CREATE,
@@ -26,32 +26,32 @@ const OPS: [&[i32]; 10] = [
     op::SET_DATA,
     op::CONNECT,
 ];
-/// From its request to its answer.
+/// The time from a request to its answer.
 pub(crate) const ANSWER: Duration = Duration::from_millis(25);
 
-impl Storm<'_> {
-    /// Does it, if whom it needs is there.
-    pub(crate) fn strike(&self, draw: &Draw, hosts: &[usize]) -> Option<Strike> {
-        if draw.fault.is_of_ensemble() {
+impl Injector<'_> {
+    /// Injects the fault, if its target exists.
+    pub(crate) fn inject(&self, draw: &Draw, hosts: &[usize]) -> Option<Injected> {
+        if draw.fault.affects_ensemble() {
             let leader = self.network.leader()?;
-            let follower = (leader + 1 + draw.dice % (SERVERS - 1)) % SERVERS;
+            let follower = (leader + 1 + draw.choice % (SERVERS - 1)) % SERVERS;
             let undo = match (draw.fault, hosts) {
                 (Fault::LateConnect, &[host]) => self.late_connect(host, follower, leader)?,
-                _ => self.strike_servers(draw.fault, leader, follower, hosts),
+                _ => self.inject_into_servers(draw.fault, leader, follower, hosts),
             };
-            let whom = format!("leader {leader}, follower {follower}, hosts {hosts:?}");
-            Some(Strike { whom, undo: Some(undo) })
+            let target = format!("leader {leader}, follower {follower}, hosts {hosts:?}");
+            Some(Injected { target, undo: Some(undo) })
         } else if draw.fault == Fault::SlowLine {
             self.slow_line(draw, hosts)
-        } else if draw.fault.is_of_hosts() {
-            let undo = self.strike_hosts(draw, hosts);
-            Some(Strike { whom: format!("hosts {hosts:?}"), undo })
+        } else if draw.fault.affects_hosts() {
+            let undo = self.inject_into_hosts(draw, hosts);
+            Some(Injected { target: format!("hosts {hosts:?}"), undo })
         } else {
-            self.strike_contender(draw)
+            self.inject_into_contender(draw)
         }
     }
 
-    fn strike_servers(&self, fault: Fault, leader: usize, follower: usize, hosts: &[usize]) -> Undo {
+    fn inject_into_servers(&self, fault: Fault, leader: usize, follower: usize, hosts: &[usize]) -> Undo {
         match (fault, hosts) {
             (Fault::FreezeLeader, _) => self.freeze(vec![leader]),
             (Fault::FreezeFollower, _) => self.freeze(vec![follower]),
@@ -67,7 +67,7 @@ impl Storm<'_> {
             (Fault::DeafenFollower, _) => self.deafen(follower),
             (Fault::DeposeLeader, &[host]) => self.depose(host, leader),
             (_, &[host]) => self.pulse(host, follower, leader),
-            _ => unreachable!("aimed at one host"),
+            _ => unreachable!("this fault needs one host"),
         }
     }
 
@@ -105,13 +105,13 @@ impl Storm<'_> {
         Undo::PassPeersAndHost(host)
     }
 
-    /// Cut off right behind one confirmation, let through with the next, and cut off again.
+    /// Cuts the follower off just after one confirmation, lets the next one through, and cuts it off again.
     fn pulse(&self, host: usize, follower: usize, leader: usize) -> Undo {
         self.confine(host, follower);
-        self.network.await_confirmation(host, follower, RHYTHM);
+        self.network.await_confirmation(host, follower, CONFIRMATION_INTERVAL);
         thread::sleep(ANSWER);
         self.network.isolate(follower);
-        self.network.await_confirmation(host, follower, RHYTHM);
+        self.network.await_confirmation(host, follower, CONFIRMATION_INTERVAL);
         thread::sleep(ANSWER);
         self.network.pulse(follower, leader);
         Undo::PassPeersAndHost(host)
@@ -119,55 +119,56 @@ impl Storm<'_> {
 
     pub(crate) fn confine(&self, host: usize, server: usize) {
         self.network.confine(host, server);
-        clock::nap(SETTLE, &self.arena.stop);
+        clock::nap(SETTLE, &self.harness.stop);
     }
 
-    /// Does it, and says what ends it if it lasts.
-    fn strike_hosts(&self, draw: &Draw, hosts: &[usize]) -> Option<Undo> {
+    /// Injects the fault, and returns what ends it if it lasts.
+    fn inject_into_hosts(&self, draw: &Draw, hosts: &[usize]) -> Option<Undo> {
         let (network, links) = (self.network, self.network.links(hosts));
-        let lose = |at| network.links(hosts).for_each(|link| link.once(OPS[draw.dice % OPS.len()], at));
+        let lose_next =
+            |at| network.links(hosts).for_each(|link| link.once(OPS[draw.choice % OPS.len()], at));
         match draw.fault {
             Fault::CutClients => links.for_each(Proxy::cut_all),
-            Fault::HoleToServers => links.for_each(Proxy::blackhole_to_server),
-            Fault::HoleToClients => links.for_each(Proxy::blackhole_to_client),
-            Fault::Hole => links.for_each(Proxy::blackhole),
-            Fault::HoleOfOneServer => {
-                network.links_to(draw.dice % SERVERS, hosts).for_each(Proxy::blackhole);
+            Fault::BlackholeToServers => links.for_each(Proxy::blackhole_to_server),
+            Fault::BlackholeToClients => links.for_each(Proxy::blackhole_to_client),
+            Fault::Blackhole => links.for_each(Proxy::blackhole),
+            Fault::BlackholeOneServer => {
+                network.links_to(draw.choice % SERVERS, hosts).for_each(Proxy::blackhole);
             }
-            Fault::LoseRequest => lose(At::BeforeServer),
-            Fault::LoseAnswer => lose(At::BeforeReply),
+            Fault::LoseRequest => lose_next(At::BeforeServer),
+            Fault::LoseAnswer => lose_next(At::BeforeReply),
             _ => {
-                let millis = 20 + draw.lasts.subsec_millis() / 8;
+                let millis = 20 + draw.duration.subsec_millis() / 8;
                 links.for_each(|link| link.delay(Duration::from_millis(millis.into())));
             }
         }
         match draw.fault {
             Fault::CutClients => None,
-            Fault::LoseRequest | Fault::LoseAnswer => Some(Undo::LoseNothing(hosts.to_vec())),
+            Fault::LoseRequest | Fault::LoseAnswer => Some(Undo::CancelLoss(hosts.to_vec())),
             _ => Some(Undo::PassHosts(hosts.to_vec())),
         }
     }
 
-    fn strike_contender(&self, draw: &Draw) -> Option<Strike> {
-        let hit = match draw.fault {
-            Fault::KillMonitor => Hit::KilledMonitor,
-            Fault::KillWorker => Hit::KilledWorker,
-            Fault::KillHost => Hit::KilledHost,
-            Fault::StopMonitor => Hit::StoppedMonitor,
-            Fault::StopWorker | Fault::StopInTurn => Hit::StoppedWorker,
-            Fault::Suspend => Hit::Suspended,
-            Fault::Terminate => Hit::Terminated,
+    fn inject_into_contender(&self, draw: &Draw) -> Option<Injected> {
+        let fault = match draw.fault {
+            Fault::KillMonitor => ContenderFault::KilledMonitor,
+            Fault::KillWorker => ContenderFault::KilledWorker,
+            Fault::KillHost => ContenderFault::KilledHost,
+            Fault::StopMonitor => ContenderFault::StoppedMonitor,
+            Fault::StopWorker | Fault::StopWorkerThenMonitor => ContenderFault::StoppedWorker,
+            Fault::Suspend => ContenderFault::Suspended,
+            Fault::Terminate => ContenderFault::Terminated,
             Fault::Revoke => return self.revoke(draw),
             _ => return self.delete_node(draw),
         };
-        let prey = self.prey(draw, hit)?;
-        let whom = prey.name().to_owned();
-        prey.suffer(hit).then(|| {
+        let target = self.target(draw, fault)?;
+        let name = target.name().to_owned();
+        target.apply(fault).then(|| {
             let undo = match draw.fault {
-                Fault::StopInTurn => Some(Undo::GoOnAndStopMonitor(prey)),
-                _ => hit.stands_still().then_some(Undo::GoOn(prey)),
+                Fault::StopWorkerThenMonitor => Some(Undo::ResumeAndStopMonitor(target)),
+                _ => fault.stops_a_process().then_some(Undo::Resume(target)),
             };
-            Strike { whom, undo }
+            Injected { target: name, undo }
         })
     }
 }
