@@ -6,7 +6,7 @@ use zookeeper_client::{Acls, Client, CreateMode};
 use crate::wire;
 
 /// Creates the lock path, and a session for the nodes below it.
-pub(crate) async fn crowd(hosts: &str, path: &str) -> Client {
+pub(crate) async fn many_nodes(hosts: &str, path: &str) -> Client {
     let client = wire::connect(hosts).await;
     let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
     client.create(path, b"", &options).await.expect("a lock path");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The servers and programs that `scripts/bench` has started and found.
-pub(crate) struct Arena {
+pub(crate) struct Environment {
     /// The connect string of a standalone server.
     pub(crate) one: String,
     /// The connect string of an ensemble of three.
@@ -55,7 +55,7 @@ impl Size {
     }
 }
 
-impl Arena {
+impl Environment {
     /// Reads the variables that `scripts/bench` sets.
     pub(crate) fn from_environment() -> Self {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
