@@ -1,4 +1,4 @@
-//! A pipe whose reader is the test.
+//! A named pipe that the test reads.
 
 use crate::support::Lines;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A small pipe with a name, which nobody reads as long as this is all there is.
+/// A small named pipe. Until [`Pipe::read`] nothing reads from it.
 pub(super) struct Pipe {
     path: PathBuf,
     end: File,
@@ -31,7 +31,7 @@ impl Pipe {
         &self.path
     }
 
-    /// Leaves no room for another byte.
+    /// Fills the pipe to the last byte.
     pub(super) fn fill(&self) {
         for size in [4096, 1] {
             loop {
@@ -44,7 +44,7 @@ impl Pipe {
         }
     }
 
-    /// Reads from now on.
+    /// Starts to read.
     pub(super) fn read(self) -> Lines {
         Lines::read("stderr", File::open(&self.path).expect("a pipe that zklock writes to"))
     }

@@ -1,4 +1,4 @@
-//! What is particular to one of them.
+//! Behaviour that is specific to one client library.
 
 use super::{
     KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, runs, theirs, wait_until_it_runs, wait_until_it_waits,
@@ -6,7 +6,7 @@ use super::{
 use crate::support::{Case, SOON, shared, wait_until};
 use zookeeper::CreateMode;
 
-/// kazoo's plain `Lock` knows nothing of readers, its own included: on a path with readers use `WriteLock`.
+/// kazoo's plain `Lock` ignores all readers, including its own: on a path with readers use `WriteLock`.
 #[test]
 fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
     let case = Case::new("kazoo-plain");
@@ -14,19 +14,19 @@ fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
     wait_until_it_runs(&reader);
     let plain = theirs(&case, "kazoo lock");
     plain.wait_held();
-    assert!(reader.is_running(), "both hold, and that is kazoo's to change");
+    assert!(reader.is_running(), "both hold, because of kazoo's plain lock");
     let later = ours(&case, KAZOO_READ);
     wait_until_it_waits(&later);
-    assert!(!runs(&later), "a reader that comes later does wait for it");
+    assert!(!runs(&later), "a later reader waits for it");
     plain.give();
     wait_until_it_runs(&later);
     end(later);
     end(reader);
 }
 
-/// So it is no matter of names: among kazoo's own it is the same.
+/// The cause isn't zklock's naming: among kazoo's own locks it is the same.
 #[test]
-fn a_plain_lock_of_kazoo_s_overlooks_its_own_readers_too() {
+fn a_plain_lock_of_kazoo_s_ignores_kazoo_s_own_readers_too() {
     let case = Case::new("kazoo-own");
     let reader = theirs(&case, "kazoo read");
     reader.wait_held();
@@ -40,9 +40,9 @@ fn a_plain_lock_of_kazoo_s_overlooks_its_own_readers_too() {
     end(writer);
 }
 
-/// go-zookeeper writes its protection without dashes.
+/// go-zookeeper writes the uuid of its protected nodes without dashes.
 #[test]
-fn a_node_with_a_name_of_go_s_client_is_waited_for() {
+fn zklock_waits_for_a_node_of_the_go_client() {
     let case = Case::new("go");
     case.observer().mkdirs(case.path());
     let name = format!("{}/_c_9a2c3f607a5e4d5b8a670123456789ab-lock-", case.path());
@@ -55,8 +55,8 @@ fn a_node_with_a_name_of_go_s_client_is_waited_for() {
     end(waiter);
 }
 
-/// Curator after 5.4 gives the reader the number that the writer had, which is nobody else's then. No library
-/// of that version is here, so that nodes with its names stand for it.
+/// Curator after 5.4 gives the reader the number of the writer, which no other node has then. No library of that
+/// version is available here; nodes with its names represent it.
 #[test]
 fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     let case = Case::new("same-number");
@@ -75,8 +75,8 @@ fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     end(waiter);
 }
 
-/// Curator 5.4 gives the reader a number of its own, behind a writer that waits already, which then finds
-/// itself first. It is so among Curator's own locks, and nobody behind them can see it.
+/// Curator 5.4 gives the reader a number of its own, behind a writer that waits already and is the first then.
+/// Curator's own locks behave the same, and later contenders can't see it.
 #[test]
 fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
     let case = Case::new("stepping");
@@ -100,7 +100,7 @@ fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
     }
 }
 
-/// With nobody in between the reader is one like any other.
+/// Without a contender in between the reader is like any other.
 #[test]
 fn a_writer_of_curator_s_that_has_stepped_down_excludes_later_writers() {
     let case = Case::new("stepped");

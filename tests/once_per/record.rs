@@ -1,4 +1,4 @@
-//! What is recorded, by whom, and that `status` shows it.
+//! The content of the record, and `status`, which shows it.
 
 use super::{HOUR, MOMENT, record, run};
 use crate::support::{Case, SOON};
@@ -40,9 +40,9 @@ fn each_success_is_recorded_once_and_the_command_s_arguments_never() {
     }
 }
 
-/// The lock is somebody else's by then, and so is the right to say what succeeded.
+/// Another contender may hold the lock by then, so a lost holder must not record a success.
 #[test]
-fn a_holder_that_lost_its_node_records_nothing_and_keeps_the_command_s_code() {
+fn a_holder_that_lost_its_node_records_no_success() {
     let case = Case::new("once-lost");
     let options = [&["--on-lost", "continue"], HOUR].concat();
     let go = case.dir().join("go");
@@ -63,7 +63,7 @@ fn a_holder_that_lost_its_node_records_nothing_and_keeps_the_command_s_code() {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_is_said_and_the_command_s_code_stands() {
+fn a_record_that_cannot_be_written_keeps_the_command_s_exit_code() {
     let case = Case::new("once-acl");
     case.observer().mkdirs("/t");
     let acl = vec![zookeeper::Acl::new(zookeeper::Permission::READ, "world", "anyone")];
@@ -75,9 +75,9 @@ fn a_record_that_cannot_be_written_is_said_and_the_command_s_code_stands() {
     assert!(case.contenders().is_empty());
 }
 
-/// Somebody's own node of that name, or a later version's record.
+/// The node may be unrelated, or written by a later version.
 #[test]
-fn a_record_that_says_nothing_known_still_has_its_time() {
+fn an_unknown_record_still_counts_by_its_time() {
     let case = Case::new("once-strange");
     case.observer().mkdirs("/t");
     case.observer().create(&record(&case), "?", zookeeper::CreateMode::Persistent);

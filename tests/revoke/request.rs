@@ -1,27 +1,27 @@
-//! Asked to stop, a holder stops as it would by TERM, and says who asked.
+//! A revoked holder stops its command as on TERM, and reports the revoker.
 
 use super::{end, holder, host, revoke};
 use crate::support::{Case, SOON};
 use std::time::Duration;
 
 #[test]
-fn the_holder_stops_and_names_who_revoked_it() {
+fn a_revoked_holder_stops_and_names_the_revoker() {
     let case = Case::new("revoke");
     let holder = holder(&case, &["--label", "nightly"]);
     let pid = holder.pid();
-    let asking = case.zklock().args(["revoke", case.path()]).spawn();
-    let asker = format!("{}:{}", host(), asking.pid());
-    let output = asking.wait(SOON);
-    let told = format!("{}: {}:{pid} (nightly): asked to stop\n", case.path(), host());
-    assert_eq!(output.assert_code(0).stdout, told);
+    let revoking = case.zklock().args(["revoke", case.path()]).spawn();
+    let revoker = format!("{}:{}", host(), revoking.pid());
+    let output = revoking.wait(SOON);
+    let message = format!("{}: {}:{pid} (nightly): asked to stop\n", case.path(), host());
+    assert_eq!(output.assert_code(0).stdout, message);
     assert_eq!(output.stderr, "");
     let output = holder.wait(SOON);
-    output.assert_code(123).assert_stderr(&format!("the lock was revoked by {asker}"));
+    output.assert_code(123).assert_stderr(&format!("the lock was revoked by {revoker}"));
     output.assert_stderr(case.path());
 }
 
 #[test]
-fn the_command_has_its_grace() {
+fn a_revoked_command_gets_its_grace_period() {
     let case = Case::new("revoke-grace");
     let cleans = "trap 'echo cleaning; sleep 0.3; echo clean; exit 0' TERM; echo running; sleep 60 & wait";
     let holder = case.lock(&[], ["sh", "-c", cleans]).spawn();
@@ -32,10 +32,10 @@ fn the_command_has_its_grace() {
 }
 
 #[test]
-fn a_command_that_does_not_stop_is_killed_after_its_grace() {
+fn a_revoked_command_that_ignores_term_is_killed_after_its_grace_period() {
     let case = Case::new("revoke-kill");
-    let deaf = "trap '' TERM; echo running; while :; do sleep 60; done";
-    let holder = case.lock(&["--kill-after", "0.5"], ["sh", "-c", deaf]).spawn();
+    let ignores_term = "trap '' TERM; echo running; while :; do sleep 60; done";
+    let holder = case.lock(&["--kill-after", "0.5"], ["sh", "-c", ignores_term]).spawn();
     holder.wait_for_stdout("running", SOON);
     let began = std::time::Instant::now();
     revoke(&case, &[]).assert_code(0);
@@ -44,7 +44,7 @@ fn a_command_that_does_not_stop_is_killed_after_its_grace() {
 }
 
 #[test]
-fn the_next_one_runs_when_the_holder_has_stopped() {
+fn the_next_contender_runs_when_the_revoked_holder_has_stopped() {
     let case = Case::new("revoke-next");
     let history = case.dir().join("order");
     let log = history.display();
@@ -60,7 +60,7 @@ fn the_next_one_runs_when_the_holder_has_stopped() {
     assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
 }
 
-/// The mark stays on the node of a holder that was told to go on.
+/// The mark stays on the node of a holder with `--on-lost continue`.
 #[test]
 fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let case = Case::new("revoke-twice");
@@ -70,14 +70,14 @@ fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let data = || case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0]));
     let first = data();
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": was asked to stop before\n"));
-    assert_eq!(data(), first, "the first who asked is still the one who asked");
+    assert_eq!(data(), first, "the first revoker stays in the record");
     let table = case.zklock().args(["status", case.path()]).run().stdout;
     assert!(table.contains("held, asked to stop"), "{table}");
     end(holder);
 }
 
 #[test]
-fn what_the_record_said_it_still_says() {
+fn a_revoke_changes_nothing_else_in_the_record() {
     let case = Case::new("revoke-record");
     let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
     case.wait_until_it_tells_since_when(1);
@@ -95,7 +95,7 @@ fn what_the_record_said_it_still_says() {
 }
 
 #[test]
-fn quiet_says_nothing() {
+fn revoke_with_quiet_prints_nothing() {
     let case = Case::new("revoke-quiet");
     let holder = holder(&case, &[]);
     let output = revoke(&case, &["-q"]);

@@ -1,11 +1,11 @@
-//! The manual page: readers of manual pages understand it, and it tells what the help tells.
+//! The manual page: it is valid, and complete compared with the help.
 
 use crate::support::{Case, Zklock, new_marker, skip};
 use std::fs;
 use std::process::Command;
 
 #[test]
-fn no_reader_of_manual_pages_complains() {
+fn the_manual_page_is_valid_for_man_groff_and_mandoc() {
     let case = Case::new("manual-page");
     let page = case.dir().join("zklock.1");
     fs::write(&page, &Zklock::bare(&new_marker()).arg("man").run().assert_code(0).stdout).unwrap();
@@ -22,20 +22,19 @@ fn no_reader_of_manual_pages_complains() {
             .env("MANROFFSEQ", "")
             .env("MANWIDTH", "80");
         let Ok(output) = command.output() else {
-            skip(&format!("there is no {program}"));
+            skip(&format!("{program} is not installed"));
             continue;
         };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.is_empty(), "{program}: {said}");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && messages.is_empty(), "{program}: {messages}");
         // `man -Z` prints the page.
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert!(program == "man" || stdout.is_empty(), "{program}: {stdout}");
     }
 }
 
-/// Every option of every verb, and every exit code, is in the manual.
 #[test]
-fn the_manual_tells_what_the_help_tells() {
+fn the_manual_has_every_option_of_the_help() {
     let case = Case::new("manual");
     let manual = case.zklock().arg("man").run().stdout.replace("\\-", "-");
     for words in [&["--help"][..], &["status", "--help"], &["revoke", "--help"], &["check", "--help"]] {
@@ -43,7 +42,7 @@ fn the_manual_tells_what_the_help_tells() {
         let options = help.split_whitespace().filter(|word| word.starts_with("--"));
         let mut count = 0;
         for option in options.map(|word| word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
-            // Other names of an option are not repeated.
+            // The manual doesn't repeat aliases.
             if !["--", "--nb", "--nonblocking", "--wait"].contains(&option) {
                 assert!(manual.contains(option), "{option}");
                 count += 1;

@@ -1,4 +1,4 @@
-//! A lock inside itself, where the variables that would tell were lost on the way: `sudo`, `su -`, `env -i`.
+//! A lock nested in itself, without the variables that would show it: `sudo`, `su -` and `env -i` remove them.
 
 use std::process::{Command, Stdio};
 
@@ -7,28 +7,29 @@ use nix::unistd::geteuid;
 use super::{HOLD, end, inner, outer, shell, start, words};
 use crate::support::{At, Case, Proxy, SOON, Zklock, op, shared, wait_until};
 
-/// The words of `inner`, behind something that loses the variables.
-fn forgetful(words: Vec<String>) -> Vec<String> {
+/// These words, behind a command that removes the variables.
+fn without_variables(words: Vec<String>) -> Vec<String> {
     let mut all = ["env", "-u", "ZKLOCK_HELD"].map(str::to_owned).to_vec();
     all.extend(words);
     all
 }
 
 #[test]
-fn without_its_variables_it_says_that_it_would_wait_for_itself() {
+fn a_nested_zklock_without_variables_reports_that_it_would_wait_for_itself() {
     let case = Case::new("descent");
-    let output = outer(&case, &[], &[forgetful(inner(&case, &[])), shell("echo ran")]).run();
+    let output = outer(&case, &[], &[without_variables(inner(&case, &[])), shell("echo ran")]).run();
     output.assert_code(125).assert_stderr("this would wait for itself: PID ").assert_stderr("ZKLOCK_HELD");
     assert_eq!(output.stdout, "");
 }
 
 #[test]
-fn also_behind_others() {
+fn self_waiting_is_detected_behind_other_waiters() {
     let case = Case::new("descent-behind");
     let go = case.dir().join("go");
     let waits = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; \"$@\"", go.display());
     let script = ["sh", "-c", &waits, "sh"].map(str::to_owned).to_vec();
-    let running = start(outer(&case, &[], &[script, forgetful(inner(&case, &[])), shell("echo ran")]));
+    let running =
+        start(outer(&case, &[], &[script, without_variables(inner(&case, &[])), shell("echo ran")]));
     let other = case.lock(&["-v"], ["true"]).spawn();
     other.wait_for_line("waiting for", SOON);
     std::fs::write(go, "").unwrap();
@@ -37,28 +38,28 @@ fn also_behind_others() {
 }
 
 #[test]
-fn also_from_far_below() {
+fn self_waiting_is_detected_many_processes_deep() {
     let case = Case::new("descent-deep");
-    let deep = "n=$1; shift; [ $n = 0 ] && exec \"$@\"; sh $0 $((n - 1)) \"$@\"; exit $?";
+    let descend = "n=$1; shift; [ $n = 0 ] && exec \"$@\"; sh $0 $((n - 1)) \"$@\"; exit $?";
     let file = case.dir().join("deep.sh");
-    std::fs::write(&file, deep).unwrap();
+    std::fs::write(&file, descend).unwrap();
     let script = ["sh", file.to_str().unwrap(), "80"].map(str::to_owned).to_vec();
-    let parts = [script, forgetful(inner(&case, &["-w", "10"])), shell("echo ran")];
+    let parts = [script, without_variables(inner(&case, &["-w", "10"])), shell("echo ran")];
     outer(&case, &[], &parts).run().assert_code(125).assert_stderr("this would wait for itself");
 }
 
 #[test]
-fn of_several_locks_the_one_that_it_would_wait_for_is_named() {
+fn self_waiting_names_the_lock_among_several() {
     let case = Case::new("descent-several");
     let first = format!("{}-z", case.path());
     let both = words(case.hosts(), &[], &[&first, case.path()]);
-    let output = outer(&case, &[], &[forgetful(both), shell("echo ran")]).run();
+    let output = outer(&case, &[], &[without_variables(both), shell("echo ran")]).run();
     output.assert_code(125).assert_stderr(&format!("zklock: {}: this would wait for itself", case.path()));
     assert_eq!(output.stdout, "");
 }
 
 #[test]
-fn also_if_the_program_has_another_name() {
+fn self_waiting_is_detected_under_another_program_name() {
     let case = Case::new("descent-renamed");
     let renamed = case.dir().join("locked");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_zklock"), &renamed).unwrap();
@@ -67,7 +68,7 @@ fn also_if_the_program_has_another_name() {
         words[0] = renamed.display().to_string();
         words
     };
-    let parts = [in_its_name(&[]), forgetful(in_its_name(&["-w", "10"])), shell("echo ran")];
+    let parts = [in_its_name(&[]), without_variables(in_its_name(&["-w", "10"])), shell("echo ran")];
     let words = parts.concat();
     let script =
         format!("exec {}", words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "));
@@ -76,27 +77,27 @@ fn also_if_the_program_has_another_name() {
     assert_eq!(output.stdout, "");
 }
 
-/// `-n -E 0` would skip its command for ever, and say that all is well.
+/// `-n -E 0` would always skip its command and report success.
 #[test]
-fn also_if_it_does_not_wait() {
+fn self_waiting_is_detected_with_nonblock() {
     let case = Case::new("descent-nonblock");
     for options in [&["-n", "-E", "0"][..], &["-w", "0"], &["-n", "-s"]] {
-        let output = outer(&case, &[], &[forgetful(inner(&case, options)), shell("echo ran")]).run();
+        let output = outer(&case, &[], &[without_variables(inner(&case, options)), shell("echo ran")]).run();
         output.assert_code(125).assert_stderr("this would wait for itself: PID ");
         assert_eq!(output.stdout, "");
     }
 }
 
-/// The holder adopts it, and waits for its command alone.
+/// The holder adopts the process, but waits only for its command.
 #[test]
-fn what_a_command_that_has_ended_left_behind_waits_for_the_release() {
+fn a_process_that_an_ended_command_left_waits_for_the_release() {
     let proxy = Proxy::to(shared());
     let case = Case::new("descent-leftover");
-    let (left, told) = (case.dir().join("left"), case.dir().join("told"));
+    let (stdout, stderr) = (case.dir().join("left"), case.dir().join("told"));
     let script = format!(
         "setsid env -u ZKLOCK_HELD \"$@\" >{} 2>{} </dev/null & exit 0",
-        left.display(),
-        told.display()
+        stdout.display(),
+        stderr.display()
     );
     proxy.once(op::DELETE, At::Hold);
     let script = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
@@ -105,65 +106,71 @@ fn what_a_command_that_has_ended_left_behind_waits_for_the_release() {
     let words = [script, wait, shell("echo ran")].concat();
     let holder = holder.args([case.path(), "--"]).args(words).spawn();
     proxy.wait_fired(1, SOON);
-    let said = || std::fs::read_to_string(&told).unwrap_or_default();
-    wait_until("it to wait or to fail", SOON, || said().contains("waiting for") || said().contains("itself"));
-    assert!(!said().contains("itself"), "{}", said());
+    let messages = || std::fs::read_to_string(&stderr).unwrap_or_default();
+    wait_until("the inner zklock to wait or to fail", SOON, || {
+        messages().contains("waiting for") || messages().contains("itself")
+    });
+    assert!(!messages().contains("itself"), "{}", messages());
     proxy.release();
     holder.wait(SOON).assert_code(0);
-    wait_until("it to run", SOON, || std::fs::read_to_string(&left).is_ok_and(|text| text == "ran\n"));
+    wait_until("the inner command to run", SOON, || {
+        std::fs::read_to_string(&stdout).is_ok_and(|text| text == "ran\n")
+    });
 }
 
-/// A shell that becomes zklock leaves its children to it.
+/// A shell that execs zklock leaves its children to zklock.
 #[test]
-fn a_child_that_the_holder_was_born_with_waits_as_anyone() {
+fn an_unrelated_child_of_the_holder_waits_normally() {
     let case = Case::new("descent-inherited");
-    let told = case.dir().join("told");
+    let stderr = case.dir().join("told");
     let wait = words(case.hosts(), &["-v", "-w", "30"], &[case.path()]).join(" ");
     let go = case.dir().join("go");
     let prelude = format!(
-        "(until [ -e {} ]; do sleep 0.01; done; exec {wait} echo ran >{told} 2>&1) &",
+        "(until [ -e {} ]; do sleep 0.01; done; exec {wait} echo ran >{stderr} 2>&1) &",
         go.display(),
-        told = told.display()
+        stderr = stderr.display()
     );
     let holder = case.lock(&[], ["sh", "-c", HOLD]).prelude(&prelude).spawn();
     holder.wait_for_stdout("inside", SOON);
     std::fs::write(go, "").unwrap();
-    let said = || std::fs::read_to_string(&told).unwrap_or_default();
-    wait_until("it to wait or to fail", SOON, || said().contains("waiting for") || said().contains("itself"));
-    assert!(!said().contains("itself"), "{}", said());
+    let messages = || std::fs::read_to_string(&stderr).unwrap_or_default();
+    wait_until("the inner zklock to wait or to fail", SOON, || {
+        messages().contains("waiting for") || messages().contains("itself")
+    });
+    assert!(!messages().contains("itself"), "{}", messages());
     end(holder);
-    wait_until("it to run", SOON, || said().contains("ran"));
+    wait_until("the inner command to run", SOON, || messages().contains("ran"));
 }
 
 #[test]
-fn a_lock_that_another_holds_is_busy() {
+fn a_lock_of_another_holder_is_busy() {
     let case = Case::new("descent-busy");
     let b = format!("{}-b", case.path());
     let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
     holder.wait_for_stdout("inside", SOON);
-    let parts = [forgetful(words(case.hosts(), &["-n", "-E", "9"], &[&b])), shell("echo ran")];
+    let parts = [without_variables(words(case.hosts(), &["-n", "-E", "9"], &[&b])), shell("echo ran")];
     outer(&case, &[], &parts).run().assert_code(9).assert_stderr("busy: held by");
     end(holder);
 }
 
 #[test]
-fn another_slot_is_taken() {
+fn a_nested_zklock_without_variables_takes_another_slot() {
     let case = Case::new("descent-slots");
     let slots = ["--slots", "2"];
-    let parts = [forgetful(inner(&case, &slots)), shell("echo ran")];
+    let parts = [without_variables(inner(&case, &slots)), shell("echo ran")];
     let output = outer(&case, &slots, &parts).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
-fn works(words: &[&str]) -> bool {
+fn succeeds(words: &[&str]) -> bool {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg("true").stdin(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Becoming root needs no password only for root, and sudo isn't everywhere.
+/// Runs only where sudo works without a password, or su as root.
 #[test]
-fn through_sudo_and_su() {
+fn self_waiting_is_detected_through_sudo_and_su() {
     let case = Case::new("descent-sudo");
     let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let run = |parts: &[Vec<String>]| outer(&case, &[], parts).run();
@@ -172,13 +179,13 @@ fn through_sudo_and_su() {
         output.assert_code(125).assert_stderr("this would wait for itself: PID ");
         assert_eq!(output.stdout, "");
     };
-    if works(&["sudo", "-n"]) {
+    if succeeds(&["sudo", "-n"]) {
         refuses(&[owned(&["sudo", "-n"]), inner(&case, &[]), owned(&["echo", "ran"])]);
-        let kept = owned(&["sudo", "-n", "--preserve-env=ZKLOCK_HELD"]);
-        let output = run(&[kept, inner(&case, &[]), owned(&["echo", "ran"])]);
+        let preserving = owned(&["sudo", "-n", "--preserve-env=ZKLOCK_HELD"]);
+        let output = run(&[preserving, inner(&case, &[]), owned(&["echo", "ran"])]);
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }
-    if geteuid().is_root() && works(&["su", "-", "-c"]) {
+    if geteuid().is_root() && succeeds(&["su", "-", "-c"]) {
         let line = format!("{} echo ran", inner(&case, &[]).join(" "));
         refuses(&[owned(&["su", "-", "-c", &line])]);
         let output = run(&[owned(&["su", "-w", "ZKLOCK_HELD", "-", "-c", &line])]);

@@ -1,10 +1,10 @@
-//! Whom it asks: the holder, or those who are named.
+//! The contenders that `revoke` chooses: the holder, or the ones that the options name.
 
 use super::{end, holder, revoke, waiter};
 use crate::support::{Case, SOON, Zklock};
 
 #[test]
-fn a_waiter_is_named_by_its_node_and_the_holder_keeps_the_lock() {
+fn a_waiter_can_be_revoked_by_its_node_name() {
     let case = Case::new("revoke-node");
     let holder = holder(&case, &[]);
     for full in [false, true] {
@@ -21,15 +21,15 @@ fn a_waiter_is_named_by_its_node_and_the_holder_keeps_the_lock() {
 }
 
 #[test]
-fn all_are_asked_from_the_end_so_that_none_acquires_the_lock_meanwhile() {
+fn revoke_all_starts_at_the_end_of_the_queue_so_that_no_waiter_runs() {
     let case = Case::new("revoke-all");
     let holder = holder(&case, &[]);
     let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
     let pids = [waiters[1].pid(), waiters[0].pid(), holder.pid()];
     let output = revoke(&case, &["--all"]);
-    let told: Vec<&str> = output.assert_code(0).stdout.lines().collect();
-    assert_eq!(told.len(), 3, "{output}");
-    for (line, pid) in told.iter().zip(pids) {
+    let lines: Vec<&str> = output.assert_code(0).stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{output}");
+    for (line, pid) in lines.iter().zip(pids) {
         assert!(line.contains(&format!(":{pid} ")) && line.ends_with(": asked to stop"), "{line}");
     }
     for waiter in waiters {
@@ -39,7 +39,7 @@ fn all_are_asked_from_the_end_so_that_none_acquires_the_lock_meanwhile() {
 }
 
 #[test]
-fn of_several_holders_one_has_to_be_named_or_all() {
+fn with_several_holders_revoke_needs_a_node_or_all() {
     let case = Case::new("revoke-several");
     let holders = [holder(&case, &["-s"]), holder(&case, &["-s"])];
     let output = revoke(&case, &[]);
@@ -50,13 +50,13 @@ fn of_several_holders_one_has_to_be_named_or_all() {
     let nodes = case.contenders();
     revoke(&case, &["--node", &nodes[1]]).assert_code(0);
     second.wait(SOON).assert_code(123);
-    // Now there is no doubt who is meant.
+    // With a single holder left, no option is needed.
     revoke(&case, &[]).assert_code(0);
     first.wait(SOON).assert_code(123);
 }
 
 #[test]
-fn a_holder_of_one_of_several_slots_is_asked_like_any_other() {
+fn a_holder_of_a_slot_can_be_revoked() {
     let case = Case::new("revoke-slots");
     let holders = [holder(&case, &["--slots", "2"]), holder(&case, &["--slots", "2"])];
     revoke(&case, &["--all"]).assert_code(0);
@@ -83,7 +83,7 @@ fn without_a_holder_no_node_is_marked_and_the_code_is_1() {
 }
 
 #[test]
-fn below_a_chroot_it_finds_the_same_lock() {
+fn revoke_finds_a_lock_below_a_chroot() {
     let case = Case::new("revoke-chroot");
     let job = holder(&case, &[]);
     let below = case.path().strip_prefix("/t").unwrap();

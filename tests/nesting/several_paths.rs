@@ -1,4 +1,4 @@
-//! Other paths inside, and some that are held already.
+//! Nested zklocks with other paths, of which some are held already.
 
 use super::{HOLD, end, inner, outer, shell, start, value, words};
 use crate::support::{Case, SOON};
@@ -8,7 +8,7 @@ fn beside(case: &Case) -> String {
 }
 
 #[test]
-fn another_path_inside_is_queued_for_and_is_the_one_that_the_command_sees() {
+fn another_inner_path_is_queued_for_and_is_in_the_variables() {
     let case = Case::new("inside");
     let b = beside(&case);
     let parts = [words(case.hosts(), &[], &[&b]), shell("env; echo inside; exec sleep 60")];
@@ -27,7 +27,7 @@ fn another_path_inside_is_queued_for_and_is_the_one_that_the_command_sees() {
 }
 
 #[test]
-fn another_path_inside_is_waited_for_and_is_busy_as_anywhere() {
+fn another_inner_path_can_be_busy_and_waited_for() {
     let case = Case::new("inside-busy");
     let b = beside(&case);
     let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
@@ -41,7 +41,7 @@ fn another_path_inside_is_waited_for_and_is_busy_as_anywhere() {
 }
 
 #[test]
-fn two_paths_deep_the_outermost_is_still_known_to_be_held() {
+fn the_outermost_of_three_nested_locks_is_known_to_be_held() {
     let case = Case::new("two-deep");
     let b = beside(&case);
     let parts = [words(case.hosts(), &[], &[&b]), inner(&case, &["-n"]), shell("env; exit 5")];
@@ -51,10 +51,10 @@ fn two_paths_deep_the_outermost_is_still_known_to_be_held() {
 }
 
 #[test]
-fn of_several_only_the_locks_not_yet_held_are_queued_for() {
+fn only_the_locks_that_are_not_held_yet_are_queued_for() {
     let case = Case::new("partly");
     let b = beside(&case);
-    // On the command line the held one is the second.
+    // On the command line the held lock is the second.
     let parts = [words(case.hosts(), &[], &[&b, case.path()]), shell("env; echo inside; exec sleep 60")];
     let running = start(outer(&case, &[], &parts));
     assert_eq!((case.contenders().len(), case.observer().children(&b).len()), (1, 1));
@@ -67,7 +67,7 @@ fn of_several_only_the_locks_not_yet_held_are_queued_for() {
 }
 
 #[test]
-fn of_several_that_are_all_held_none_is_queued_for() {
+fn several_locks_that_are_all_held_are_not_queued_for() {
     let case = Case::new("all-held");
     let b = beside(&case);
     let both = |paths: [&str; 2]| words(case.hosts(), &["-n"], &paths);
@@ -77,9 +77,9 @@ fn of_several_that_are_all_held_none_is_queued_for() {
     assert_eq!(output.stdout, "ran\n");
 }
 
-/// The one that is held is too weak, whatever the others are.
+/// The held lock is weaker than the wanted one, whatever the other locks are.
 #[test]
-fn of_several_one_that_would_wait_for_itself_is_refused_before_any_is_taken() {
+fn a_lock_that_would_wait_for_itself_is_refused_before_any_is_acquired() {
     let case = Case::new("partly-weak");
     let b = beside(&case);
     let parts = [words(case.hosts(), &[], &[&b, case.path()]), shell("echo must not run")];

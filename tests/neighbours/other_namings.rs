@@ -1,4 +1,4 @@
-//! A path belongs to one family: the others don't see its nodes, so that nobody would be excluded.
+//! A path belongs to one naming scheme: clients of the others don't see its nodes, so neither would exclude the other.
 
 use super::{
     CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, theirs, wait_until_it_runs,
@@ -15,7 +15,7 @@ const ALL: [(&str, &[&str]); 6] = [
 ];
 
 #[test]
-fn a_path_on_which_another_naming_is_queued_is_refused() {
+fn a_path_with_a_contender_of_another_naming_is_refused() {
     for (kind, family) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
         let case = Case::new("other-family");
         let holder = theirs(&case, kind);
@@ -31,15 +31,15 @@ fn a_path_on_which_another_naming_is_queued_is_refused() {
                 assert_eq!(refused.stdout, "");
             }
         }
-        assert_eq!(case.contenders().len(), 1, "only theirs is left");
+        assert_eq!(case.contenders().len(), 1, "only the neighbour's node is left");
         holder.give();
         case.lock(ALL[0].1, ["true"]).run().assert_code(0);
     }
 }
 
-/// The outer lock keeps nobody out whom the inner one is to keep out.
+/// The outer lock doesn't exclude the clients that the inner lock is for.
 #[test]
-fn inside_a_lock_of_another_naming_it_is_refused_too() {
+fn nesting_in_a_lock_of_another_naming_is_refused() {
     let case = Case::new("inside-family");
     let program = env!("CARGO_BIN_EXE_zklock");
     let within = [program, "-z", case.hosts(), "--naming", "kazoo", case.path(), "echo", "must not run"];
@@ -48,17 +48,17 @@ fn inside_a_lock_of_another_naming_it_is_refused_too() {
     assert_eq!(refused.stdout, "");
 }
 
-/// What would happen if it were not refused, and why a path can't serve two families.
+/// Shows why zklock refuses: a path can't serve two naming schemes.
 #[test]
 fn curator_does_not_see_kazoo_s_names() {
     let case = Case::new("unseen");
     let holder = ours(&case, KAZOO);
     wait_until_it_runs(&holder);
-    let blind = theirs(&case, "mutex");
-    blind.wait_held();
-    assert!(holder.is_running(), "both hold: the other side can't be made to refuse");
+    let mutex = theirs(&case, "mutex");
+    mutex.wait_held();
+    assert!(holder.is_running(), "both hold: zklock can't make the neighbour refuse");
     let refused = case.lock(KAZOO, ["true"]).run();
     refused.assert_code(125).assert_stderr("the naming of curator");
-    blind.give();
+    mutex.give();
     end(holder);
 }

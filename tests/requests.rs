@@ -1,23 +1,23 @@
-//! What zklock asks of the servers, and what wakes it: no more than the lock recipe needs.
+//! The requests that zklock sends and the events that wake it: no more than the lock recipe needs.
 
 use crate::support::{Case, Proxy, Running, SOON, Zklock, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::CreateMode;
 
-/// zklock through a proxy that counts, with a job that says that it runs.
+/// zklock behind a proxy that counts requests, with a command that prints `ran`.
 fn counted(case: &Case, proxy: &Proxy, options: &[&str]) -> Zklock {
     let zklock = Zklock::at(&proxy.connect_string(), case.marker());
     zklock.args(options).args([case.path(), "--", "echo", "ran"])
 }
 
-/// Somebody else's node at the end of the queue; its full path.
+/// Creates another contender's node at the end of the queue, and returns its path.
 fn queue_up(case: &Case) -> String {
     let path = format!("{}/_c_{}-lock-", case.path(), case.marker());
     case.observer().create(&path, "not a zklock", CreateMode::EphemeralSequential)
 }
 
-/// A counted zklock that waits behind these, and has set its watches.
+/// Starts a zklock behind the proxy that waits for the current contenders, and returns when it has set its watches.
 fn waiter(case: &Case, proxy: &Proxy, options: &[&str]) -> Running {
     let ahead = case.contenders().len();
     let waiter = counted(case, proxy, &[&["-v"], options].concat()).spawn();
@@ -34,24 +34,24 @@ fn a_free_lock_costs_six_requests() {
     for once in [op::CONNECT, op::CREATE, op::GET_CHILDREN, op::GET_DATA, op::DELETE, op::CLOSE] {
         assert_eq!(proxy.count(once), 1, "op {once:?}");
     }
-    assert_eq!(proxy.count_all(), 6, "and nothing else");
+    assert_eq!(proxy.count_all(), 6, "no other requests");
     assert_eq!(proxy.accepted(), 1);
-    assert_eq!(proxy.events(), 1, "of its own node, which it has deleted");
+    assert_eq!(proxy.events(), 1, "for its own node, which it has deleted");
 }
 
 #[test]
-fn a_lock_path_is_made_when_it_is_missing() {
+fn a_missing_lock_path_is_created() {
     let case = Case::new("mkdir");
     let proxy = Proxy::to(shared());
     counted(&case, &proxy, &[]).run().assert_code(0);
     assert_ne!(proxy.count(op::CREATE_CONTAINER), 0);
     let made = proxy.count(op::CREATE_CONTAINER);
     counted(&case, &proxy, &[]).run().assert_code(0);
-    assert_eq!(proxy.count(op::CREATE_CONTAINER), made, "only then");
+    assert_eq!(proxy.count(op::CREATE_CONTAINER), made, "not created again");
 }
 
 #[test]
-fn the_sole_waiter_runs_without_another_look() {
+fn the_only_waiter_runs_without_another_listing() {
     let case = Case::new("hand-off");
     case.observer().mkdirs(case.path());
     let ahead = queue_up(&case);
@@ -61,14 +61,14 @@ fn the_sole_waiter_runs_without_another_look() {
     let output = waiter.wait(SOON);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert_eq!(proxy.count(op::GET_CHILDREN), 1);
-    assert_eq!(proxy.count(op::GET_DATA), 2, "its own node and the one ahead");
+    assert_eq!(proxy.count(op::GET_DATA), 2, "its own node and its predecessor");
     assert_eq!(proxy.count(op::EXISTS), 0);
     assert_eq!(proxy.count(op::CREATE), 1);
-    assert_eq!(proxy.events(), 2, "of the one ahead, and of its own at the release");
+    assert_eq!(proxy.events(), 2, "for its predecessor, and for its own node at the release");
 }
 
 #[test]
-fn a_waiter_hears_of_its_predecessor_alone() {
+fn a_waiter_is_notified_only_about_its_predecessor() {
     let case = Case::new("wake");
     case.observer().mkdirs(case.path());
     let (first, second) = (queue_up(&case), queue_up(&case));
@@ -78,19 +78,19 @@ fn a_waiter_hears_of_its_predecessor_alone() {
     case.observer().delete(&first);
     case.observer().set_data(&behind, "changed");
     case.observer().delete(&behind);
-    // Events come in order: when this one is here, none of those before it made any.
+    // Events arrive in order: when this one is here, the earlier changes caused none.
     case.observer().set_data(&second, "changed");
-    wait_until("it to read and watch again", SOON, || proxy.count(op::GET_DATA) == 3);
+    wait_until("the next read with a watch", SOON, || proxy.count(op::GET_DATA) == 3);
     assert_eq!(proxy.events(), 1);
-    assert_eq!(proxy.count(op::GET_CHILDREN), 1, "new data moves nobody");
+    assert_eq!(proxy.count(op::GET_CHILDREN), 1, "new data doesn't change the queue");
     assert_eq!(waiter.stdout().text(), "");
     case.observer().delete(&second);
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
-    assert_eq!(proxy.events(), 3, "the last of its own node");
+    assert_eq!(proxy.events(), 3, "the last one for its own node");
 }
 
 #[test]
-fn one_that_leaves_ahead_of_others_makes_its_follower_look() {
+fn a_predecessor_that_gives_up_makes_its_successor_list_again() {
     let case = Case::new("gap");
     case.observer().mkdirs(case.path());
     let (first, second) = (queue_up(&case), queue_up(&case));
@@ -102,7 +102,7 @@ fn one_that_leaves_ahead_of_others_makes_its_follower_look() {
     assert_eq!(proxy.count(op::GET_CHILDREN), 2);
     case.observer().delete(&first);
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
-    assert_eq!(proxy.count(op::GET_CHILDREN), 2, "then it is the sole waiter");
+    assert_eq!(proxy.count(op::GET_CHILDREN), 2, "no other listing is needed for the only waiter");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_waiter_whose_own_node_is_deleted_never_runs() {
     let waiter = waiter(&case, &proxy, &[]);
     let own = format!("{}/{}", case.path(), case.contenders()[1]);
     let behind = queue_up(&case);
-    // Both are gone before it hears of either.
+    // Both nodes are deleted before zklock is notified of either.
     proxy.blackhole_to_client();
     case.observer().delete(&own);
     case.observer().delete(&first);
@@ -135,14 +135,14 @@ fn a_waiter_learns_of_the_deletion_of_its_own_node_before_the_queue_moves() {
     let waiter = waiter(&case, &proxy, &["-E", "0", "--session-timeout", "60"]);
     let own = format!("{}/{}", case.path(), case.contenders()[1]);
     case.observer().delete(&own);
-    // At once: a confirmation would tell as well, but that of a session of 60 s is 10 s away.
+    // Immediately: a confirmation would fail too, but with a session timeout of 60 s the next one is 10 s away.
     let output = waiter.wait(Duration::from_secs(4));
     output.assert_code(125).assert_stderr("deleted");
     case.observer().delete(&first);
 }
 
 #[test]
-fn not_waiting_creates_nothing_when_the_lock_is_busy() {
+fn nonblock_creates_nothing_if_the_lock_is_busy() {
     let case = Case::new("nonblock-busy");
     let holder = case.holder();
     let before = case.observer().stat(case.path()).unwrap();
@@ -152,7 +152,7 @@ fn not_waiting_creates_nothing_when_the_lock_is_busy() {
         output.assert_code(124).assert_stderr("busy");
     }
     assert_eq!(proxy.count(op::CREATE) + proxy.count(op::CREATE_CONTAINER), 0);
-    assert_eq!(proxy.count(op::CLOSE), 2, "the sessions are closed nevertheless");
+    assert_eq!(proxy.count(op::CLOSE), 2, "the sessions are closed anyway");
     let after = case.observer().stat(case.path()).unwrap();
     assert_eq!((after.cversion, after.pzxid), (before.cversion, before.pzxid));
     holder.signal(Signal::SIGTERM);
@@ -160,7 +160,7 @@ fn not_waiting_creates_nothing_when_the_lock_is_busy() {
 }
 
 #[test]
-fn not_waiting_takes_a_free_lock() {
+fn nonblock_acquires_a_free_lock() {
     let case = Case::new("nonblock-free");
     let proxy = Proxy::to(shared());
     // The first time the path is missing, the second time it is empty.

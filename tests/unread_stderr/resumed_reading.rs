@@ -1,24 +1,25 @@
-//! Somebody reads again: what was left out is counted, and what matters most is there.
+//! Reading resumes: dropped messages are counted, and the most important ones are kept.
 
-use super::{CTRL_Q, Front, Silence, Unheard};
+use super::{CTRL_Q, Front, UnreadStderr, UnreadZklock};
 use crate::support::{Case, SOON, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A command that ends only of KILL and counts its signals; `-vvvv` tells of each in more than 100 bytes.
-const STUBBORN: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<> <(:); printf . >\"$0\"; \
+/// A command that only KILL ends, and that counts its signals. With `-vvvv` zklock logs each signal with more than 100
+/// bytes.
+const IGNORES_TERM: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<> <(:); printf . >\"$0\"; \
      while :; do read -rt 0.05 -u 9; done";
 
-/// So many signals are told at greater length than zklock keeps, which is 256 KiB.
+/// The log of this many signals is longer than the 256 KiB that zklock keeps.
 const TOO_MANY: u64 = 3000;
 
-/// Has a holder say more than is kept, and then something that matters; it is about to end.
+/// Makes a holder log more than zklock keeps, and then delete its node, which it must report; it is about to exit.
 #[track_caller]
-fn talk_too_much(case: &Case, silence: Silence) -> Unheard {
+fn overflow_the_queue(case: &Case, silence: UnreadStderr) -> UnreadZklock {
     let count = case.dir().join("count");
-    let script = format!("exec bash -c '{}' '{}'", STUBBORN.replace('\'', "'\\''"), count.display());
+    let script = format!("exec bash -c '{}' '{}'", IGNORES_TERM.replace('\'', "'\\''"), count.display());
     let holder = silence.start(case, &["-vvvv", "--kill-after", "4"], &script);
     let counted = || fs::metadata(&count).map_or(0, |count| count.len());
     wait_until("the command", SOON, || counted() > 0);
@@ -26,23 +27,26 @@ fn talk_too_much(case: &Case, silence: Silence) -> Unheard {
     while counted() < TOO_MANY {
         assert!(Instant::now() < deadline, "{} signals", counted());
         holder.signal(Signal::SIGUSR1);
-        // Two at the same time are one.
+        // Two pending signals of a kind are merged into one.
         thread::sleep(Duration::from_micros(300));
     }
     case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
     holder
 }
 
-/// The warning and the error are there, in their order, after the number of what isn't.
+/// Asserts that the warning and the error are there, in order, after the number of dropped messages.
 #[track_caller]
-fn assert_told(text: &str) {
+fn assert_reported(text: &str) {
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{}", last(text)));
     let counted = place("messages were dropped: stderr was not read in time");
     let warned = place("the lock is lost: its node was deleted by another client");
     let ended = place("the lock was lost: its node was deleted by another client");
     assert!(counted < ended && warned < ended, "{}", last(text));
     let before = text[..counted].trim_end_matches(' ').rsplit(' ').next().unwrap();
-    assert!(before.parse::<u32>().is_ok_and(|number| number > 0), "how many: {before:?}");
+    assert!(
+        before.parse::<u32>().is_ok_and(|number| number > 0),
+        "the number of dropped messages: {before:?}"
+    );
 }
 
 fn last(text: &str) -> &str {
@@ -53,29 +57,30 @@ fn last(text: &str) -> &str {
 #[test]
 fn behind_a_pipe() {
     let case = Case::new("heard-again");
-    let mut holder = talk_too_much(&case, Silence::FullPipe);
+    let mut holder = overflow_the_queue(&case, UnreadStderr::FullPipe);
     let lines = holder.pipe.take().unwrap().read();
     assert_eq!(holder.end(SOON), Ok(123));
     wait_until("the end of the output", SOON, || lines.is_closed());
-    assert_told(&lines.text());
+    assert_reported(&lines.text());
 }
 
 #[test]
 fn on_a_terminal() {
     let case = Case::new("seen-again");
-    let mut holder = talk_too_much(&case, Silence::CtrlS);
+    let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
     let Front::Tty(terminal) = &mut holder.front else { unreachable!() };
     terminal.send(CTRL_Q);
     assert_eq!(terminal.wait(SOON).code(), Some(123));
-    wait_until("the last word", SOON, || terminal.text().contains("the lock was lost"));
-    assert_told(&terminal.text());
+    wait_until("the last message", SOON, || terminal.text().contains("the lock was lost"));
+    assert_reported(&terminal.text());
 }
 
-/// Little was said, and all of it waits.
+/// Few messages were written, and all of them are kept.
 #[test]
-fn what_is_little_is_told_in_full() {
+fn a_few_unread_messages_are_kept_completely() {
     let case = Case::new("heard-late");
-    let mut holder = Silence::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
+    let mut holder =
+        UnreadStderr::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
     let Front::Piped(running) = &holder.front else { unreachable!() };
     running.wait_for_stdout("up", SOON);
     let lines = holder.pipe.take().unwrap().read();

@@ -1,4 +1,4 @@
-//! The same path is another lock on another ensemble, and another path may be the same lock below a chroot.
+//! The same path on another ensemble is another lock, and another path below a chroot may be the same lock.
 
 use super::{HOLD, end, inner, outer, shell, start, value, words};
 use crate::support::{Case, Server};
@@ -18,9 +18,9 @@ fn the_same_path_on_another_ensemble_is_another_lock() {
     assert_eq!(there.observer().children(case.path()).len(), 0);
 }
 
-/// The nearest lock with this path is of the other ensemble; the one that is asked for lies further out.
+/// The nearest lock with this path is on the other ensemble; the wanted one is further out.
 #[test]
-fn a_lock_is_known_to_be_held_through_one_with_the_same_path_on_another_ensemble() {
+fn an_outer_lock_is_found_beyond_the_same_path_on_another_ensemble() {
     let other = Server::start();
     let case = Case::new("sandwich");
     let middle = words(&other.connect_string(), &[], &[case.path()]);
@@ -31,7 +31,7 @@ fn a_lock_is_known_to_be_held_through_one_with_the_same_path_on_another_ensemble
 }
 
 #[test]
-fn a_lock_below_a_chroot_is_the_same_with_its_full_path() {
+fn a_path_below_a_chroot_and_its_full_path_are_the_same_lock() {
     let case = Case::new("chroot");
     let chroot = format!("{}-root", case.path());
     case.observer().mkdirs(&chroot);
@@ -52,7 +52,7 @@ fn a_lock_below_a_chroot_is_the_same_with_its_full_path() {
 }
 
 #[test]
-fn the_same_short_path_below_another_chroot_is_another_lock() {
+fn the_same_path_below_another_chroot_is_another_lock() {
     let case = Case::new("chroots");
     let chroot = |name: &str| {
         let path = format!("{}-{name}", case.path());

@@ -1,18 +1,18 @@
-//! Variables that outlive the lock: a daemon that the command started inherits them.
+//! Variables of a released lock, which a daemon that the command started inherits.
 
 use super::{HOLD, end, inner, outer, shell, start, value};
 use crate::support::{Case, SOON, wait_until};
 
-/// What a command under the lock was told, after it has ended.
-fn told(case: &Case) -> String {
+/// The value of `ZKLOCK_HELD` for a command that has ended.
+fn held_by_ended_command(case: &Case) -> String {
     let output = outer(case, &[], &[shell("env")]).run();
     value(&output.assert_code(0).stdout, "ZKLOCK_HELD").to_owned()
 }
 
 #[test]
-fn after_the_lock_is_gone_its_variables_mean_a_normal_queue() {
+fn variables_of_a_released_lock_are_ignored() {
     let case = Case::new("stale");
-    let held = told(&case);
+    let held = held_by_ended_command(&case);
     let running = start(case.lock(&[], shell(HOLD)).env("ZKLOCK_HELD", &held));
     assert_eq!(case.contenders().len(), 1, "a node of its own");
     case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", &held).run().assert_code(124);
@@ -23,9 +23,9 @@ fn after_the_lock_is_gone_its_variables_mean_a_normal_queue() {
 }
 
 #[test]
-fn inside_the_new_lock_the_stale_one_does_no_harm() {
+fn stale_variables_do_no_harm_inside_a_new_lock() {
     let case = Case::new("stale-inside");
-    let held = told(&case);
+    let held = held_by_ended_command(&case);
     let parts = [inner(&case, &["-n"]), inner(&case, &["-n"]), shell("exit 9")];
     outer(&case, &[], &parts).env("ZKLOCK_HELD", &held).run().assert_code(9);
 }
@@ -59,9 +59,9 @@ fn malformed_variables_are_ignored() {
     }
 }
 
-/// The path and the node are there; but it is another node than the one that was held, or another's.
+/// The path and the node exist, but the node isn't the one in the variable: another czxid, or another session.
 #[test]
-fn a_node_with_the_old_name_that_is_not_the_old_node_is_not_held() {
+fn a_node_with_the_old_name_but_another_identity_does_not_count_as_held() {
     let case = Case::new("forged");
     let holder = case.holder();
     let node = format!("{}/{}", case.path(), case.contenders()[0]);

@@ -1,44 +1,44 @@
-//! Who waits takes its turn, and ends when it is told to.
+//! A waiter acquires the lock in the queue's order, and ends on a signal.
 
-use super::{SAYING, Silence, in_every_silence};
+use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
 use crate::support::{Case, SOON, end};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
-in_every_silence! {
+for_each_unread_stderr! {
     a_waiter_that_becomes_first_runs_its_command
     a_signal_ends_a_waiter
-    a_waiter_without_a_server_ends_too
+    a_signal_ends_a_waiter_without_a_server
 }
 
-fn a_waiter_that_becomes_first_runs_its_command(silence: Silence) {
-    for saying in SAYING {
+fn a_waiter_that_becomes_first_runs_its_command(stderr: UnreadStderr) {
+    for verbosity in VERBOSITIES {
         let case = Case::new("unheard-first");
         let ran = case.dir().join("ran");
         let holder = case.holder();
-        let waiter = silence.start(&case, saying, &format!("echo ran >'{}'; exit 5", ran.display()));
+        let waiter = stderr.start(&case, verbosity, &format!("echo ran >'{}'; exit 5", ran.display()));
         end(holder);
-        assert_eq!(waiter.end(SOON), Ok(5), "{saying:?}");
+        assert_eq!(waiter.end(SOON), Ok(5), "{verbosity:?}");
         assert!(ran.exists());
     }
 }
 
-fn a_signal_ends_a_waiter(silence: Silence) {
+fn a_signal_ends_a_waiter(stderr: UnreadStderr) {
     let case = Case::new("unheard-signal");
     let holder = case.holder();
-    for saying in SAYING {
+    for verbosity in VERBOSITIES {
         for signal in [Signal::SIGTERM, Signal::SIGINT] {
-            let waiter = silence.start(&case, saying, "echo must not run");
+            let waiter = stderr.start(&case, verbosity, "echo must not run");
             waiter.signal(signal);
-            assert_eq!(waiter.end(Duration::from_secs(5)), Err(signal), "{saying:?}");
+            assert_eq!(waiter.end(Duration::from_secs(5)), Err(signal), "{verbosity:?}");
             case.wait_for_contenders(1);
         }
     }
     end(holder);
 }
 
-/// The client library tells every failure to connect.
-fn a_waiter_without_a_server_ends_too(silence: Silence) {
+/// The client library logs every failure to connect.
+fn a_signal_ends_a_waiter_without_a_server(stderr: UnreadStderr) {
     let proxy = crate::support::Proxy::to(crate::support::shared());
     let case = Case::new("unheard-away").through(&proxy.connect_string());
     let holder = {
@@ -49,7 +49,7 @@ fn a_waiter_without_a_server_ends_too(silence: Silence) {
         holder
     };
     let options = ["-vvvv", "--session-timeout", "2"];
-    let waiter = silence.start(&case, &options, "echo must not run");
+    let waiter = stderr.start(&case, &options, "echo must not run");
     proxy.refuse_new(true);
     proxy.cut_all();
     case.observer().wait_for_contenders(case.path(), 1, SOON);

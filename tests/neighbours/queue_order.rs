@@ -1,4 +1,4 @@
-//! Ours and theirs in one queue: they get the lock in the order in which they came.
+//! zklocks and neighbours in one queue acquire the lock in the order in which they came.
 
 use super::{CURATOR, KAZOO, RW_WRITE, end, ours, runs, theirs, wait_until_it_runs};
 use crate::support::Case;
@@ -7,20 +7,20 @@ use crate::support::Case;
 fn alternate(kind: &str, options: &[&str]) {
     let case = Case::new("alternating");
     let mut queue = Vec::new();
-    for turn in 0..3 {
+    for round in 0..3 {
         let ours = ours(&case, options);
-        case.wait_for_contenders(2 * turn + 1);
+        case.wait_for_contenders(2 * round + 1);
         let theirs = theirs(&case, kind);
-        case.wait_for_contenders(2 * turn + 2);
+        case.wait_for_contenders(2 * round + 2);
         queue.push((ours, theirs));
     }
-    for turn in 0..3 {
+    for round in 0..3 {
         let (ours, theirs) = queue.remove(0);
         wait_until_it_runs(&ours);
-        assert!(!theirs.is_held(), "{kind}, turn {turn}");
+        assert!(!theirs.is_held(), "{kind}, round {round}");
         end(ours);
         theirs.wait_held();
-        assert!(queue.first().is_none_or(|(next, _)| !runs(next)), "{kind}, turn {turn}");
+        assert!(queue.first().is_none_or(|(next, _)| !runs(next)), "{kind}, round {round}");
         theirs.give();
     }
 }

@@ -1,4 +1,4 @@
-//! Every kind of lock of theirs with every kind of ours, in both orders.
+//! Every kind of neighbour lock with every kind of zklock lock, in both orders.
 
 use super::{
     CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, runs, theirs,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::support::Case;
 
-/// Theirs holds: ours waits, is busy with `-n`, and runs as soon as theirs is given back.
+/// The neighbour holds: zklock waits, is busy with `-n`, and runs as soon as the neighbour releases its lock.
 #[track_caller]
 fn zklock_waits_for_the_neighbour(kind: &str, options: &[&str]) {
     let case = Case::new("behind-them");
@@ -22,7 +22,7 @@ fn zklock_waits_for_the_neighbour(kind: &str, options: &[&str]) {
     end(waiter);
 }
 
-/// Ours holds: theirs queues behind it, and has the lock as soon as ours ends.
+/// zklock holds: the neighbour queues behind it, and holds the lock as soon as zklock ends.
 #[track_caller]
 fn the_neighbour_waits_for_zklock(kind: &str, options: &[&str]) {
     let case = Case::new("before-them");
@@ -37,7 +37,7 @@ fn the_neighbour_waits_for_zklock(kind: &str, options: &[&str]) {
     waiter.give();
 }
 
-/// Whoever came first, both hold at once.
+/// Both hold at once, in either order.
 #[track_caller]
 fn both_share(kind: &str, options: &[&str]) {
     let case = Case::new("with-them");

@@ -1,4 +1,4 @@
-//! An outer lock that is lost takes along whatever runs inside.
+//! Losing an outer lock stops everything inside.
 
 use super::{inner, outer, shell, start, words};
 use crate::support::{Case, Running, SOON, wait_until};
@@ -10,12 +10,12 @@ fn alive(case: &Case) -> String {
     format!("echo inside; while :; do echo x >> {}; sleep 0.01; done", file.display())
 }
 
-/// No sign of life from now on; `running` has been waited for.
+/// Asserts that no further sign of life is written; `running` has been waited for.
 #[track_caller]
 fn assert_stopped(case: &Case) {
     let size = || std::fs::metadata(case.dir().join("alive")).unwrap().len();
     let mut before = size();
-    // What ends a command also ends whatever could still write: the processes of the case are all gone.
+    // All processes of the case must be gone, so none can write any more.
     wait_until("the processes to go", SOON, || crate::support::processes_of(case.marker()).is_empty());
     before = before.max(size());
     assert_eq!(size(), before);
@@ -80,7 +80,7 @@ fn an_inner_command_on_a_path_that_is_held_and_one_that_is_not_is_stopped_when_e
 }
 
 #[test]
-fn an_outer_zklock_that_is_killed_takes_the_inner_command_along_and_both_locks_are_free_soon() {
+fn killing_the_outer_zklock_stops_the_inner_command_and_frees_both_locks() {
     let case = Case::new("killed-outer");
     let b = format!("{}-b", case.path());
     let within = words(case.hosts(), &["--session-timeout", "60"], &[&b]);

@@ -1,10 +1,10 @@
-//! Nobody reads what zklock says: nothing that matters waits for that.
+//! zklock's stderr isn't read: its decisions don't wait for that.
 
-mod end;
+mod exit;
 mod holder;
-mod line;
+mod live_line;
 mod pipe;
-mod reader;
+mod resumed_reading;
 mod waiter;
 
 use crate::support::{Case, Running, SOON, Terminal, Zklock, wait_until};
@@ -22,62 +22,62 @@ use std::time::Duration;
 const CTRL_S: &[u8] = b"\x13";
 const CTRL_Q: &[u8] = b"\x11";
 
-/// How much zklock says: little, or all that it and its client library have to tell.
-const SAYING: [&[&str]; 2] = [&[], &["-vvvv"]];
+/// The verbosity: few messages, or all messages of zklock and its client library.
+const VERBOSITIES: [&[&str]; 2] = [&[], &["-vvvv"]];
 
-/// Why nobody reads.
+/// Why stderr isn't read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Silence {
-    /// stderr is a pipe that is full.
+enum UnreadStderr {
+    /// stderr is a full pipe.
     FullPipe,
     /// stderr is a pipe whose other end is closed.
     BrokenPipe,
-    /// There is no stderr.
+    /// stderr is closed.
     Closed,
-    /// Somebody has typed Ctrl-S.
+    /// Ctrl-S was typed on the terminal.
     CtrlS,
 }
 
-/// A zklock that nobody hears.
-struct Unheard {
-    front: Front,
+/// A zklock whose stderr isn't read.
+struct UnreadZklock {
+    process: Process,
     pipe: Option<Pipe>,
 }
 
-enum Front {
+enum Process {
     Piped(Running),
     Tty(Terminal),
 }
 
-impl Silence {
-    /// A zklock with the case's lock; returns when it has queued.
+impl UnreadStderr {
+    /// Starts a zklock for the case's lock, and returns when it is queued.
     #[track_caller]
-    fn start(self, case: &Case, options: &[&str], script: &str) -> Unheard {
+    fn start(self, case: &Case, options: &[&str], script: &str) -> UnreadZklock {
         let before = case.contenders().len();
         let unheard = self.begin(case, case.lock(options, ["bash", "-c", script]));
         case.wait_for_contenders(before + 1);
         unheard
     }
 
-    /// Starts it; nobody reads from the beginning on.
+    /// Starts a zklock whose stderr isn't read from the beginning.
     #[track_caller]
-    fn begin(self, case: &Case, zklock: Zklock) -> Unheard {
-        let piped = |prelude: &str, zklock: Zklock| Front::Piped(zklock.prelude(prelude).spawn());
+    fn begin(self, case: &Case, zklock: Zklock) -> UnreadZklock {
+        let piped = |prelude: &str, zklock: Zklock| Process::Piped(zklock.prelude(prelude).spawn());
         match self {
-            Self::CtrlS => Unheard { front: Front::Tty(after_ctrl_s(case, zklock)), pipe: None },
-            Self::Closed => Unheard { front: piped("exec 2>&-", zklock), pipe: None },
-            Self::BrokenPipe => Unheard { front: piped("exec 2> >(:); wait $!", zklock), pipe: None },
+            Self::CtrlS => UnreadZklock { process: Process::Tty(after_ctrl_s(case, zklock)), pipe: None },
+            Self::Closed => UnreadZklock { process: piped("exec 2>&-", zklock), pipe: None },
+            Self::BrokenPipe => UnreadZklock { process: piped("exec 2> >(:); wait $!", zklock), pipe: None },
             Self::FullPipe => {
                 let pipe = Pipe::new(case.dir());
                 pipe.fill();
-                let front = piped(&format!("exec 2>'{}'", pipe.path().display()), zklock);
-                Unheard { front, pipe: Some(pipe) }
+                let process = piped(&format!("exec 2>'{}'", pipe.path().display()), zklock);
+                UnreadZklock { process, pipe: Some(pipe) }
             }
         }
     }
 }
 
-/// On a terminal whose output stands still before it begins.
+/// Starts a zklock on a terminal whose output is stopped before zklock starts.
 #[track_caller]
 fn after_ctrl_s(case: &Case, zklock: Zklock) -> Terminal {
     let [tty, go] = ["tty", "go"].map(|name| case.dir().join(name));
@@ -89,16 +89,16 @@ fn after_ctrl_s(case: &Case, zklock: Zklock) -> Terminal {
     wait_until("the terminal's name", SOON, || tty.exists());
     terminal.send(CTRL_S);
     let slave = slave(fs::read_to_string(tty).expect("a terminal").trim());
-    wait_until("the output to stand still", SOON, || !takes_output(&slave));
+    wait_until("the output to stop", SOON, || !accepts_output(&slave));
     fs::write(go, "").expect("a file");
     terminal
 }
 
-impl Unheard {
+impl UnreadZklock {
     fn pid(&self) -> Pid {
-        match &self.front {
-            Front::Piped(running) => running.pid(),
-            Front::Tty(terminal) => terminal.pid(),
+        match &self.process {
+            Process::Piped(running) => running.pid(),
+            Process::Tty(terminal) => terminal.pid(),
         }
     }
 
@@ -106,15 +106,15 @@ impl Unheard {
         kill(self.pid(), signal).expect("a running zklock");
     }
 
-    /// The exit code, or the signal that ended it.
+    /// The exit code, or the signal that killed it.
     #[track_caller]
     fn end(self, within: Duration) -> Result<i32, Signal> {
-        let (code, signal) = match self.front {
-            Front::Piped(running) => {
+        let (code, signal) = match self.process {
+            Process::Piped(running) => {
                 let output = running.wait(within);
                 (output.code, output.signal)
             }
-            Front::Tty(mut terminal) => {
+            Process::Tty(mut terminal) => {
                 let status = terminal.wait(within);
                 (status.code(), status.signal())
             }
@@ -123,41 +123,41 @@ impl Unheard {
     }
 }
 
-/// A terminal as programs have it, opened without waiting for anything.
+/// The terminal's slave side, opened without blocking.
 fn slave(name: &str) -> File {
     let flags = OFlag::O_NOCTTY | OFlag::O_NONBLOCK;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags.bits()).open(name);
     opened.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn takes_output(slave: &File) -> bool {
+fn accepts_output(slave: &File) -> bool {
     let mut ready = [PollFd::new(slave.as_fd(), PollFlags::POLLOUT)];
     poll(&mut ready, PollTimeout::ZERO).expect("a terminal") > 0
 }
 
-/// Makes a test of each function for every silence.
-macro_rules! in_every_silence {
+/// Makes tests of each function, one for each kind of unread stderr.
+macro_rules! for_each_unread_stderr {
     ($($name:ident)*) => {$(
         mod $name {
-            use super::super::Silence;
+            use super::super::UnreadStderr;
 
             #[test]
             fn behind_a_full_pipe() {
-                super::$name(Silence::FullPipe);
+                super::$name(UnreadStderr::FullPipe);
             }
             #[test]
             fn behind_a_broken_pipe() {
-                super::$name(Silence::BrokenPipe);
+                super::$name(UnreadStderr::BrokenPipe);
             }
             #[test]
             fn without_stderr() {
-                super::$name(Silence::Closed);
+                super::$name(UnreadStderr::Closed);
             }
             #[test]
             fn after_ctrl_s() {
-                super::$name(Silence::CtrlS);
+                super::$name(UnreadStderr::CtrlS);
             }
         }
     )*};
 }
-use in_every_silence;
+use for_each_unread_stderr;

@@ -1,12 +1,12 @@
-//! Somebody asks a holder or a waiter to give up by writing to its node.
+//! Another client revokes a holder or a waiter by writing to its node.
 
 use crate::support::{Case, SOON};
 
-/// What Curator's `Revoker` writes.
+/// The data that Curator's `Revoker` writes.
 const MARK: &str = "__REVOKE__";
 
 #[test]
-fn a_holder_that_is_asked_to_give_up_stops_its_command_and_releases() {
+fn a_revoked_holder_stops_its_command_and_releases() {
     let case = Case::new("revoked-holder");
     let holder = case.lock(&[], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
     holder.wait_for_stdout("up", SOON);
@@ -17,7 +17,7 @@ fn a_holder_that_is_asked_to_give_up_stops_its_command_and_releases() {
 }
 
 #[test]
-fn the_message_names_who_revoked_it() {
+fn the_message_names_the_client_that_revoked_the_lock() {
     let case = Case::new("revoked-by");
     let holder = case.lock(&[], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
     holder.wait_for_stdout("up", SOON);
@@ -29,7 +29,7 @@ fn the_message_names_who_revoked_it() {
 }
 
 #[test]
-fn a_waiter_that_is_asked_to_give_up_leaves_the_queue_and_never_runs() {
+fn a_revoked_waiter_leaves_the_queue_and_never_runs() {
     let case = Case::new("revoked-waiter");
     let holder = case.holder();
     let waiter = case.lock(&[], ["echo", "ran"]).spawn();

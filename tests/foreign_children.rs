@@ -1,14 +1,14 @@
-//! Nodes at the lock path that no zklock made: which count, and with which nothing is safe.
+//! Children of the lock path that zklock didn't create: which are contenders, which are ignored, and which are refused.
 
 use crate::support::Case;
 use zookeeper::CreateMode;
 
-/// A lock node of the marker's, up to its number, as Curator's mutex would call it.
+/// The name of a lock node of Curator's mutex with the marker as uuid, without its sequence number.
 fn curator(case: &Case) -> String {
     format!("_c_{}-lock-", case.marker())
 }
 
-/// A child of the lock path; its full path.
+/// Creates a child of the lock path, and returns its path.
 fn child(case: &Case, name: &str, mode: CreateMode) -> String {
     case.observer().mkdirs(case.path());
     let path = format!("{}/{name}", case.path());
@@ -16,9 +16,9 @@ fn child(case: &Case, name: &str, mode: CreateMode) -> String {
 }
 
 #[test]
-fn children_that_are_no_contenders_count_for_nothing() {
+fn children_that_are_no_contenders_are_ignored() {
     let case = Case::new("foreign");
-    let mut foreign = vec![child(&case, "config-", CreateMode::PersistentSequential)];
+    let mut children = vec![child(&case, "config-", CreateMode::PersistentSequential)];
     for name in [
         "-",
         "0000000000",
@@ -33,18 +33,18 @@ fn children_that_are_no_contenders_count_for_nothing() {
         "lock-00000000000",
         "\u{e4}-0000000000",
     ] {
-        foreign.push(child(&case, name, CreateMode::Persistent));
+        children.push(child(&case, name, CreateMode::Persistent));
     }
     for options in [&[][..], &["-n"]] {
         let output = case.lock(&[&["-w", "5"], options].concat(), ["echo", "ran"]).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }
-    for path in foreign {
+    for path in children {
         case.observer().delete(&path);
     }
 }
 
-/// No session's end removes it, so that a contender would wait for ever.
+/// No session's end deletes it, so a contender would wait forever.
 #[test]
 fn a_persistent_node_with_a_contenders_name_is_refused() {
     for mode in [CreateMode::Persistent, CreateMode::Container] {
@@ -78,7 +78,7 @@ fn older_clients_of_the_same_naming_are_queued_behind() {
     }
 }
 
-/// With such a node at the path zklock gives reasons, and takes nothing.
+/// zklock fails with these reasons, and leaves no node.
 fn is_refused(case: &Case, options: &[&str], reasons: &[&str]) {
     let output = case.lock(options, ["echo", "ran"]).run();
     output.assert_code(125).assert_stderr(case.path());
@@ -86,11 +86,11 @@ fn is_refused(case: &Case, options: &[&str], reasons: &[&str]) {
         output.assert_stderr(reason);
     }
     assert_eq!(output.stdout, "");
-    assert_eq!(case.contenders().len(), 1, "ours is gone again");
+    assert_eq!(case.contenders().len(), 1, "zklock's node is deleted");
 }
 
-/// The nodes of those who would not see ours, or mean another number of holders.
-fn strangers(case: &Case) -> Vec<(String, &'static str)> {
+/// Node names of clients that don't recognise zklock's nodes, or that use another number of slots.
+fn incompatible_names(case: &Case) -> Vec<(String, &'static str)> {
     let (uuid, id) = (case.marker(), case.marker().replace('-', ""));
     vec![
         (format!("{id}__lock__"), "kazoo"),
@@ -104,7 +104,7 @@ fn strangers(case: &Case) -> Vec<(String, &'static str)> {
 #[test]
 fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
     let case = Case::new("strangers");
-    for (name, reason) in strangers(&case) {
+    for (name, reason) in incompatible_names(&case) {
         let node = child(&case, &name, CreateMode::EphemeralSequential);
         let name = node.rsplit('/').next().unwrap();
         is_refused(&case, &[], &[name, reason]);
@@ -116,7 +116,7 @@ fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
 #[test]
 fn contenders_that_would_not_see_zklock_s_nodes_are_an_error_and_not_a_conflict() {
     let case = Case::new("strangers-nonblock");
-    for (name, reason) in strangers(&case) {
+    for (name, reason) in incompatible_names(&case) {
         let node = child(&case, &name, CreateMode::EphemeralSequential);
         is_refused(&case, &["-n", "-E", "0"], &[reason]);
         case.observer().delete(&node);
@@ -124,7 +124,7 @@ fn contenders_that_would_not_see_zklock_s_nodes_are_an_error_and_not_a_conflict(
 }
 
 #[test]
-fn a_number_near_the_end_is_refused() {
+fn a_sequence_number_near_its_limit_is_refused() {
     let case = Case::new("end");
     for number in ["2147483646", "2147483647", "-2147483648", "-000000001"] {
         let node = child(&case, &format!("{}{number}", curator(&case)), CreateMode::Persistent);
@@ -134,8 +134,8 @@ fn a_number_near_the_end_is_refused() {
 }
 
 #[test]
-fn a_tie_is_refused() {
-    // As its first child: ours gets the same number.
+fn two_contenders_with_the_same_number_are_refused() {
+    // The path's first child: zklock's node gets the same number.
     let case = Case::new("tie");
     let node = child(&case, &format!("{}0000000001", curator(&case)), CreateMode::Persistent);
     is_refused(&case, &[], &["the same number", &curator(&case)]);
@@ -143,12 +143,12 @@ fn a_tie_is_refused() {
 }
 
 #[test]
-fn an_unreadable_record_is_shown_harmlessly() {
+fn control_characters_in_a_record_are_not_printed() {
     let case = Case::new("escape");
     let node = child(&case, &curator(&case), CreateMode::EphemeralSequential);
-    let steering =
+    let escape_sequences =
         r#"{"version":1,"host":"\u001b[2J","pid":1,"user":"u","program":"p\r\u0007","mode":"x","slots":1}"#;
-    for data in [steering, "\u{1b}]0;title\u{7}", "", "{}", "[1]"] {
+    for data in [escape_sequences, "\u{1b}]0;title\u{7}", "", "{}", "[1]"] {
         case.observer().set_data(&node, data);
         let output = case.lock(&["-n"], ["true"]).run();
         output.assert_code(124).assert_stderr("busy");
