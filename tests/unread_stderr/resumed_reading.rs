@@ -1,6 +1,6 @@
 //! Reading resumes: dropped messages are counted, and the most important ones are kept.
 
-use super::{CTRL_Q, Front, UnreadStderr, UnreadZklock};
+use super::{CTRL_Q, Process, UnreadStderr, UnreadZklock};
 use crate::support::{Case, SOON, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
@@ -68,7 +68,7 @@ fn behind_a_pipe() {
 fn on_a_terminal() {
     let case = Case::new("seen-again");
     let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
-    let Front::Tty(terminal) = &mut holder.front else { unreachable!() };
+    let Process::Tty(terminal) = &mut holder.process else { unreachable!() };
     terminal.send(CTRL_Q);
     assert_eq!(terminal.wait(SOON).code(), Some(123));
     wait_until("the last message", SOON, || terminal.text().contains("the lock was lost"));
@@ -81,7 +81,7 @@ fn a_few_unread_messages_are_kept_completely() {
     let case = Case::new("heard-late");
     let mut holder =
         UnreadStderr::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
-    let Front::Piped(running) = &holder.front else { unreachable!() };
+    let Process::Piped(running) = &holder.process else { unreachable!() };
     running.wait_for_stdout("up", SOON);
     let lines = holder.pipe.take().unwrap().read();
     lines.wait_for("acquired after", SOON);

@@ -1,7 +1,7 @@
-//! What is to be seen on a screen after all that was written to it.
+//! Computes the visible content of a screen from the output of a program.
 
-/// The lines of the screen that are not blank, from what a program wrote.
-pub(super) fn seen(text: &str) -> Vec<String> {
+/// The lines of the screen that aren't blank.
+pub(super) fn visible(text: &str) -> Vec<String> {
     let (mut lines, mut row, mut column) = (vec![vec![]], 0_usize, 0_usize);
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
@@ -16,7 +16,7 @@ pub(super) fn seen(text: &str) -> Vec<String> {
                 match sequence.chars().last() {
                     Some('A') => row = row.saturating_sub(count),
                     Some('B') => row += count,
-                    // Of all that clear something, the tests' programs use those of a whole line.
+                    // Of the sequences that erase, the tests' programs use only the one for a whole line.
                     Some('K') => line(&mut lines, row).clear(),
                     _ => {}
                 }
@@ -33,7 +33,7 @@ pub(super) fn seen(text: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The rest of a control sequence, its last letter included.
+/// Reads the rest of a control sequence, including its last letter.
 fn control(rest: &mut impl Iterator<Item = char>) -> String {
     let mut sequence = String::new();
     for c in rest {
@@ -51,9 +51,9 @@ fn line(lines: &mut Vec<Vec<char>>, row: usize) -> &mut Vec<char> {
 }
 
 #[test]
-fn what_is_cleared_or_written_over_is_not_seen() {
-    assert_eq!(seen("one\r\ntwo\r\n"), ["one", "two"]);
-    assert_eq!(seen("waiting\r\x1b[2Kwork\r\n"), ["work"]);
-    assert_eq!(seen("waiting\rwork\r\n"), ["working"]);
-    assert_eq!(seen("a\r\nb\x1b[1A\x1b[2K\rc"), ["c", "b"]);
+fn cleared_and_overwritten_text_is_not_visible() {
+    assert_eq!(visible("one\r\ntwo\r\n"), ["one", "two"]);
+    assert_eq!(visible("waiting\r\x1b[2Kwork\r\n"), ["work"]);
+    assert_eq!(visible("waiting\rwork\r\n"), ["working"]);
+    assert_eq!(visible("a\r\nb\x1b[1A\x1b[2K\rc"), ["c", "b"]);
 }

@@ -1,4 +1,5 @@
-//! `/proc` shows nobody the processes of others (`hidepid`, `ProtectProc`), and one with secrets is like another user's.
+//! `/proc` hides the processes of other users (`hidepid`, `ProtectProc`), and a process with secrets counts as another
+//! user's.
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
@@ -9,11 +10,11 @@ use nix::unistd::{Pid, geteuid};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-/// Root and its group see everything, unless they may not trace.
+/// Root and its group see all processes, unless they lack CAP_SYS_PTRACE.
 const HIDDEN: &str = "exec unshare --mount --pid --fork --mount-proc sh -c \
     'mount -t proc -o hidepid=2 proc /proc && setpriv --regid 65534 --clear-groups --bounding-set=-sys_ptrace \"$0\" \"$@\"' \"$0\" \"$@\"";
 
-/// Only root can become somebody who sees nothing.
+/// Only root can become a user that sees no other processes.
 fn is_possible() -> bool {
     if geteuid().is_root() {
         has_namespaces("--mount --pid --fork --mount-proc", "mount -t proc -o hidepid=2 proc /proc")
@@ -26,7 +27,7 @@ fn is_possible() -> bool {
 fn start(case: &Case, script: &str) -> Running {
     let auth = case.dir().join("auth");
     fs::write(&auth, "digest:alice:secret\n").expect("a file");
-    fs::set_permissions(&auth, Permissions::from_mode(0o600)).expect("our file");
+    fs::set_permissions(&auth, Permissions::from_mode(0o600)).expect("a mode");
     let auth = auth.display().to_string();
     let options = ["--auth-file", &auth, "--acl", "open"];
     case.lock(&options, ["bash", "-c", script]).prelude(HIDDEN).spawn()
@@ -48,7 +49,7 @@ fn the_exit_code_is_the_command_s() {
 }
 
 #[test]
-fn a_killed_worker_takes_the_command_along() {
+fn a_killed_worker_s_command_is_killed_with_a_hidden_proc() {
     if !is_possible() {
         return;
     }

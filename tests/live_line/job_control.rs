@@ -1,10 +1,11 @@
-//! In a shell with job control: the terminal belongs to whoever is in the foreground.
+//! The live line under a shell with job control: only a foreground job may draw it.
 
-use super::screen::seen;
+use super::screen::visible;
 use super::{LINE, end, holder, wait_until_watched};
 use crate::support::{Case, SOON, Shell};
 
-/// A shell whose terminal has room for the line: it would be cut before the words that we look for.
+/// A shell whose terminal is wide enough: otherwise the line would be truncated before the text that the tests look
+/// for.
 fn wide(case: &Case) -> Shell {
     let mut shell = case.shell();
     shell.run("stty cols 250", SOON);
@@ -12,7 +13,7 @@ fn wide(case: &Case) -> Shell {
 }
 
 #[test]
-fn in_the_background_nothing_is_drawn() {
+fn no_live_line_in_the_background() {
     let case = Case::new("line-background");
     let holder = holder(&case, "one");
     let ahead = case.contenders().pop().unwrap();
@@ -26,7 +27,7 @@ fn in_the_background_nothing_is_drawn() {
 }
 
 #[test]
-fn ctrl_z_takes_it_away_and_fg_brings_it_back() {
+fn ctrl_z_erases_the_live_line_and_fg_draws_it_again() {
     let case = Case::new("line-stop");
     let holder = holder(&case, "one");
     let mut shell = wide(&case);
@@ -35,9 +36,9 @@ fn ctrl_z_takes_it_away_and_fg_brings_it_back() {
     shell.terminal().send(b"\x1a");
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
-    let screen = seen(&shell.terminal().text());
+    let screen = visible(&shell.terminal().text());
     assert!(!screen.iter().any(|line| line.contains(LINE)), "{screen:#?}");
-    // Moved on in the background it stays away.
+    // Continued in the background it isn't drawn.
     let drawn = shell.terminal().text().matches(LINE).count();
     shell.run("bg", SOON);
     shell.run("sleep 1.5", SOON);
@@ -48,6 +49,6 @@ fn ctrl_z_takes_it_away_and_fg_brings_it_back() {
     shell.terminal().expect("work\r\n", SOON);
     shell.prompt(SOON);
     assert_eq!(shell.code(SOON), 0);
-    let screen = seen(&shell.terminal().text());
+    let screen = visible(&shell.terminal().text());
     assert!(!screen.iter().any(|line| line.contains(LINE)), "{screen:#?}");
 }

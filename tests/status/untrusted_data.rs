@@ -1,11 +1,11 @@
-//! What somebody else wrote into a node never steers the terminal of whoever looks.
+//! The data of other clients' nodes can't control the terminal.
 
 use super::{json, status};
 use crate::support::Case;
 use serde_json::json;
 use zookeeper::CreateMode;
 
-/// A contender's node with this content.
+/// Creates a contender's node with this data.
 fn contender(case: &Case, data: &str) -> String {
     case.observer().mkdirs(case.path());
     let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
@@ -32,13 +32,13 @@ fn control_characters_are_shown_as_question_marks() {
             assert!(!stdout.contains(hostile), "{stdout:?}");
             assert!(stdout.contains("a?[2J?]0;owned?b??c?d?e"), "{stdout}");
         }
-        assert_eq!(status(&case, &[case.path()]).stdout.lines().count(), 3, "no line of its own");
+        assert_eq!(status(&case, &[case.path()]).stdout.lines().count(), 3, "it adds no line");
         case.observer().delete(&node);
     }
 }
 
 #[test]
-fn a_text_without_end_is_cut() {
+fn a_very_long_text_is_truncated() {
     let case = Case::new("hostile-long");
     let node = contender(&case, &record(&"x".repeat(100_000)));
     let stdout = status(&case, &[case.path()]).assert_code(0).stdout.clone();
@@ -47,7 +47,7 @@ fn a_text_without_end_is_cut() {
     case.observer().delete(&node);
 }
 
-/// They may be a later version's, or anybody's.
+/// The data may be from a later version, or from any other client.
 #[test]
 fn a_node_with_unknown_data_is_a_contender_like_any_other() {
     let case = Case::new("hostile-other");

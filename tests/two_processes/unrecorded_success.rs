@@ -1,15 +1,15 @@
-//! A success that can't be recorded: the command would run again and again, so that silence doesn't hide it.
+//! A success that can't be recorded: the command would run again each time, so `-q` doesn't hide the error.
 
 use crate::support::Case;
 use zookeeper::{Acl, Permission};
 
 #[test]
-fn it_is_an_error_that_quiet_doesn_t_hide() {
+fn an_unrecorded_success_is_reported_even_with_quiet() {
     let case = Case::new("once-refused");
     let above = format!("{}-above", case.path());
     let lock = format!("{above}/lock");
     case.observer().mkdirs(&lock);
-    // Whoever may queue at the lock may not make a node beside it.
+    // Clients may queue at the lock, but not create a node beside it.
     let closed = vec![Acl::new(Permission::READ | Permission::ADMIN, "world", "anyone")];
     let set = case.observer().call("acl", move |client| client.set_acl(&above, closed.clone(), None));
     set.expect("another ACL");

@@ -1,36 +1,36 @@
-//! What it costs the servers: nothing, but for one look at the holder where somebody else stands between.
+//! The live line's cost on the servers: nothing, or one read of the holder's node if the holder isn't the predecessor.
 
 use super::{LINE, end, holder, on_terminal, second};
 use crate::support::{Case, Proxy, SOON, op, shared, wait_until};
 use nix::sys::signal::Signal;
 
-/// The requests of one wait, but for pings and confirmations, which go by time; and those that read a node.
+/// The requests of one wait, without pings and confirmations, whose number depends on time; and the reads of nodes.
 #[derive(Debug, PartialEq)]
 struct Requests {
     all: usize,
     reads: usize,
 }
 
-/// Waits for some seconds behind the others, and counts.
+/// Waits for some seconds behind the others, and counts the requests.
 #[track_caller]
 fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     let counted =
         || Requests { all: proxy.count_all() - proxy.count(op::MULTI), reads: proxy.count(op::GET_DATA) };
-    let (before, place) = (counted(), case.contenders().len() + 1);
+    let (before, position) = (counted(), case.contenders().len() + 1);
     let by_time = || proxy.count(op::MULTI) + proxy.count(op::PING);
     let started = by_time();
     let options = &["--session-timeout", "4"][..];
     if terminal {
         let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
-        wait_until("it to be drawn again and again", SOON, || waiter.text().matches(LINE).count() >= 4);
+        wait_until("several redraws", SOON, || waiter.text().matches(LINE).count() >= 4);
         wait_until("time to pass", SOON, || by_time() >= started + 5);
         waiter.send(b"\x03");
-        case.wait_for_contenders(place - 1);
-        // Also the end of its session is counted.
+        case.wait_for_contenders(position - 1);
+        // The close of its session is counted too.
         waiter.wait(SOON);
     } else {
         let waiter = case.lock(options, ["echo", "work"]).spawn();
-        case.wait_for_contenders(place);
+        case.wait_for_contenders(position);
         wait_until("time to pass", SOON, || by_time() >= started + 5);
         waiter.signal(Signal::SIGINT);
         waiter.wait(SOON).assert_signal(Signal::SIGINT);
@@ -40,11 +40,11 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
 }
 
 #[test]
-fn behind_the_holder_it_asks_nothing_at_all() {
+fn behind_the_holder_the_live_line_costs_no_request() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost").through(&proxy.connect_string());
     let holder = holder(&case, "one");
-    // What it says later would be read once more.
+    // A later change of the holder's node would cost another read.
     case.wait_until_it_tells_since_when(1);
     let without = wait_for_a_while(&case, &proxy, false);
     let with = wait_for_a_while(&case, &proxy, true);
@@ -53,7 +53,7 @@ fn behind_the_holder_it_asks_nothing_at_all() {
 }
 
 #[test]
-fn behind_another_it_reads_the_holder_s_node_once() {
+fn behind_another_waiter_the_live_line_reads_the_holder_once() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost-third").through(&proxy.connect_string());
     let holder = holder(&case, "one");

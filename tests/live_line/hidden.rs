@@ -1,10 +1,10 @@
-//! Where it would disturb, it is not shown.
+//! Cases without a live line.
 
 use super::{LINE, end, holder, wait_until_watched, waiter};
 use crate::support::{Case, SOON};
 
 #[test]
-fn quiet_or_on_a_terminal_that_cannot_take_it_back_there_is_none() {
+fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
     let case = Case::new("line-none");
     for (options, environment) in
         [(&["-q"][..], "TERM=xterm"), (&[], "TERM=dumb"), (&[], "TERM="), (&["-q", "-w", "60"], "TERM=xterm")]
@@ -21,9 +21,9 @@ fn quiet_or_on_a_terminal_that_cannot_take_it_back_there_is_none() {
     }
 }
 
-/// The same wait where it is shown: else the test above would prove nothing.
+/// A control for the test above: the same wait on a terminal that shows the line.
 #[test]
-fn on_any_other_terminal_there_is_one() {
+fn other_terminals_show_the_live_line() {
     let case = Case::new("line-some");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &[], &["echo", "work"]);
@@ -34,7 +34,7 @@ fn on_any_other_terminal_there_is_one() {
 }
 
 #[test]
-fn where_stderr_is_no_terminal_there_is_none() {
+fn no_live_line_without_a_terminal() {
     let case = Case::new("line-pipe");
     let holder = holder(&case, "one");
     let ahead = case.contenders().pop().unwrap();
@@ -46,7 +46,7 @@ fn where_stderr_is_no_terminal_there_is_none() {
 }
 
 #[test]
-fn without_a_wait_there_is_none() {
+fn no_live_line_without_a_wait() {
     let case = Case::new("line-free");
     let mut terminal = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
     terminal.expect("work\r\n", SOON);

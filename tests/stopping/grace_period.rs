@@ -1,4 +1,4 @@
-//! First a signal, then some time, then KILL.
+//! A forced stop: a signal, the grace period, then KILL.
 
 use super::delete_node;
 use crate::support::{Case, SOON, freeze, is_alive, start};
@@ -6,12 +6,12 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// Says what reaches it, and ends by nothing of that.
-const STUBBORN: &str =
+/// Prints the signals that it gets, and ignores them.
+const IGNORES_SIGNALS: &str =
     "trap 'echo got TERM' TERM; trap 'echo got INT' INT; echo ready; while :; do sleep 0.05; done";
 
 #[test]
-fn the_command_gets_term_and_zklock_says_that_the_lock_was_lost() {
+fn the_command_gets_term_and_zklock_reports_the_lost_lock() {
     let case = Case::new("lost");
     let running = start(&case, &[], "trap 'echo got TERM; exit 5' TERM; sleep 60 & echo ready; wait");
     delete_node(&case);
@@ -22,11 +22,14 @@ fn the_command_gets_term_and_zklock_says_that_the_lock_was_lost() {
         .assert_stderr("the lock was lost")
         .assert_stderr("deleted by another client");
     assert_eq!(output.stdout, "ready\ngot TERM\n");
-    assert!(output.elapsed < Duration::from_secs(4), "no grace is waited for in vain: {output}");
+    assert!(
+        output.elapsed < Duration::from_secs(4),
+        "zklock doesn't wait for the rest of the grace period: {output}"
+    );
 }
 
 #[test]
-fn a_command_that_ends_well_when_it_is_stopped_has_lost_its_lock_all_the_same() {
+fn a_stopped_command_that_exits_with_0_still_gives_123() {
     let case = Case::new("lost-0");
     let running = start(&case, &[], "trap 'exit 0' TERM; sleep 60 & echo ready; wait");
     delete_node(&case);
@@ -34,9 +37,9 @@ fn a_command_that_ends_well_when_it_is_stopped_has_lost_its_lock_all_the_same() 
 }
 
 #[test]
-fn a_command_that_does_not_end_is_killed_when_the_grace_is_over() {
+fn a_command_that_ignores_term_is_killed_after_the_grace_period() {
     let case = Case::new("killed");
-    let running = start(&case, &["--kill-after", "1"], STUBBORN);
+    let running = start(&case, &["--kill-after", "1"], IGNORES_SIGNALS);
     let began = Instant::now();
     delete_node(&case);
     let output = running.wait(SOON);
@@ -47,15 +50,15 @@ fn a_command_that_does_not_end_is_killed_when_the_grace_is_over() {
 }
 
 #[test]
-fn without_grace_it_is_killed_at_once() {
+fn without_a_grace_period_the_command_is_killed_at_once() {
     let case = Case::new("no-grace");
-    let running = start(&case, &["--kill-after", "0"], STUBBORN);
+    let running = start(&case, &["--kill-after", "0"], IGNORES_SIGNALS);
     delete_node(&case);
     running.wait(Duration::from_secs(3)).assert_code(123);
 }
 
 #[test]
-fn the_first_signal_can_be_another() {
+fn the_first_signal_of_a_stop_is_configurable() {
     let case = Case::new("other-signal");
     for (name, shown) in [("INT", "INT"), ("SIGUSR1", "USR1"), ("1", "HUP")] {
         let script = format!("trap 'echo got {shown}; kill $!; exit 0' {shown}; sleep 60 & echo ready; wait");
@@ -70,7 +73,7 @@ fn the_first_signal_can_be_another() {
 fn a_second_signal_kills_the_command_immediately() {
     let case = Case::new("asked-again");
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
-        let running = start(&case, &["--kill-after", "30"], STUBBORN);
+        let running = start(&case, &["--kill-after", "30"], IGNORES_SIGNALS);
         delete_node(&case);
         running.wait_for_stdout("got TERM", SOON);
         let began = Instant::now();
@@ -81,7 +84,7 @@ fn a_second_signal_kills_the_command_immediately() {
 }
 
 #[test]
-fn a_stopped_command_is_continued_to_hear_it() {
+fn a_stopped_command_is_continued_for_the_signal() {
     let case = Case::new("stopped-command");
     let script = "trap 'echo got TERM; exit 0' TERM; echo ready $$; while :; do sleep 0.05; done";
     let running = start(&case, &["--kill-after", "20"], script);
@@ -95,7 +98,7 @@ fn a_stopped_command_is_continued_to_hear_it() {
 }
 
 #[test]
-fn told_to_go_on_it_goes_on_to_its_own_end() {
+fn with_on_lost_continue_the_command_runs_to_its_end() {
     let case = Case::new("continue");
     let script = "trap 'kill $!; exit 9' USR1; trap 'echo got TERM' TERM; sleep 60 & echo ready; wait";
     let running = start(&case, &["--on-lost", "continue"], script);

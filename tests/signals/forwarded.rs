@@ -1,4 +1,4 @@
-//! While the command runs, a signal to zklock is a signal to the whole job, and no more than that.
+//! While the command runs, zklock forwards signals to its process group, and does nothing else with them.
 
 use crate::support::{Case, SOON, signal_printer};
 use nix::sys::signal::Signal;
@@ -25,10 +25,10 @@ fn every_signal_reaches_the_command_exactly_once() {
         running.signal(signal);
         running.wait_for_stdout(&format!("got {name}"), SOON);
     }
-    // What was sent first a second time would have come long before what is sent last now.
+    // A duplicate of an earlier signal would have arrived before this one.
     running.signal(Signal::SIGUSR1);
     let twice = || running.stdout().count("got USR1") == 2;
-    crate::support::wait_until("USR1 once more", SOON, twice);
+    crate::support::wait_until("the second USR1", SOON, twice);
     for (_, name) in ALL.iter().filter(|(_, name)| *name != "USR1") {
         assert_eq!(running.stdout().count(&format!("got {name}")), 1, "{name}");
     }
@@ -49,7 +49,7 @@ fn a_signal_reaches_every_process_of_the_group() {
         crate::support::wait_until(&format!("{wanted} lines with {text}"), SOON, seen);
     };
     count("ready", 3);
-    // bash forgets a trap that becomes due while it forks.
+    // bash loses a trap that becomes due while it forks.
     count("forked", 1);
     running.signal(Signal::SIGUSR1);
     count("got USR1", 3);
@@ -63,7 +63,7 @@ fn a_signal_reaches_every_process_of_the_group() {
 }
 
 #[test]
-fn zklock_dies_of_what_the_command_died_of() {
+fn zklock_dies_of_the_signal_that_killed_the_command() {
     let case = Case::new("dies-alike");
     let deadly = [
         Signal::SIGINT,
@@ -83,7 +83,7 @@ fn zklock_dies_of_what_the_command_died_of() {
 }
 
 #[test]
-fn a_command_that_takes_its_time_to_end_gets_it() {
+fn a_command_may_end_slowly_after_term() {
     let case = Case::new("slow-end");
     let script = "trap 'echo ending; kill $!; sleep 2; exit 7' TERM; sleep 60 & echo ready; wait";
     let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", script]).spawn();
@@ -97,7 +97,7 @@ fn a_command_that_takes_its_time_to_end_gets_it() {
 }
 
 #[test]
-fn a_command_that_ignores_term_runs_on() {
+fn a_command_that_ignores_a_forwarded_term_continues() {
     let case = Case::new("ignores-term");
     let script =
         "trap 'echo no' TERM; echo ready; n=0; while [ $n -lt 30 ]; do sleep 0.1; n=$((n+1)); done; exit 4";
@@ -107,13 +107,13 @@ fn a_command_that_ignores_term_runs_on() {
         let before = running.stdout().count("no");
         running.signal(Signal::SIGTERM);
         let more = || running.stdout().count("no") > before;
-        crate::support::wait_until("another refusal", SOON, more);
+        crate::support::wait_until("the next ignored TERM", SOON, more);
     }
     running.wait(SOON).assert_code(4);
 }
 
 #[test]
-fn a_command_that_was_stopped_alone_leaves_zklock_at_work() {
+fn zklock_works_while_only_its_command_is_stopped() {
     let case = Case::new("stopped-alone");
     let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 0.5"]).spawn();
     let pid = running.wait_for_stdout("", SOON).trim().parse().expect("a pid");

@@ -1,20 +1,20 @@
-//! What it tells, and that it is gone when there is nothing to tell.
+//! The content of the live line, and its removal.
 
-use super::screen::seen;
+use super::screen::visible;
 use super::{LINE, end, holder, host, on_terminal, second, waiter};
 use crate::support::{Case, SOON, wait_until};
 
 #[test]
-fn it_shows_the_place_the_time_and_the_holder() {
+fn the_live_line_shows_position_times_and_holder() {
     let case = Case::new("line");
     let holder = holder(&case, "nightly backup");
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
     waiter.expect(&format!("zklock: {}: position 2, waiting ", case.path()), SOON);
     waiter.expect(" min ", SOON);
     waiter.expect(" s left; held by ", SOON);
-    let who = format!("{}:{} (nightly backup), queued ", host(), holder.pid());
-    assert_eq!(waiter.expect(&who, SOON), "");
-    // Time goes on.
+    let owner = format!("{}:{} (nightly backup), queued ", host(), holder.pid());
+    assert_eq!(waiter.expect(&owner, SOON), "");
+    // The shown time is updated.
     waiter.expect(", waiting 1 s", SOON);
     waiter.expect(", waiting 2 s", SOON);
     end(holder);
@@ -22,7 +22,7 @@ fn it_shows_the_place_the_time_and_the_holder() {
 }
 
 #[test]
-fn it_is_gone_before_the_command_begins() {
+fn the_live_line_is_erased_before_the_command_starts() {
     let case = Case::new("line-gone");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &[], &["sh", "-c", "echo work; echo more"]);
@@ -30,13 +30,13 @@ fn it_is_gone_before_the_command_begins() {
     end(holder);
     waiter.expect("more\r\n", SOON);
     assert!(waiter.wait(SOON).success());
-    assert_eq!(seen(&waiter.text()), ["work", "more"]);
+    assert_eq!(visible(&waiter.text()), ["work", "more"]);
     let (_, after) = waiter.text().rsplit_once("work").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert!(!after.contains(LINE) && !after.contains('\x1b'), "{after:?}");
 }
 
 #[test]
-fn a_waiter_behind_another_sees_both_and_that_the_other_leaves() {
+fn the_live_line_shows_holder_and_predecessor_and_follows_the_queue() {
     let case = Case::new("line-third");
     let holder = holder(&case, "one");
     let second = second(&case, "two");
@@ -49,11 +49,11 @@ fn a_waiter_behind_another_sees_both_and_that_the_other_leaves() {
     third.expect(&format!("held by {}:{} (one)", host(), holder.pid()), SOON);
     end(holder);
     assert!(third.wait(SOON).success());
-    wait_until("the end of the output", SOON, || seen(&third.text()) == ["work"]);
+    wait_until("the end of the output", SOON, || visible(&third.text()) == ["work"]);
 }
 
 #[test]
-fn steps_stand_above_it_undisturbed() {
+fn messages_appear_above_the_live_line() {
     let case = Case::new("line-verbose");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &["-v"], &["echo", "work"]);
@@ -61,7 +61,7 @@ fn steps_stand_above_it_undisturbed() {
     end(holder);
     waiter.expect("released\r\n", SOON);
     assert!(waiter.wait(SOON).success());
-    let screen = seen(&waiter.text());
+    let screen = visible(&waiter.text());
     let expected = ["queued as ", "waiting for ", "acquired after ", "work", "released"];
     assert_eq!(screen.len(), expected.len(), "{screen:#?}");
     for (line, expected) in screen.iter().zip(expected) {
@@ -71,7 +71,7 @@ fn steps_stand_above_it_undisturbed() {
 }
 
 #[test]
-fn giving_up_leaves_a_clean_screen() {
+fn the_live_line_is_erased_when_a_waiter_gives_up() {
     let case = Case::new("line-timeout");
     let holder = holder(&case, "one");
     let mut late = on_terminal(&case, &["-w", "1.5"], &["echo", "work"]).in_terminal();
@@ -79,20 +79,20 @@ fn giving_up_leaves_a_clean_screen() {
     late.expect("busy: gave up after ", SOON);
     late.expect("\r\n", SOON);
     assert_eq!(late.wait(SOON).code(), Some(124));
-    let screen = seen(&late.text());
+    let screen = visible(&late.text());
     assert!(screen.len() == 1 && screen[0].contains("busy: gave up"), "{screen:#?}");
 
     let mut interrupted = waiter(&case, &[], &["echo", "work"]);
     interrupted.expect(LINE, SOON);
     interrupted.send(b"\x03");
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&interrupted.wait(SOON)), Some(2));
-    let screen = seen(&interrupted.text());
+    let screen = visible(&interrupted.text());
     assert!(!screen.iter().any(|line| line.contains(LINE)), "{screen:#?}");
     end(holder);
 }
 
 #[test]
-fn a_narrow_terminal_keeps_it_in_one_line() {
+fn the_live_line_fits_a_narrow_terminal() {
     let case = Case::new("line-narrow");
     let holder = holder(&case, "a label that is longer than the terminal is wide");
     let zklock = case.lock(&[], ["echo", "work"]).prelude("stty cols 30").env("TERM", "xterm");
@@ -101,11 +101,11 @@ fn a_narrow_terminal_keeps_it_in_one_line() {
     end(holder);
     waiter.expect("work\r\n", SOON);
     assert!(waiter.wait(SOON).success());
-    assert_eq!(seen(&waiter.text()), ["work"]);
+    assert_eq!(visible(&waiter.text()), ["work"]);
 }
 
 #[test]
-fn another_s_label_does_not_steer_the_terminal() {
+fn control_characters_in_a_label_are_not_printed_in_the_live_line() {
     let case = Case::new("line-hostile");
     case.observer().mkdirs(case.path());
     let data = serde_json::json!({

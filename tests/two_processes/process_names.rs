@@ -1,4 +1,4 @@
-//! Whoever looks for processes by their names finds the one that was started, and reaches the command once.
+//! Tools that find processes by name signal zklock and its command, and the command gets each signal once.
 
 use super::worker_of;
 use crate::support::{Case, SOON, processes_of, signal_printer, start, status_of, wait_for, wait_until};
@@ -12,10 +12,10 @@ fn command_line(pid: Pid) -> String {
 }
 
 #[test]
-fn the_worker_shows_its_monitor_s_pid_and_none_of_the_job_s_arguments() {
+fn the_worker_s_name_has_the_monitor_s_pid_and_no_arguments() {
     let case = Case::new("names");
     let script = "echo ready; : nightly-backup; read -r line; sleep 60; :";
-    // A secret in the environment makes zklock hide its memory.
+    // With a secret in the environment zklock protects its memory.
     for auth in [None, Some("digest:user:password")] {
         let zklock = case.lock(&["--label", "nightly-backup"], ["bash", "-c", script]);
         let zklock = auth.into_iter().fold(zklock, |zklock, auth| zklock.env("ZKLOCK_AUTH", auth));
@@ -34,7 +34,7 @@ fn the_worker_shows_its_monitor_s_pid_and_none_of_the_job_s_arguments() {
 
 /// As `pkill -f nightly-backup` does.
 #[test]
-fn all_that_have_the_job_s_words_are_signalled_and_zklock_ends_as_the_job() {
+fn pkill_by_the_command_line_reaches_monitor_and_command_but_not_the_worker() {
     let case = Case::new("pkill-f");
     let script = "trap 'exit 8' TERM; echo ready; : nightly-backup; while :; do read -rt 0.05 -u 9; done";
     let running = start(&case, &[], &format!("exec 9<> <(:); {script}"));
@@ -50,15 +50,15 @@ fn all_that_have_the_job_s_words_are_signalled_and_zklock_ends_as_the_job() {
     });
     assert!(!named.contains(&worker), "{named:?}");
     for pid in named {
-        // What was sent to the one may have ended the other already.
+        // The signal to one may have ended the other already.
         kill(pid, Signal::SIGTERM).ok();
     }
     running.wait(SOON).assert_code(8);
 }
 
-/// As `pkill zklock` and `killall` do: every process whose name begins so.
+/// As `pkill zklock` and `killall` do: they signal every process whose name begins so.
 #[test]
-fn a_signal_to_both_reaches_the_command_once() {
+fn a_signal_to_monitor_and_worker_reaches_the_command_once() {
     let case = Case::new("pkill");
     for both in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR1] {
         let running = case.lock(&[], signal_printer(&["QUIT=4"])).spawn();
@@ -68,7 +68,7 @@ fn a_signal_to_both_reaches_the_command_once() {
         }
         let word = format!("got {}", both.as_str().trim_start_matches("SIG"));
         running.wait_for_stdout(&word, SOON);
-        // Whatever was sent before comes before this.
+        // Earlier signals arrive before this one.
         running.signal(Signal::SIGQUIT);
         let output = running.wait(SOON);
         assert_eq!(output.assert_code(4).stdout.matches(&word).count(), 1, "{output}");
@@ -76,7 +76,7 @@ fn a_signal_to_both_reaches_the_command_once() {
 }
 
 #[test]
-fn a_waiter_of_which_both_are_signalled_ends_by_the_signal() {
+fn a_signal_to_monitor_and_worker_ends_a_waiter() {
     let case = Case::new("pkill-waiter");
     let holder = case.holder();
     for both in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
@@ -91,15 +91,15 @@ fn a_waiter_of_which_both_are_signalled_ends_by_the_signal() {
     crate::support::end(holder);
 }
 
-/// Signals without a meaning for it stay with the worker: it neither dies nor stops of them.
+/// The worker ignores signals that only it gets: it neither dies nor stops.
 #[test]
-fn a_signal_to_the_worker_alone_changes_nothing() {
+fn a_signal_to_the_worker_only_is_ignored() {
     let case = Case::new("worker-signalled");
     let running = case.lock(&[], signal_printer(&["QUIT=4"])).spawn();
     running.wait_for_stdout("ready", SOON);
     let worker = worker_of(running.pid());
     let all = Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP));
-    // A fault that is sent is as good as one that happens.
+    // Signals of faults are left out: sent ones act like real ones.
     let harmless = all.filter(|signal| {
         !matches!(
             signal,

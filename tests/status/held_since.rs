@@ -1,11 +1,11 @@
-//! Since when a lock is held, beside since when its holder queued.
+//! The time since when a lock is held, beside the time when its holder queued.
 
 use super::{end, holder, json, waiter};
 use crate::support::{At, Case, Proxy, Running, SOON, op, shared, start, wait_until};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What `status --json` says of the contender at this place.
+/// The contender at this position in `status --json`.
 fn contender(case: &Case, place: usize) -> Value {
     json(case, &[case.path()])["locks"][0]["contenders"][place - 1].clone()
 }
@@ -14,13 +14,14 @@ fn time(contender: &Value, field: &str) -> Timestamp {
     contender[field].as_str().unwrap_or_else(|| panic!("no {field}: {contender}")).parse().unwrap()
 }
 
-/// A contender behind one that holds the lock: returns when it has it, and the time when the other was still there.
+/// Queues a contender behind the holder `first`, and ends that. Returns the new holder, and a time at which `first`
+/// still held the lock.
 #[track_caller]
 fn next_holder(case: &Case, first: Running) -> (Running, i64) {
     let next = case.lock(&[], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
     case.wait_for_contenders(2);
     let queued = case.observer().stat(&format!("{}/{}", case.path(), case.contenders()[1])).unwrap().ctime;
-    // The server's time: that of a write while the first holder is there.
+    // The server's time, from a write while the first holder still exists.
     let clock = format!("{}-clock", case.path());
     case.observer().mkdirs(&clock);
     let now = || {
@@ -36,7 +37,7 @@ fn next_holder(case: &Case, first: Running) -> (Running, i64) {
 }
 
 #[test]
-fn a_holder_that_waited_tells_both_times() {
+fn a_holder_that_waited_publishes_both_times() {
     let case = Case::new("held-since");
     let first = holder(&case, &[]);
     let (next, before) = next_holder(&case, first);
@@ -46,7 +47,7 @@ fn a_holder_that_waited_tells_both_times() {
     let written = case.observer().stat(&node).unwrap().mtime;
     let (since, held) = (time(&seen, "since"), time(&seen, "held_since"));
     assert!(since.as_millisecond() + 1_000 <= held.as_millisecond(), "{seen}");
-    // Both clocks are this machine's. That of the server counts whole milliseconds.
+    // Both times are from this machine's clock; the server's are in whole milliseconds.
     assert!((before - 5..=written - 900).contains(&held.as_millisecond()), "{before} {written} {seen}");
     end(next);
 }
@@ -62,7 +63,7 @@ fn a_waiter_has_no_held_since() {
 }
 
 #[test]
-fn it_stays_what_it_was_when_the_holder_is_revoked() {
+fn held_since_is_kept_when_the_holder_is_revoked() {
     let case = Case::new("held-kept");
     let job = start(&case, &["--on-lost", "continue"], "echo ready; exec sleep 60");
     case.wait_until_it_tells_since_when(1);
@@ -75,22 +76,22 @@ fn it_stays_what_it_was_when_the_holder_is_revoked() {
 }
 
 #[test]
-fn each_of_several_locks_and_of_several_slots_has_it() {
+fn every_lock_and_slot_has_held_since() {
     let case = Case::new("held-several");
     let paths = ["", "-b"].map(|ending| format!("{}{ending}", case.path()));
     let words = ["--slots", "2", &paths[1], &paths[0], "--", "sh", "-c", "echo running; exec sleep 60"];
     let job = case.zklock().args(words).spawn();
     job.wait_for_stdout("running", SOON);
-    wait_until("both to say it", SOON, || {
+    wait_until("both to publish it", SOON, || {
         let seen = json(&case, &[&paths[0], &paths[1]]);
         (0..2).all(|lock| seen["locks"][lock]["contenders"][0]["held_since"].is_string())
     });
     end(job);
 }
 
-/// Both write at once, and the one who asks comes first.
+/// Both write at the same time, and the revoke comes first.
 #[test]
-fn a_mark_that_asks_to_give_up_is_not_overwritten() {
+fn held_since_does_not_overwrite_a_revoke() {
     let proxy = Proxy::to(shared());
     let case = Case::new("held-mark").through(&proxy.connect_string());
     proxy.once(op::SET_DATA, At::Hold);
@@ -113,6 +114,6 @@ fn a_short_command_writes_nothing() {
     assert_eq!(proxy.count(op::SET_DATA), 0);
     let job = holder(&case, &[]);
     case.wait_until_it_tells_since_when(1);
-    assert_eq!(proxy.count(op::SET_DATA), 1, "and a longer one writes once");
+    assert_eq!(proxy.count(op::SET_DATA), 1, "a longer one writes once");
     end(job);
 }

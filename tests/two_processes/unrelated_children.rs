@@ -1,4 +1,4 @@
-//! Children that zklock has from before: `helper & exec zklock`. They aren't the command's.
+//! Unrelated children, as in `helper & exec zklock`: zklock inherits them, and they don't belong to the command.
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{Case, SOON, is_alive, wait_for};
@@ -6,7 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 
-/// Shell text that starts a helper with a child of its own, and writes down both.
+/// A prelude that starts a helper with a child of its own, and writes their pids to a file.
 fn helpers(case: &Case) -> String {
     let file = case.dir().join("helpers");
     let inner = "sleep 301 & echo $$ $! >\"$0.new\"; mv \"$0.new\" \"$0\"; wait";
@@ -14,13 +14,13 @@ fn helpers(case: &Case) -> String {
 }
 
 #[track_caller]
-fn their_numbers(case: &Case) -> Vec<Pid> {
+fn helper_pids(case: &Case) -> Vec<Pid> {
     let file = case.dir().join("helpers");
-    let told = wait_for("the helpers", SOON, || fs::read_to_string(&file).ok());
-    told.split_whitespace().map(|number| Pid::from_raw(number.parse().expect("a number"))).collect()
+    let pids = wait_for("the helpers", SOON, || fs::read_to_string(&file).ok());
+    pids.split_whitespace().map(|number| Pid::from_raw(number.parse().expect("a number"))).collect()
 }
 
-/// They live, until the test ends them.
+/// Asserts that the helpers are alive, and kills them.
 #[track_caller]
 fn assert_alive(helpers: Vec<Pid>) {
     assert_eq!(helpers.len(), 2);
@@ -33,12 +33,12 @@ fn assert_alive(helpers: Vec<Pid>) {
 }
 
 #[test]
-fn they_survive_a_killed_worker_and_the_command_does_not() {
+fn unrelated_children_survive_a_killed_worker() {
     let case = Case::new("helpers-killed");
     let script = "echo ready; sleep 61 & setsid sleep 62 & wait";
     let running = case.lock(&[], ["bash", "-c", script]).prelude(&helpers(&case)).spawn();
     running.wait_for_stdout("ready", SOON);
-    let helpers = their_numbers(&case);
+    let helpers = helper_pids(&case);
     kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
     let output = running.wait(HAND_OFF);
     output.assert_code(123);
@@ -47,13 +47,13 @@ fn they_survive_a_killed_worker_and_the_command_does_not() {
 }
 
 #[test]
-fn they_survive_a_lost_lock() {
+fn unrelated_children_survive_a_lost_lock() {
     let case = Case::new("helpers-lost");
     let script = "echo ready; trap '' TERM; sleep 61 & setsid sleep 62 & wait; wait";
     let zklock = case.lock(&["--kill-after", "0.3"], ["bash", "-c", script]);
     let running = zklock.prelude(&helpers(&case)).spawn();
     running.wait_for_stdout("ready", SOON);
-    let helpers = their_numbers(&case);
+    let helpers = helper_pids(&case);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let output = running.wait(HAND_OFF);
     output.assert_code(123);
@@ -62,26 +62,26 @@ fn they_survive_a_lost_lock() {
 }
 
 #[test]
-fn they_survive_a_worker_that_is_killed_while_it_waits() {
+fn unrelated_children_survive_a_worker_killed_while_waiting() {
     let case = Case::new("helpers-waiting");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).prelude(&helpers(&case)).spawn();
     waiter.wait_for_line("waiting for", SOON);
-    let helpers = their_numbers(&case);
+    let helpers = helper_pids(&case);
     kill(worker_of(waiter.pid()), Signal::SIGKILL).expect("a worker");
     waiter.wait(HAND_OFF).assert_code(125);
     assert_alive(helpers);
     crate::support::end(holder);
 }
 
-/// The end of a child that isn't the command's ends nothing.
+/// Only the end of the command's own process is the command's end.
 #[test]
-fn their_end_changes_nothing() {
+fn the_end_of_unrelated_children_changes_nothing() {
     let case = Case::new("helpers-end");
     let script = "echo ready; read -r line; sleep 0.5; exit 6";
     let running = case.lock(&[], ["bash", "-c", script]).prelude(&helpers(&case)).spawn();
     running.wait_for_stdout("ready", SOON);
-    for helper in their_numbers(&case) {
+    for helper in helper_pids(&case) {
         kill(helper, Signal::SIGKILL).expect("a helper");
     }
     running.wait(SOON).assert_code(6);
