@@ -39,7 +39,7 @@ pub(crate) struct Point {
     /// The KiB that it sends to a contender that queues and gives up.
     pub(crate) enqueue_bytes: f64,
     /// The KiB that it sends to a contender that queues, waits, runs and releases, with `nodes` behind.
-    pub(crate) turn_bytes: f64,
+    pub(crate) run_bytes: f64,
 }
 
 /// Measures the costs, prints a table and draws them.
@@ -114,7 +114,7 @@ async fn with_nodes_behind(environment: &Environment, relay: &Relay, point: &mut
         fs::remove_file(&times).expect("the file of times");
         join_all(behind.iter().map(|node| client.delete(node, None))).await;
     }
-    point.turn_bytes = from_server(relay);
+    point.run_bytes = from_server(relay);
     wire::close(client).await;
 }
 
@@ -142,12 +142,12 @@ fn print(points: &[Point]) {
         "wake and look, ms",
         "look, KiB",
         "enqueue and leave, KiB",
-        "turn, KiB",
+        "whole run, KiB",
     ]);
     for point in points {
         let times =
             [&point.list, &point.look, &point.enqueue, &point.look_again, &point.wake, &point.wake_and_look];
-        let bytes = [point.look_bytes, point.enqueue_bytes, point.turn_bytes];
+        let bytes = [point.look_bytes, point.enqueue_bytes, point.run_bytes];
         let cells = times.iter().map(|sample| ms(sample.median())).chain(bytes.map(ms));
         table.row([point.nodes.to_string()].into_iter().chain(cells));
     }

@@ -7,7 +7,8 @@
 //! | [`handoff`], [`parts`] | hand-offs, and the least that they could take |
 //! | [`waiting`] | the cost of a thousand waiters |
 //! | [`growth`], [`drawing`] | the cost of longer and longer queues |
-//! | [`contestant`], [`environment`], [`queue`] | the programs that are measured, their environment, and the length of their queue |
+//! | [`contestant`], [`queue`] | the programs that are measured, and the length of their queue |
+//! | [`environment`] | the servers and programs that `scripts/bench` provides |
 //! | [`many_nodes`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
 //! | [`floor`] | zklock's requests without the rest of zklock |
 //! | [`job`] | the command, which records when it began and ended |

@@ -147,10 +147,10 @@ fn run_all(
     fs::remove_file(gate).expect("the gate");
     let in_order = runs.windows(2).all(|pair| pair[0].sequence < pair[1].sequence);
     let apart = runs.windows(2).all(|pair: &[Times]| pair[0].ended <= pair[1].began);
-    let (count, turns) = (waiters.len() as f64, runs.len());
+    let (count, commands) = (waiters.len() as f64, runs.len());
     let heartbeats = idle * took / 2.0;
     println!(
-        "\nThen the holder ended: {turns} commands ran in {took:.1} s, {:.2} ms from one to the next;",
+        "\nThen the holder ended: {commands} commands ran in {took:.1} s, {:.2} ms from one to the next;",
         took * 1e3 / count
     );
     println!("in the order of the queue: {in_order}; none beside another: {apart}; {failed} failed.");

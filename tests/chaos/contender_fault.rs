@@ -24,8 +24,8 @@ impl ContenderFault {
     /// Whether zklock's guarantees still hold when this fault follows the others. `stopped`: the last one is a stop
     /// that still lasts.
     ///
-    /// Not guaranteed: that the lock is released at once if both processes die together, and that a worker killed or
-    /// frozen while the monitor is stopped is handled.
+    /// Not covered: the death of both processes at once, and a worker that is killed or frozen while the monitor is
+    /// stopped.
     pub(crate) fn may_follow(self, before: &[Self], stopped: bool) -> bool {
         let is_final =
             |fault: &Self| matches!(fault, Self::KilledMonitor | Self::KilledWorker | Self::KilledHost);

@@ -14,7 +14,7 @@ pub(crate) enum Fault {
     KillLeader,
     KillFollower,
     /// Nothing passes between the leader and the others. They depose it when they notice, and it steps down when it
-    /// does.
+    /// notices.
     IsolateLeader,
     /// As `IsolateLeader`, but the others notice immediately: the old leader acts as leader long after another is
     /// elected.
@@ -27,7 +27,7 @@ pub(crate) enum Fault {
     DeafenLeader,
     DeafenFollower,
     /// The answer to a connect request is late. Then the follower that sent it is isolated, except for a moment in
-    /// which the client takes the lock: the leader hears nothing of that session after its beginning.
+    /// which the client acquires the lock: the leader receives nothing of that session after its beginning.
     LateConnect,
     /// A follower is isolated, except for a moment in which it confirms a write.
     PulseFollower,
@@ -173,7 +173,7 @@ impl Plan {
         Self { rng, aim }
     }
 
-    pub(crate) fn next(&mut self) -> Draw {
+    pub(crate) fn next_fault(&mut self) -> Draw {
         let rng = &mut self.rng;
         let fault = rng.weighted(match self.aim {
             None => ALL_FAULTS,

@@ -54,7 +54,7 @@ struct State {
     /// How often each exit status occurred.
     exits: BTreeMap<String, usize>,
     losses: Losses,
-    violation: Vec<String>,
+    violations: Vec<String>,
 }
 
 impl Harness {
@@ -138,7 +138,7 @@ impl Harness {
         }
         state.running.retain(|running| running.name() != contender.name());
         *state.exits.entry(status.to_string()).or_default() += 1;
-        state.violation.extend(violation);
+        state.violations.extend(violation);
         status
     }
 
@@ -200,7 +200,7 @@ impl Harness {
 
     /// Records a violation that no single section or exit shows.
     pub(crate) fn report(&self, violation: Option<String>) {
-        self.state().violation.extend(violation);
+        self.state().violations.extend(violation);
     }
 
     pub(crate) fn running(&self) -> Vec<Arc<Contender>> {
@@ -212,7 +212,7 @@ impl Harness {
         if self.interrupted.load(Ordering::SeqCst) {
             return Some(INTERRUPTED.to_owned());
         }
-        let end = || self.state().violation.first().cloned();
+        let end = || self.state().violations.first().cloned();
         self.history.violation().or_else(end)
     }
 

@@ -154,7 +154,7 @@ fn inject_faults(injector: &mut Injector<'_>, plan: &mut Plan, until: Instant) {
             injector.harness.report(outlived(&slacks(injector.network, injector.harness)));
             read_logs_at = Instant::now() + READ_LOGS;
         }
-        let draw = plan.next();
+        let draw = plan.next_fault();
         if draw.heal_first {
             injector.heal_all();
             wait(injector, HEALED_PAUSE);

@@ -28,7 +28,7 @@ impl Mode {
     }
 }
 
-/// A lock that a section holds.
+/// A lock of a section.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) path: String,

@@ -57,7 +57,7 @@ fn behind_another_waiter_the_live_line_reads_the_holder_once() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost-third").through(&proxy.connect_string());
     let holder = holder(&case, "one");
-    // What it says later would be read once more.
+    // A later change of the holder's node would cost another read.
     case.wait_until_it_tells_since_when(1);
     let second = second(&case, "two");
     let without = wait_for_a_while(&case, &proxy, false);

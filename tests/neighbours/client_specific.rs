@@ -1,7 +1,8 @@
 //! Behaviour that is specific to one client library.
 
 use super::{
-    KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, runs, theirs, wait_until_it_runs, wait_until_it_waits,
+    KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, runs, start_zklock, take_neighbour_lock, wait_until_it_runs,
+    wait_until_it_waits,
 };
 use crate::support::{Case, SOON, shared, wait_until};
 use zookeeper::CreateMode;
@@ -10,12 +11,12 @@ use zookeeper::CreateMode;
 #[test]
 fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
     let case = Case::new("kazoo-plain");
-    let reader = ours(&case, KAZOO_READ);
+    let reader = start_zklock(&case, KAZOO_READ);
     wait_until_it_runs(&reader);
-    let plain = theirs(&case, "kazoo lock");
+    let plain = take_neighbour_lock(&case, "kazoo lock");
     plain.wait_held();
     assert!(reader.is_running(), "both hold, because of kazoo's plain lock");
-    let later = ours(&case, KAZOO_READ);
+    let later = start_zklock(&case, KAZOO_READ);
     wait_until_it_waits(&later);
     assert!(!runs(&later), "a later reader waits for it");
     plain.give();
@@ -28,11 +29,11 @@ fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
 #[test]
 fn a_plain_lock_of_kazoo_s_ignores_kazoo_s_own_readers_too() {
     let case = Case::new("kazoo-own");
-    let reader = theirs(&case, "kazoo read");
+    let reader = take_neighbour_lock(&case, "kazoo read");
     reader.wait_held();
-    let plain = theirs(&case, "kazoo lock");
+    let plain = take_neighbour_lock(&case, "kazoo lock");
     plain.wait_held();
-    let writer = ours(&case, KAZOO);
+    let writer = start_zklock(&case, KAZOO);
     wait_until_it_waits(&writer);
     plain.give();
     reader.give();
@@ -47,7 +48,7 @@ fn zklock_waits_for_a_node_of_the_go_client() {
     case.observer().mkdirs(case.path());
     let name = format!("{}/_c_9a2c3f607a5e4d5b8a670123456789ab-lock-", case.path());
     let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
-    let waiter = ours(&case, &[]);
+    let waiter = start_zklock(&case, &[]);
     wait_until_it_waits(&waiter);
     assert!(!runs(&waiter));
     case.observer().delete(&node);
@@ -64,7 +65,7 @@ fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     let name = |kind| format!("{}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-__{kind}__", case.path());
     let writer = case.observer().create(&name("WRIT"), "", CreateMode::EphemeralSequential);
     let reader = format!("{}{}", name("READ"), &writer[writer.len() - 10..]);
-    let waiter = ours(&case, RW_WRITE);
+    let waiter = start_zklock(&case, RW_WRITE);
     wait_until_it_waits(&waiter);
     case.observer().create(&reader, "", CreateMode::Ephemeral);
     case.observer().delete(&writer);
@@ -80,17 +81,17 @@ fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
 #[test]
 fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
     let case = Case::new("stepping");
-    for ours_waits in [true, false] {
-        let stepping = theirs(&case, "stepping");
+    for zklock_waits in [true, false] {
+        let stepping = take_neighbour_lock(&case, "stepping");
         stepping.wait_held();
-        if ours_waits {
-            let writer = ours(&case, RW_WRITE);
+        if zklock_waits {
+            let writer = start_zklock(&case, RW_WRITE);
             wait_until_it_waits(&writer);
             stepping.step_down();
             wait_until_it_runs(&writer);
             end(writer);
         } else {
-            let writer = theirs(&case, "write");
+            let writer = take_neighbour_lock(&case, "write");
             case.wait_for_contenders(2);
             stepping.step_down();
             writer.wait_held();
@@ -104,10 +105,10 @@ fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
 #[test]
 fn a_writer_of_curator_s_that_has_stepped_down_excludes_later_writers() {
     let case = Case::new("stepped");
-    let stepping = theirs(&case, "stepping");
+    let stepping = take_neighbour_lock(&case, "stepping");
     stepping.wait_held();
     stepping.step_down();
-    let writer = ours(&case, RW_WRITE);
+    let writer = start_zklock(&case, RW_WRITE);
     wait_until_it_waits(&writer);
     assert!(!runs(&writer));
     stepping.give();
@@ -118,9 +119,9 @@ fn a_writer_of_curator_s_that_has_stepped_down_excludes_later_writers() {
 #[test]
 fn zklock_s_readers_run_as_soon_as_a_writer_of_curator_s_has_stepped_down() {
     let case = Case::new("stepping-readers");
-    let stepping = theirs(&case, "stepping");
+    let stepping = take_neighbour_lock(&case, "stepping");
     stepping.wait_held();
-    let readers: Vec<_> = (0..2).map(|_| ours(&case, RW_READ)).collect();
+    let readers: Vec<_> = (0..2).map(|_| start_zklock(&case, RW_READ)).collect();
     readers.iter().for_each(wait_until_it_waits);
     assert!(!readers.iter().any(runs));
     stepping.step_down();

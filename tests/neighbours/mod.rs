@@ -18,7 +18,7 @@ const KAZOO: &[&str] = &["--naming", "kazoo"];
 const KAZOO_READ: &[&str] = &["--naming", "kazoo", "-s"];
 
 /// Takes a lock of this kind on the case's path with the library that it belongs to.
-fn theirs(case: &Case, kind: &str) -> Theirs {
+fn take_neighbour_lock(case: &Case, kind: &str) -> Theirs {
     match kind.split_once(' ') {
         Some(("kazoo", kind)) => kazoo().take(kind, case.path()),
         _ => curator().take(kind, case.path()),
@@ -26,23 +26,23 @@ fn theirs(case: &Case, kind: &str) -> Theirs {
 }
 
 /// Starts a zklock on the case's path; its command prints `running` and waits for a signal.
-fn ours(case: &Case, options: &[&str]) -> Running {
+fn start_zklock(case: &Case, options: &[&str]) -> Running {
     let options = [&["-v"], options].concat();
     case.lock(&options, ["sh", "-c", "echo running; exec sleep 60"]).spawn()
 }
 
-fn runs(ours: &Running) -> bool {
-    ours.stdout().count("running") > 0
+fn runs(zklock: &Running) -> bool {
+    zklock.stdout().count("running") > 0
 }
 
 #[track_caller]
-fn wait_until_it_runs(ours: &Running) {
-    ours.wait_for_stdout("running", SOON);
+fn wait_until_it_runs(zklock: &Running) {
+    zklock.wait_for_stdout("running", SOON);
 }
 
 #[track_caller]
-fn wait_until_it_waits(ours: &Running) {
-    ours.wait_for_line("waiting for", SOON);
+fn wait_until_it_waits(zklock: &Running) {
+    zklock.wait_for_line("waiting for", SOON);
 }
 
 /// The neighbour watches zklock's only node, as zklock itself does.

@@ -1,8 +1,8 @@
 //! Every kind of neighbour lock with every kind of zklock lock, in both orders.
 
 use super::{
-    CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, runs, theirs,
-    wait_until_it_runs, wait_until_it_waits, wait_until_the_neighbour_waits_for_zklock,
+    CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, runs, start_zklock,
+    take_neighbour_lock, wait_until_it_runs, wait_until_it_waits, wait_until_the_neighbour_waits_for_zklock,
 };
 use crate::support::Case;
 
@@ -10,9 +10,9 @@ use crate::support::Case;
 #[track_caller]
 fn zklock_waits_for_the_neighbour(kind: &str, options: &[&str]) {
     let case = Case::new("behind-them");
-    let holder = theirs(&case, kind);
+    let holder = take_neighbour_lock(&case, kind);
     holder.wait_held();
-    let waiter = ours(&case, options);
+    let waiter = start_zklock(&case, options);
     wait_until_it_waits(&waiter);
     let at_once = [&["-n"], options].concat();
     case.lock(&at_once, ["echo", "must not run"]).run().assert_code(124).assert_stderr("busy: held by");
@@ -26,9 +26,9 @@ fn zklock_waits_for_the_neighbour(kind: &str, options: &[&str]) {
 #[track_caller]
 fn the_neighbour_waits_for_zklock(kind: &str, options: &[&str]) {
     let case = Case::new("before-them");
-    let holder = ours(&case, options);
+    let holder = start_zklock(&case, options);
     wait_until_it_runs(&holder);
-    let waiter = theirs(&case, kind);
+    let waiter = take_neighbour_lock(&case, kind);
     case.wait_for_contenders(2);
     wait_until_the_neighbour_waits_for_zklock(&case);
     assert!(!waiter.is_held(), "{kind} beside {options:?}");
@@ -41,12 +41,12 @@ fn the_neighbour_waits_for_zklock(kind: &str, options: &[&str]) {
 #[track_caller]
 fn both_share(kind: &str, options: &[&str]) {
     let case = Case::new("with-them");
-    let holder = theirs(&case, kind);
+    let holder = take_neighbour_lock(&case, kind);
     holder.wait_held();
-    let beside = ours(&case, options);
+    let beside = start_zklock(&case, options);
     wait_until_it_runs(&beside);
     holder.give();
-    let again = theirs(&case, kind);
+    let again = take_neighbour_lock(&case, kind);
     again.wait_held();
     assert!(beside.is_running(), "{kind} beside {options:?}");
     again.give();
@@ -69,7 +69,7 @@ fn a_mutex_of_curator_s_and_a_reader_of_zklock_s_exclude_each_other() {
 fn a_mutex_of_curator_s_waits_for_zklock_s_slots_and_admits_none_behind_it() {
     the_neighbour_waits_for_zklock("mutex", &["--slots", "2"]);
     let case = Case::new("slots-behind-them");
-    let holder = theirs(&case, "mutex");
+    let holder = take_neighbour_lock(&case, "mutex");
     holder.wait_held();
     let refused = case.lock(&["--slots", "2"], ["true"]).run();
     refused.assert_code(125).assert_stderr("for exclusive, and this is 2 slots");

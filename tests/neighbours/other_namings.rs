@@ -1,7 +1,8 @@
 //! A path belongs to one naming scheme: clients of the others don't see its nodes, so neither would exclude the other.
 
 use super::{
-    CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, ours, theirs, wait_until_it_runs,
+    CURATOR, CURATOR_SHARED, KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, start_zklock, take_neighbour_lock,
+    wait_until_it_runs,
 };
 use crate::support::Case;
 
@@ -18,9 +19,9 @@ const ALL: [(&str, &[&str]); 6] = [
 fn a_path_with_a_contender_of_another_naming_is_refused() {
     for (kind, family) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
         let case = Case::new("other-family");
-        let holder = theirs(&case, kind);
+        let holder = take_neighbour_lock(&case, kind);
         holder.wait_held();
-        for (_, options) in ALL.iter().filter(|(ours, _)| *ours != family) {
+        for (_, options) in ALL.iter().filter(|(zklock, _)| *zklock != family) {
             for more in [&[][..], &["-n", "-E", "0"], &["-w", "30"]] {
                 let options = [more, options].concat();
                 let refused = case.lock(&options, ["echo", "must not run"]).run();
@@ -52,9 +53,9 @@ fn nesting_in_a_lock_of_another_naming_is_refused() {
 #[test]
 fn curator_does_not_see_kazoo_s_names() {
     let case = Case::new("unseen");
-    let holder = ours(&case, KAZOO);
+    let holder = start_zklock(&case, KAZOO);
     wait_until_it_runs(&holder);
-    let mutex = theirs(&case, "mutex");
+    let mutex = take_neighbour_lock(&case, "mutex");
     mutex.wait_held();
     assert!(holder.is_running(), "both hold: zklock can't make the neighbour refuse");
     let refused = case.lock(KAZOO, ["true"]).run();

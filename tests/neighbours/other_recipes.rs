@@ -1,6 +1,6 @@
 //! Recipes whose clients ignore zklock's nodes: zklock refuses to run beside them.
 
-use super::{KAZOO, RW_WRITE, end, ours, theirs, wait_until_it_runs};
+use super::{KAZOO, RW_WRITE, end, start_zklock, take_neighbour_lock, wait_until_it_runs};
 use crate::support::{Case, SOON, wait_until};
 use zookeeper::CreateMode;
 
@@ -28,7 +28,7 @@ fn zklock_refuses_a_path_that_another_recipe_uses() {
     for (kind, recipe, remedy) in RECIPES {
         let case = Case::new("other-recipe");
         case.observer().mkdirs(case.path());
-        let holder = theirs(&case, kind);
+        let holder = take_neighbour_lock(&case, kind);
         holder.wait_held();
         for options in
             [&[][..], &["-n", "-E", "0"], &["-w", "30"], &["-s"], &["--slots", "2"], KAZOO, RW_WRITE]
@@ -48,7 +48,7 @@ fn zklock_refuses_a_path_that_another_recipe_uses() {
 #[test]
 fn a_semaphore_is_refused_when_only_its_leases_are_left() {
     let case = Case::new("leases-alone");
-    let holder = theirs(&case, "semaphore");
+    let holder = take_neighbour_lock(&case, "semaphore");
     holder.wait_held();
     let locks = format!("{}/locks", case.path());
     if case.observer().exists(&locks) {
@@ -112,9 +112,9 @@ fn a_holder_warns_about_a_neighbour_that_comes_later() {
     let kinds = RECIPES.into_iter().filter(|(kind, ..)| *kind != "election").chain([kazoo]);
     let together = kinds.map(|(kind, recipe, _)| {
         let case = Case::new("later");
-        let holder = ours(&case, &["--session-timeout", "6"]);
+        let holder = start_zklock(&case, &["--session-timeout", "6"]);
         wait_until_it_runs(&holder);
-        let neighbour = theirs(&case, kind);
+        let neighbour = take_neighbour_lock(&case, kind);
         (case, holder, neighbour, recipe)
     });
     for (case, holder, neighbour, recipe) in together.collect::<Vec<_>>() {
@@ -134,14 +134,14 @@ fn a_holder_warns_about_a_neighbour_that_comes_later() {
 #[test]
 fn a_waiter_that_finds_another_recipe_leaves_the_queue() {
     let case = Case::new("meanwhile");
-    let holder = ours(&case, &[]);
+    let holder = start_zklock(&case, &[]);
     wait_until_it_runs(&holder);
-    let first = ours(&case, &[]);
+    let first = start_zklock(&case, &[]);
     case.wait_for_contenders(2);
-    let last = ours(&case, &[]);
+    let last = start_zklock(&case, &[]);
     let middle = format!("{}/{}", case.path(), case.wait_for_contenders(3)[1]);
     last.wait_for_line("waiting for", SOON);
-    let latch = theirs(&case, "latch");
+    let latch = take_neighbour_lock(&case, "latch");
     latch.wait_held();
     // The last contender lists again when its predecessor disappears.
     first.signal(nix::sys::signal::Signal::SIGTERM);
@@ -156,7 +156,7 @@ fn a_waiter_that_finds_another_recipe_leaves_the_queue() {
 fn a_refusal_for_another_naming_names_the_option() {
     for (kind, naming) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
         let case = Case::new("right-option");
-        let holder = theirs(&case, kind);
+        let holder = take_neighbour_lock(&case, kind);
         holder.wait_held();
         let options = if naming == "kazoo" { &[] } else { KAZOO };
         let refused = case.lock(options, ["true"]).run();

@@ -1,6 +1,6 @@
 //! zklocks and neighbours in one queue acquire the lock in the order in which they came.
 
-use super::{CURATOR, KAZOO, RW_WRITE, end, ours, runs, theirs, wait_until_it_runs};
+use super::{CURATOR, KAZOO, RW_WRITE, end, runs, start_zklock, take_neighbour_lock, wait_until_it_runs};
 use crate::support::Case;
 
 #[track_caller]
@@ -8,20 +8,20 @@ fn alternate(kind: &str, options: &[&str]) {
     let case = Case::new("alternating");
     let mut queue = Vec::new();
     for round in 0..3 {
-        let ours = ours(&case, options);
+        let zklock = start_zklock(&case, options);
         case.wait_for_contenders(2 * round + 1);
-        let theirs = theirs(&case, kind);
+        let neighbour = take_neighbour_lock(&case, kind);
         case.wait_for_contenders(2 * round + 2);
-        queue.push((ours, theirs));
+        queue.push((zklock, neighbour));
     }
     for round in 0..3 {
-        let (ours, theirs) = queue.remove(0);
-        wait_until_it_runs(&ours);
-        assert!(!theirs.is_held(), "{kind}, round {round}");
-        end(ours);
-        theirs.wait_held();
+        let (zklock, neighbour) = queue.remove(0);
+        wait_until_it_runs(&zklock);
+        assert!(!neighbour.is_held(), "{kind}, round {round}");
+        end(zklock);
+        neighbour.wait_held();
         assert!(queue.first().is_none_or(|(next, _)| !runs(next)), "{kind}, round {round}");
-        theirs.give();
+        neighbour.give();
     }
 }
 

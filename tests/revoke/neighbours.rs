@@ -67,16 +67,16 @@ fn another_program_s_lock_is_named_by_its_data_and_its_node() {
 #[test]
 fn a_zklock_beside_kazoo_s_locks_can_be_revoked() {
     let case = Case::new("revoke-kazoo-ours");
-    let ours = holder(&case, &["--naming", "kazoo"]);
+    let zklock = holder(&case, &["--naming", "kazoo"]);
     revoke(&case, &[]).assert_code(0);
-    ours.wait(SOON).assert_code(123).assert_stderr("revoked by");
-    let ours = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
-    let theirs = kazoo().take("lock", case.path());
+    zklock.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    let zklock = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
+    let kazoo_lock = kazoo().take("lock", case.path());
     case.wait_for_contenders(2);
     // If one of the contenders can't be asked, none is.
     revoke(&case, &["--all"]).assert_code(125);
-    assert_eq!(ours.stderr().text(), "");
-    end(ours);
-    theirs.wait_held();
-    theirs.give();
+    assert_eq!(zklock.stderr().text(), "");
+    end(zklock);
+    kazoo_lock.wait_held();
+    kazoo_lock.give();
 }

@@ -82,14 +82,14 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let secure = &*SECURE;
     let case = secure.case("mutual");
     case.observer().mkdirs(case.path());
-    let ours = secure.authority.sign("ours", &[]);
-    let options = options(Some(secure.keys.authority()), &secure.keys, Some(&ours));
+    let identity = secure.authority.sign("client", &[]);
+    let options = options(Some(secure.keys.authority()), &secure.keys, Some(&identity));
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let holder = case.zklock().args(&options).args([case.path(), "--"]).args(hold).spawn();
     holder.wait_for_stdout(case.path(), SOON);
-    let theirs = secure.authority.sign("theirs", &[]);
-    let theirs = self::options(Some(secure.keys.authority()), &secure.keys, Some(&theirs));
-    let waiter = case.zklock().args(&theirs).args(["-v", case.path(), "echo", "ran"]).spawn();
+    let other_identity = secure.authority.sign("other_client", &[]);
+    let other_identity = self::options(Some(secure.keys.authority()), &secure.keys, Some(&other_identity));
+    let waiter = case.zklock().args(&other_identity).args(["-v", case.path(), "echo", "ran"]).spawn();
     // The holder's name is hidden, because only the owner may read the node.
     waiter.wait_for_line("waiting for node _c_", SOON);
     holder.signal(Signal::SIGTERM);
@@ -101,11 +101,11 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
 fn each_tls_failure_has_its_own_message() {
     let Secure { authority, keys, server } = &*SECURE;
     let case = SECURE.case("failures");
-    let ours = authority.sign("ours", &[]);
-    let expired = authority.sign_expired("ours", &[]);
-    let unknown = Authority::new("stranger").sign("ours", &[]);
+    let identity = authority.sign("client", &[]);
+    let expired = authority.sign_expired("client", &[]);
+    let unknown = Authority::new("unknown").sign("client", &[]);
     let other = keys.file("other.pem", &Authority::new("other").certificate());
-    let by_system = with_system_file(&case, &other, &options(None, keys, Some(&ours)));
+    let by_system = with_system_file(&case, &other, &options(None, keys, Some(&identity)));
     let with = |ca: &Path, identity| options(Some(ca.to_owned()), keys, identity);
     let known = keys.authority();
     let (hosts, plain) = (server.secure_connect_string(), server.connect_string());
@@ -118,11 +118,15 @@ fn each_tls_failure_has_its_own_message() {
         &[
             attempt(
                 &hosts,
-                with(&other, Some(&ours)),
+                with(&other, Some(&identity)),
                 "isn't signed by an authority in the file of --tls-ca",
             ),
-            attempt(&other_name, with(&known, Some(&ours)), other_name_message),
-            attempt("no_such..name:1", with(&known, Some(&ours)), "that name can't appear in a certificate"),
+            attempt(&other_name, with(&known, Some(&identity)), other_name_message),
+            attempt(
+                "no_such..name:1",
+                with(&known, Some(&identity)),
+                "that name can't appear in a certificate",
+            ),
             attempt(&hosts, with(&known, None), demands_message),
             attempt(&hosts, with(&known, Some(&unknown)), "refuses the certificate"),
             attempt(&hosts, with(&known, Some(&expired)), "refuses the certificate"),
@@ -137,8 +141,8 @@ fn each_tls_failure_has_its_own_message() {
 fn without_tls_ca_the_system_s_authorities_are_trusted() {
     let secure = &*SECURE;
     let case = secure.case("system-ca");
-    let ours = secure.authority.sign("ours", &[]);
-    let options = options(None, &secure.keys, Some(&ours));
+    let identity = secure.authority.sign("client", &[]);
+    let options = options(None, &secure.keys, Some(&identity));
     with_system_file(&case, &secure.keys.authority(), &options).wait(SOON).assert_code(0);
     let none = secure.keys.file("none.pem", "# no authority\n");
     let output = with_system_file(&case, &none, &options).wait(SOON);
@@ -150,10 +154,10 @@ fn without_tls_ca_the_system_s_authorities_are_trusted() {
 fn the_monitor_trusts_the_same_authorities_as_the_worker() {
     let secure = &*SECURE;
     let case = secure.case("long-ca");
-    let ours = secure.authority.sign("ours", &[]);
+    let identity = secure.authority.sign("client", &[]);
     let filler = "# another authority, with a name in Latin-1\n".repeat(6_000);
     let long = secure.keys.file("long.pem", &(filler + &secure.authority.certificate()));
-    let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&ours));
+    let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&identity));
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let zklock = case.zklock().dir(long.parent().expect("its directory")).args(&options);
     let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(hold).spawn();
