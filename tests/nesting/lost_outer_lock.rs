@@ -5,7 +5,7 @@ use crate::support::{Case, Running, SOON, wait_until};
 use nix::sys::signal::Signal;
 
 /// The innermost command appends to a file as long as it lives.
-fn alive(case: &Case) -> String {
+fn alive_script(case: &Case) -> String {
     let file = case.dir().join("alive");
     format!("echo inside; while :; do echo x >> {}; sleep 0.01; done", file.display())
 }
@@ -21,29 +21,29 @@ fn assert_stopped(case: &Case) {
     assert_eq!(size(), before);
 }
 
-fn lose(case: &Case) {
+fn delete_outer_node(case: &Case) {
     case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
 }
 
 fn begin(case: &Case, within: Vec<String>) -> Running {
-    start(outer(case, &[], &[within, shell(&alive(case))]))
+    start(outer(case, &[], &[within, shell(&alive_script(case))]))
 }
 
 #[test]
 fn an_inner_command_on_the_same_path_is_stopped_with_123() {
     let case = Case::new("lost-same");
     let running = begin(&case, inner(&case, &[]));
-    lose(&case);
+    delete_outer_node(&case);
     running.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
     assert_stopped(&case);
 }
 
 #[test]
-fn an_inner_command_on_another_path_is_stopped_too_and_its_lock_given_back() {
+fn an_inner_command_on_another_path_is_stopped_and_its_lock_released() {
     let case = Case::new("lost-other");
     let b = format!("{}-b", case.path());
     let running = begin(&case, words(case.hosts(), &["--session-timeout", "60"], &[&b]));
-    lose(&case);
+    delete_outer_node(&case);
     running.wait(SOON).assert_code(123);
     assert_stopped(&case);
     assert_eq!(case.observer().children(&b).len(), 0);
@@ -57,7 +57,7 @@ fn an_inner_zklock_that_still_waits_gives_up_when_the_outer_lock_is_lost() {
     let within = words(case.hosts(), &["-v"], &[&b]);
     let running = outer(&case, &[], &[within, shell("echo must not run")]).spawn();
     running.wait_for_line("waiting for", SOON);
-    lose(&case);
+    delete_outer_node(&case);
     let output = running.wait(SOON);
     output.assert_code(123);
     assert_eq!(output.stdout, "");
@@ -66,12 +66,12 @@ fn an_inner_zklock_that_still_waits_gives_up_when_the_outer_lock_is_lost() {
 }
 
 #[test]
-fn an_inner_command_on_a_path_that_is_held_and_one_that_is_not_is_stopped_when_either_is_lost() {
+fn an_inner_command_with_a_held_and_a_new_lock_is_stopped_when_either_is_lost() {
     let case = Case::new("lost-partly");
     let b = format!("{}-b", case.path());
     let both = || words(case.hosts(), &[], &[case.path(), &b]);
     let running = begin(&case, both());
-    lose(&case);
+    delete_outer_node(&case);
     running.wait(SOON).assert_code(123);
     let running = begin(&case, both());
     case.observer().delete(&format!("{b}/{}", case.observer().children(&b)[0]));
@@ -84,7 +84,7 @@ fn killing_the_outer_zklock_stops_the_inner_command_and_frees_both_locks() {
     let case = Case::new("killed-outer");
     let b = format!("{}-b", case.path());
     let within = words(case.hosts(), &["--session-timeout", "60"], &[&b]);
-    let running = start(outer(&case, &["--session-timeout", "60"], &[within, shell(&alive(&case))]));
+    let running = start(outer(&case, &["--session-timeout", "60"], &[within, shell(&alive_script(&case))]));
     running.signal(Signal::SIGKILL);
     running.wait(SOON).assert_signal(Signal::SIGKILL);
     assert_stopped(&case);

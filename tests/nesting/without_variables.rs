@@ -93,7 +93,7 @@ fn self_waiting_is_detected_with_nonblock() {
 fn a_process_that_an_ended_command_left_waits_for_the_release() {
     let proxy = Proxy::to(shared());
     let case = Case::new("descent-leftover");
-    let (stdout, stderr) = (case.dir().join("left"), case.dir().join("told"));
+    let (stdout, stderr) = (case.dir().join("stdout"), case.dir().join("stderr"));
     let script = format!(
         "setsid env -u ZKLOCK_HELD \"$@\" >{} 2>{} </dev/null & exit 0",
         stdout.display(),
@@ -122,7 +122,7 @@ fn a_process_that_an_ended_command_left_waits_for_the_release() {
 #[test]
 fn an_unrelated_child_of_the_holder_waits_normally() {
     let case = Case::new("descent-inherited");
-    let stderr = case.dir().join("told");
+    let stderr = case.dir().join("stderr");
     let wait = words(case.hosts(), &["-v", "-w", "30"], &[case.path()]).join(" ");
     let go = case.dir().join("go");
     let prelude = format!(

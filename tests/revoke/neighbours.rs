@@ -54,12 +54,12 @@ fn a_kazoo_lock_can_only_be_revoked_with_force() {
 #[test]
 fn another_program_s_lock_is_named_by_its_data_and_its_node() {
     let case = Case::new("revoke-named");
-    for (kind, said) in [("lock", "node "), ("named", "kazoo-host:4711 (node ")] {
+    for (kind, owner) in [("lock", "node "), ("named", "kazoo-host:4711 (node ")] {
         let held = kazoo().take(kind, case.path());
         held.wait_held();
         let name = case.contenders()[0].clone();
-        let told = revoke(&case, &["--force"]).assert_code(0).stdout.clone();
-        assert!(told.starts_with(&format!("{}: {said}{name}", case.path())), "{told}");
+        let message = revoke(&case, &["--force"]).assert_code(0).stdout.clone();
+        assert!(message.starts_with(&format!("{}: {owner}{name}", case.path())), "{message}");
         held.give();
     }
 }

@@ -100,7 +100,7 @@ fn copy_of_zklock(case: &Case) -> PathBuf {
 }
 
 /// zklock as a user other than root.
-fn zklock_of_no_root(case: &Case, program: &Path) -> Zklock {
+fn zklock_without_root(case: &Case, program: &Path) -> Zklock {
     let root = nix::unistd::geteuid().is_root();
     let user = if root { "setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "" };
     case.zklock().prelude(&format!("exec {user} {} \"$@\"", program.display()))
@@ -111,7 +111,7 @@ fn the_memory_of_zklock_is_protected_if_it_has_secrets() {
     let case = Case::new("secret-memory");
     let program = copy_of_zklock(&case);
     for hidden in [false, true] {
-        let zklock = zklock_of_no_root(&case, &program);
+        let zklock = zklock_without_root(&case, &program);
         let zklock =
             if hidden { zklock.env("ZKLOCK_AUTH", format!("digest:alice:{SECRET}")) } else { zklock };
         let running = hold(zklock, &case);
@@ -126,7 +126,7 @@ fn the_memory_of_zklock_is_protected_if_it_has_secrets() {
         case.wait_for_contenders(0);
         running.wait(SOON).assert_signal(Signal::SIGKILL);
         // The monitor can still clean up without the worker.
-        let zklock = zklock_of_no_root(&case, &program);
+        let zklock = zklock_without_root(&case, &program);
         let zklock =
             if hidden { zklock.env("ZKLOCK_AUTH", format!("digest:alice:{SECRET}")) } else { zklock };
         let running = hold(zklock, &case);

@@ -141,10 +141,10 @@ fn a_frozen_monitor_blocks_no_other_contender() {
 fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
     for monitor_first in [true, false] {
         let case = Case::new("all-frozen");
-        let file = case.dir().join("deeds");
+        let file = case.dir().join("writes");
         let script = format!(
             "trap 'echo TERM >> {0}' TERM; trap 'echo CONT >> {0}' CONT; echo ready $$; \
-             while :; do echo deed >> {0}; done",
+             while :; do echo alive >> {0}; done",
             file.display()
         );
         let running = start(&case, &["--session-timeout", "2", "--kill-after", "1"], &script);
@@ -153,7 +153,7 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
         for pid in [running.pid(), worker, command] {
             freeze(pid);
         }
-        let writes = || std::fs::read_to_string(&file).expect("deeds");
+        let writes = || std::fs::read_to_string(&file).expect("the file");
         let before = writes();
         let frozen_since = Instant::now();
         wait_until("the session's end", SOON, || {

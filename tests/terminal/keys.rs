@@ -2,7 +2,7 @@
 
 use super::{
     CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer, sleeps,
-    stop_asleep,
+    stop_while_asleep,
 };
 use crate::support::{Case, SOON, end, wait_until};
 use nix::sys::signal::Signal;
@@ -95,7 +95,7 @@ fn a_job_that_is_stopped_for_long_keeps_its_lock() {
     let mut shell = case.shell();
     shell.enter(&format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
     shell.terminal().expect("up\r\n", SOON);
-    stop_asleep(&mut shell, &case);
+    stop_while_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     let node = case.wait_for_contenders(1);

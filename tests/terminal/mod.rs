@@ -41,7 +41,7 @@ fn sleeps(case: &Case) -> bool {
 /// Types Ctrl-Z once the job's `sleep` runs. A shell that starts programs like `vfork`, such as dash, can't be stopped
 /// while its child is stopped before the exec, with zklock or without.
 #[track_caller]
-fn stop_asleep(shell: &mut Shell, case: &Case) {
+fn stop_while_asleep(shell: &mut Shell, case: &Case) {
     wait_until("the job to sleep", SOON, || sleeps(case));
     shell.terminal().send(CTRL_Z);
 }

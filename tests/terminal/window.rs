@@ -1,6 +1,6 @@
 //! A terminal window that is resized or closed.
 
-use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_asleep};
+use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_while_asleep};
 use crate::support::{Case, SOON, Shell, assert_no_processes, end};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
@@ -61,7 +61,7 @@ fn a_closed_window_ends_background_and_stopped_commands() {
 
     let mut shell = case.shell();
     enter(&mut shell, &case, "sh -c 'echo up; sleep 61; :'", "up\r\n");
-    stop_asleep(&mut shell, &case);
+    stop_while_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     assert_ends_all(&case, shell);

@@ -10,7 +10,7 @@ use nix::unistd::{Pid, geteuid};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-/// Root and its group see all processes, unless they lack CAP_SYS_PTRACE.
+/// Root and its group see all processes, unless they lack `CAP_SYS_PTRACE`.
 const HIDDEN: &str = "exec unshare --mount --pid --fork --mount-proc sh -c \
     'mount -t proc -o hidepid=2 proc /proc && setpriv --regid 65534 --clear-groups --bounding-set=-sys_ptrace \"$0\" \"$@\"' \"$0\" \"$@\"";
 

@@ -46,7 +46,7 @@ impl Nest {
 }
 
 #[test]
-fn killing_the_inner_worker() {
+fn killing_the_inner_worker_frees_both_locks() {
     let nest = Nest::start("inner-worker");
     let worker = worker_of(nest.inner);
     let output = nest.end(worker);
@@ -54,14 +54,14 @@ fn killing_the_inner_worker() {
 }
 
 #[test]
-fn killing_the_inner_monitor() {
+fn killing_the_inner_monitor_frees_both_locks() {
     let nest = Nest::start("inner-monitor");
     let inner = nest.inner;
     nest.end(inner).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
-fn killing_the_outer_worker() {
+fn killing_the_outer_worker_frees_both_locks() {
     let nest = Nest::start("outer-worker");
     let worker = worker_of(nest.outer.pid());
     let output = nest.end(worker);
@@ -69,7 +69,7 @@ fn killing_the_outer_worker() {
 }
 
 #[test]
-fn killing_the_outer_monitor() {
+fn killing_the_outer_monitor_frees_both_locks() {
     let nest = Nest::start("outer-monitor");
     let outer = nest.outer.pid();
     nest.end(outer).assert_signal(Signal::SIGKILL);

@@ -55,7 +55,7 @@ fn last(text: &str) -> &str {
 }
 
 #[test]
-fn behind_a_pipe() {
+fn dropped_messages_are_counted_on_a_pipe() {
     let case = Case::new("heard-again");
     let mut holder = overflow_the_queue(&case, UnreadStderr::FullPipe);
     let lines = holder.pipe.take().unwrap().read();
@@ -65,7 +65,7 @@ fn behind_a_pipe() {
 }
 
 #[test]
-fn on_a_terminal() {
+fn dropped_messages_are_counted_on_a_terminal() {
     let case = Case::new("seen-again");
     let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
     let Process::Tty(terminal) = &mut holder.process else { unreachable!() };
