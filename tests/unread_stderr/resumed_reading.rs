@@ -15,12 +15,12 @@ const IGNORES_TERM: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<
 /// The log of this many signals is longer than the 256 KiB that zklock keeps.
 const TOO_MANY: u64 = 3000;
 
-/// Makes a holder log more than zklock keeps, and then delete its node, which it must report; it is about to exit.
+/// Makes a holder log more than zklock keeps, and then deletes its node. The holder must report that; it is about to exit.
 #[track_caller]
-fn overflow_the_queue(case: &Case, silence: UnreadStderr) -> UnreadZklock {
+fn overflow_the_queue(case: &Case, stderr: UnreadStderr) -> UnreadZklock {
     let count = case.dir().join("count");
     let script = format!("exec bash -c '{}' '{}'", IGNORES_TERM.replace('\'', "'\\''"), count.display());
-    let holder = silence.start(case, &["-vvvv", "--kill-after", "4"], &script);
+    let holder = stderr.start(case, &["-vvvv", "--kill-after", "4"], &script);
     let counted = || fs::metadata(&count).map_or(0, |count| count.len());
     wait_until("the command", SOON, || counted() > 0);
     let deadline = Instant::now() + 3 * SOON;
