@@ -15,7 +15,8 @@ const IGNORES_TERM: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<
 /// The log of this many signals is longer than the 256 KiB that zklock keeps.
 const TOO_MANY: u64 = 3000;
 
-/// Makes a holder log more than zklock keeps, and then deletes its node. The holder must report that; it is about to exit.
+/// Makes a holder log more than zklock keeps, and then deletes its node. The holder must report that, and is about to
+/// exit.
 #[track_caller]
 fn overflow_the_queue(case: &Case, stderr: UnreadStderr) -> UnreadZklock {
     let count = case.dir().join("count");
