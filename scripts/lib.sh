@@ -24,7 +24,7 @@ can_install() { have apt-get && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null;
 
 # Installs packages. If this user may not, prints the command that would, and returns 1 instead of exiting.
 install_packages() {
-    have apt-get || { say "missing: $*, and there is no apt-get here to install them with"; return 1; }
+    have apt-get || { say "missing: $*; they can't be installed without apt-get"; return 1; }
     local as_root=(env)
     if [[ $EUID -ne 0 ]]; then
         as_root=(sudo -n env)
@@ -45,7 +45,7 @@ install_packages() {
         sleep 1
     done
     output+=$("${install[@]}" 2>&1 </dev/null) && return
-    say "apt-get could not install $*. Its last words:"
+    say "apt-get could not install $*. Its last messages:"
     tail -n 8 <<<"$output" | sed 's/^/    /' >&2
     return 1
 }
@@ -61,7 +61,7 @@ need_commands() {
     local pair
     for pair; do
         have "${pair%:*}" || install_packages "${pair#*:}" ||
-            fail "there is no ${pair%:*} here" "install the package ${pair#*:}"
+            fail "${pair%:*} is not installed" "install the package ${pair#*:}"
     done
 }
 
@@ -79,11 +79,11 @@ need_java_and_zookeeper() {
     local missing
     mapfile -t missing < <(missing_for_zookeeper)
     [[ -z ${ZOOKEEPER_HOME:-} ]] || compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
-        fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, and no lib/*.jar is in there" \
+        fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, which has no lib/*.jar" \
             "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
     [[ ${#missing[@]} -ne 0 ]] || return 0
     install_packages "${missing[@]}" ||
-        fail "there is no ZooKeeper to start" \
+        fail "ZooKeeper or Java is not installed" \
             "install the packages above, or install a Java runtime, unpack a ZooKeeper release" \
             "and set ZOOKEEPER_HOME to its directory"
 }
@@ -115,10 +115,10 @@ need_neighbours() {
     local missing
     mapfile -t missing < <(missing_for_neighbours)
     [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" ||
-        fail "there is no Curator to test beside, or no Java to run it with" "install the packages above"
+        fail "Curator or a JDK is not installed" "install the packages above"
     have_kazoo || install_kazoo || { install_packages python3-venv && install_kazoo; } ||
         fail "kazoo $kazoo_version can't be installed into .tools/venv" \
-            "is there a Python 3, and can pip reach its package index?"
+            "check that Python 3 is installed and that pip can reach its package index"
 }
 
 have_kazoo() {
@@ -143,15 +143,15 @@ need_rust() {
     wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml")
     # rustup's directory isn't in the PATH of a cron job or of the shell that has just installed it.
     have cargo || PATH="$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin"
-    have cargo || fail "there is no cargo here; zklock is built with Rust $wanted or newer" \
+    have cargo || fail "cargo is not installed; zklock needs Rust $wanted or newer" \
         "install it with rustup: https://www.rust-lang.org/tools/install"
     found=$(rustc --version | cut -d ' ' -f 2)
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
-        fail "this is Rust $found; zklock is built with $wanted or newer" "run: rustup update stable"
+        fail "this is Rust $found; zklock needs $wanted or newer" "run: rustup update stable"
     for component; do
         cargo "${component#rust}" --version >/dev/null 2>&1 ||
             fail "the toolchain has no $component" "run: rustup component add $component"
     done
     # Rust links with the C compiler.
-    have cc || install_packages gcc libc6-dev || fail "there is no C compiler for Rust to link with"
+    have cc || install_packages gcc libc6-dev || fail "there is no C compiler, which Rust needs for linking"
 }

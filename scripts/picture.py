@@ -11,7 +11,7 @@ hosts = sorted({host for _, host, _ in events if host != "-"})
 def when(host, words):
     found = [time for time, other, what in events if other == host and words in what]
     if not found:
-        sys.exit(f"{host} never said '{words}'")
+        sys.exit(f"{host} never printed '{words}'")
     return (found[0] - zero) / 1e6
 
 lanes = {host: {name: when(host, words) for name, words in
@@ -25,7 +25,7 @@ for before, after in zip(order, order[1:]):
 last = max(lane["released"] for lane in lanes.values())
 width, bottom = round(START + last * SCALE + 40), TOP + LANE * len(order)
 x = lambda seconds: round(START + seconds * SCALE, 1)
-print(f'''<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 44}" width="{width}" height="{bottom + 44}" role="img" aria-label="Four contenders of one lock over time: each waits for the one ahead and runs when it has ended" font-family="system-ui, sans-serif" font-size="13">
+print(f'''<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 44}" width="{width}" height="{bottom + 44}" role="img" aria-label="Four contenders of one lock over time: each waits for its predecessor and runs when that has ended" font-family="system-ui, sans-serif" font-size="13">
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0.5 8 4 0 7.5z" fill="#b3530f"/></marker></defs>
 <rect width="100%" height="100%" rx="8" fill="#f4f3ef"/>
 <g fill="#2f2f2f">

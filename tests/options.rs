@@ -1,4 +1,4 @@
-//! The options: where they end, which of several counts, and what is refused.
+//! The command line options: parsing, repetition, and errors.
 
 use crate::support::{Case, SOON, Zklock};
 use nix::sys::signal::Signal;
@@ -40,7 +40,7 @@ fn the_short_help_fits_a_terminal_and_the_full_one_is_in_groups() {
 }
 
 #[test]
-fn the_last_of_a_repeated_option_wins() {
+fn the_last_occurrence_of_a_repeated_option_wins() {
     let case = Case::new("repeated");
     let run = |options: &[&str], command: &str| case.lock(options, ["sh", "-c", command]).run();
     let dead = ["-z", "nosuch.invalid", "-z", case.hosts()];
@@ -54,7 +54,7 @@ fn the_last_of_a_repeated_option_wins() {
 }
 
 #[test]
-fn a_wrong_option_is_zklock_s_failure_and_changes_nothing() {
+fn an_invalid_option_fails_with_125_and_creates_nothing() {
     let case = Case::new("options");
     for (options, reason) in [
         (&["--nonsense"][..], "--nonsense"),
@@ -83,7 +83,7 @@ fn a_wrong_option_is_zklock_s_failure_and_changes_nothing() {
 }
 
 #[test]
-fn help_that_can_not_be_written_is_an_error() {
+fn help_that_cannot_be_written_is_an_error() {
     for option in ["--help", "-h", "--version"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let zklock =
@@ -95,7 +95,7 @@ fn help_that_can_not_be_written_is_an_error() {
 }
 
 #[test]
-fn the_commands_own_options_are_its_own() {
+fn options_after_the_command_belong_to_the_command() {
     let case = Case::new("own-options");
     for option in ["-n", "-v", "-q", "--help", "--version", "-z", "-c", "--timeout=1"] {
         let output = case.lock(&[], ["sh", "-c", r#"echo "[$1]""#, "sh", option]).run();
@@ -126,7 +126,7 @@ fn a_time_may_have_a_unit() {
 }
 
 #[test]
-fn a_wrong_variable_is_blamed_unless_the_command_line_overrides_it() {
+fn an_invalid_variable_is_reported_unless_the_command_line_overrides_it() {
     let case = Case::new("variable");
     let config = case.dir().join("empty.toml");
     std::fs::write(&config, "").unwrap();
@@ -148,7 +148,7 @@ fn a_wrong_variable_is_blamed_unless_the_command_line_overrides_it() {
 }
 
 #[test]
-fn foreign_bytes_never_reach_the_terminal() {
+fn control_characters_are_escaped_in_messages() {
     let case = Case::new("escaped");
     let bad = OsStr::from_bytes(b"\x1b[1m\xff\r\n");
     let long = OsStr::from_bytes(b"--\x1b[1m\x07");

@@ -1,23 +1,22 @@
-//! Who runs when: one at a time, in first-come order, also when contenders give up or die in between.
+//! Contenders run one at a time in first-come order, even if others give up or die in between.
 
 use crate::support::{Case, History, Running, SOON, wait_until};
 use nix::sys::signal::Signal;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A contender that runs this shell text.
 fn contender(case: &Case, options: &[&str], job: &str) -> Running {
     case.lock(options, ["sh", "-c", job]).spawn()
 }
 
-/// Somebody who holds the lock and keeps its history until it is told to stop.
+/// Starts a contender that holds the lock and writes a history until it gets a signal.
 fn holder(case: &Case, history: &History, options: &[&str]) -> Running {
     let holder = contender(case, options, &history.endless_job("first"));
-    wait_until("the first to run", SOON, || !history.sections().unwrap().is_empty());
+    wait_until("the first contender to run", SOON, || !history.sections().unwrap().is_empty());
     holder
 }
 
-fn begun(history: &History) -> usize {
+fn section_count(history: &History) -> usize {
     history.sections().unwrap().len()
 }
 
@@ -36,7 +35,7 @@ fn twenty_contenders_never_overlap() {
 }
 
 #[test]
-fn they_run_in_the_order_they_queued() {
+fn contenders_run_in_the_order_in_which_they_queued() {
     let case = Case::new("order");
     let history = case.history();
     let first = holder(&case, &history, &[]);
@@ -55,7 +54,7 @@ fn they_run_in_the_order_they_queued() {
 }
 
 #[test]
-fn tokens_grow_also_when_the_parent_is_made_again() {
+fn fencing_tokens_grow_even_if_the_lock_node_is_created_again() {
     let case = Case::new("tokens");
     let mut last = 0;
     for round in 0..4 {
@@ -64,13 +63,13 @@ fn tokens_grow_also_when_the_parent_is_made_again() {
         assert!(token > last, "{token} after {last}");
         last = token;
         if round % 2 == 1 {
-            // The sequence of the nodes' names begins at zero again.
+            // The sequence numbers of the nodes start at zero again.
             case.observer().delete(case.path());
         }
     }
 }
 
-/// Three in line; the second gives up as `give_up` says. The third must not run before the first has ended.
+/// Queues three contenders. The second gives up by `give_up`; the third must not run before the first has ended.
 fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnOnce(&Running)) -> Running {
     let history = case.history();
     let first = holder(case, &history, &[]);
@@ -81,12 +80,12 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
     third.wait_for_line("waiting for", SOON);
 
     give_up(&second);
-    let gone = format!("{}/{}", case.path(), nodes[1]);
-    case.observer().wait_until_gone(&gone, SOON);
-    // The third has taken note: it says anew whom it waits for.
-    let renewed = format!(":{} (sh), 1 ahead", first.pid());
-    third.wait_for_line(&renewed, SOON);
-    assert_eq!(begun(&history), 1);
+    let deleted = format!("{}/{}", case.path(), nodes[1]);
+    case.observer().wait_until_gone(&deleted, SOON);
+    // The third has noticed: it reports its new predecessor.
+    let new_predecessor = format!(":{} (sh), 1 ahead", first.pid());
+    third.wait_for_line(&new_predecessor, SOON);
+    assert_eq!(section_count(&history), 1);
     assert!(third.is_running());
 
     first.signal(Signal::SIGTERM);
@@ -97,21 +96,21 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
 }
 
 #[test]
-fn an_interrupted_waiter_lets_no_other_pass_the_holder() {
+fn an_interrupted_waiter_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("interrupted");
     let second = the_second_of_three_gives_up(&case, &[], |second| second.signal(Signal::SIGINT));
     second.wait(SOON).assert_signal(Signal::SIGINT);
 }
 
 #[test]
-fn a_waiter_that_times_out_lets_no_other_pass_the_holder() {
+fn a_waiter_that_times_out_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("timeout");
     let second = the_second_of_three_gives_up(&case, &["-w", "2.5"], |_| ());
     second.wait(SOON).assert_code(124).assert_stderr("gave up after");
 }
 
 #[test]
-fn a_killed_waiter_lets_no_other_pass_the_holder() {
+fn a_killed_waiter_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("killed-waiter");
     let options = ["--session-timeout", "1"];
     let second = the_second_of_three_gives_up(&case, &options, |second| second.signal(Signal::SIGKILL));
@@ -119,13 +118,13 @@ fn a_killed_waiter_lets_no_other_pass_the_holder() {
 }
 
 #[test]
-fn after_a_killed_holder_the_next_runs_when_the_session_has_ended() {
+fn after_a_holder_is_killed_the_next_runs_when_the_session_ends() {
     let case = Case::new("killed-holder");
     let history = case.history();
-    // A job that is over before the session is, so that it harms nobody when nothing ends it with its zklock.
+    // The job ends before the session, so it does no harm if it survives its zklock.
     let job = history.job("first", 0.2);
     let first = contender(&case, &["--session-timeout", "2"], &job);
-    wait_until("the first to run", SOON, || begun(&history) == 1);
+    wait_until("the first contender to run", SOON, || section_count(&history) == 1);
     let second = contender(&case, &[], &history.job("second", 0.0));
     let nodes = case.wait_for_contenders(2);
 
@@ -134,13 +133,13 @@ fn after_a_killed_holder_the_next_runs_when_the_session_has_ended() {
     first.wait(SOON).assert_signal(Signal::SIGKILL);
     let node = format!("{}/{}", case.path(), nodes[0]);
     loop {
-        // In this order: it may go, and the second begin, between the two looks.
-        let sections = begun(&history);
+        // In this order: the node may disappear and the second begin between the two reads.
+        let sections = section_count(&history);
         if !case.observer().exists(&node) {
             break;
         }
-        assert_eq!(sections, 1, "somebody runs while the first has its node");
-        assert!(killed.elapsed() < Duration::from_secs(6), "the node outlives its session");
+        assert_eq!(sections, 1, "another command runs while the first contender's node exists");
+        assert!(killed.elapsed() < Duration::from_secs(6), "the node still exists after the session timeout");
         thread::sleep(Duration::from_millis(10));
     }
     let free = Instant::now();

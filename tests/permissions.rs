@@ -1,4 +1,4 @@
-//! Nodes that don't let us: which permission is missing is said, and nothing is left behind.
+//! Missing permissions: zklock names the permission, and leaves nothing behind.
 
 use crate::support::{Case, SOON, end, shared, wait_until};
 use std::time::Duration;
@@ -12,9 +12,9 @@ fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
     assert!(output.elapsed < Duration::from_secs(5), "{:?}", output.elapsed);
 }
 
-/// Since ZooKeeper 3.9 it takes READ to see whether a node is there.
+/// Since ZooKeeper 3.9 a client needs READ to see whether a node exists.
 #[test]
-fn without_create_the_message_names_the_node_that_refuses_it_also_if_that_is_hidden() {
+fn without_create_the_message_names_the_refusing_node_even_if_it_is_hidden() {
     let case = Case::new("hidden-mkdir");
     let above = case.guarded(Permission::WRITE);
     for options in [&[][..], &["-n"]] {
@@ -34,7 +34,7 @@ fn without_create_no_contender_can_queue() {
 }
 
 #[test]
-fn without_create_above_no_lock_path_can_be_made() {
+fn without_create_on_the_parent_no_lock_path_can_be_created() {
     let case = Case::new("no-mkdir");
     let above = case.guarded(Permission::READ);
     is_refused(&case, &[], &format!("{above}/a/b"), "CREATE");
@@ -43,7 +43,7 @@ fn without_create_above_no_lock_path_can_be_made() {
 
 #[test]
 fn without_read_the_queue_cannot_be_seen() {
-    // The observer may see what zklock may not.
+    // The observer authenticates as a user that may read the path, unlike zklock.
     let case = Case::new("no-read").known_as("observer:secret");
     let path = format!("{}-guarded", case.path());
     let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
@@ -52,12 +52,12 @@ fn without_read_the_queue_cannot_be_seen() {
     for options in [&[][..], &["-n"]] {
         is_refused(&case, options, &path, "READ");
         let children = case.observer().stat(&path).unwrap().num_children;
-        assert_eq!(children, 0, "our node is gone again");
+        assert_eq!(children, 0, "zklock's node is deleted");
     }
 }
 
 #[test]
-fn without_delete_the_end_of_the_session_releases() {
+fn without_delete_the_end_of_the_session_releases_the_lock() {
     let case = Case::new("no-delete");
     let path = case.guarded(Permission::READ | Permission::CREATE);
     for code in [0, 4] {
@@ -77,7 +77,7 @@ fn a_contender_that_cannot_be_read_is_waited_for() {
     let ahead = case.observer().create_with_acl(&node, "", mode, acl).unwrap();
     let waiter = case.lock(&["-v", "-w", "8"], ["echo", "ran"]).spawn();
     waiter.wait_for_line("1 ahead", SOON);
-    // Servers since 3.8.4 and 3.9.2 (CVE-2024-23944) tell nobody of a change to a node that he may not read.
+    // Servers since 3.8.4 and 3.9.2 (CVE-2024-23944) send no events about a node to clients that may not read it.
     case.observer().delete(&ahead);
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
 }
@@ -96,7 +96,7 @@ fn an_ephemeral_node_can_hold_no_lock() {
     case.observer().delete(&ephemeral);
 }
 
-/// What an administrator may do to a node of zklock's while it is there.
+/// Sets an ACL on the last contender's node that denies reading it.
 fn forbid_the_last_contender(case: &Case) {
     let node = format!("{}/{}", case.path(), case.contenders().pop().unwrap());
     let acl = vec![Acl::new(Permission::WRITE, "world", "anyone")];
@@ -104,7 +104,7 @@ fn forbid_the_last_contender(case: &Case) {
 }
 
 #[test]
-fn a_waiter_that_may_not_read_its_own_node_any_more_leaves_the_queue() {
+fn a_waiter_that_loses_read_on_its_own_node_leaves_the_queue() {
     let case = Case::new("forbidden-waiter");
     let holder = case.holder();
     let waiter = case.lock(&["-v", "--session-timeout", "6"], ["echo", "ran"]).spawn();
@@ -117,7 +117,7 @@ fn a_waiter_that_may_not_read_its_own_node_any_more_leaves_the_queue() {
 }
 
 #[test]
-fn a_holder_that_may_not_read_its_own_node_any_more_says_so_when_it_stops() {
+fn a_holder_that_loses_read_on_its_own_node_reports_it_when_it_stops() {
     let case = Case::new("forbidden-holder");
     let holder = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", SOON);

@@ -1,6 +1,6 @@
-//! As the first process of a container: it reaps what it inherits, and no signal can kill it from inside.
+//! zklock as the first process of a container: it reaps orphans, and no signal from inside can kill it.
 //!
-//! A PID namespace is all of a container that matters here. `unshare` makes one.
+//! Only the PID namespace of a container matters here; `unshare` creates one.
 
 use crate::support::{
     Case, Running, SOON, children_of, has_namespaces, processes_of, status_of, unshare, wait_for, wait_until,
@@ -10,16 +10,16 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::process::Command;
 
-/// Process 1 of a namespace sees its own processes in `/proc`.
+/// `--mount-proc`: process 1 of the namespace sees its own processes in `/proc`.
 const KINDS: &str = "--pid --fork --mount-proc";
 
-/// Starts zklock as process 1 with a bash script as its command. `unshare` waits for it, and ends as it does.
+/// Starts zklock as process 1 with a bash script as its command. `unshare` waits for it, and exits like it.
 fn start(case: &Case, script: &str) -> Running {
     let prelude = format!("exec {} \"$0\" \"$@\"", unshare(KINDS));
     case.lock(&["-v"], ["bash", "-c", script]).prelude(&prelude).spawn()
 }
 
-/// The process of zklock, by its number outside of the namespace.
+/// zklock's pid outside of the namespace.
 #[track_caller]
 fn zklock_of(running: &Running) -> Pid {
     wait_for("zklock as process 1", SOON, || {
@@ -40,14 +40,15 @@ fn the_exit_code_is_the_command_s() {
         return;
     }
     let case = Case::new("pid1-code");
-    let script = "while read -r name value; do [ $name = PPid: ] && echo \"above it: $value\"; done </proc/$PPID/status";
+    let script =
+        "while read -r name value; do [ $name = PPid: ] && echo \"parent: $value\"; done </proc/$PPID/status";
     let running = start(&case, &format!("{script}; exit 7"));
     let output = running.wait(SOON);
-    assert_eq!(output.assert_code(7).stdout, "above it: 1\n", "the worker's parent");
+    assert_eq!(output.assert_code(7).stdout, "parent: 1\n", "the worker's parent");
 }
 
 #[test]
-fn a_command_that_dies_of_a_signal_is_told_by_its_code() {
+fn a_command_killed_by_a_signal_gives_128_plus_the_signal() {
     if !has_namespaces(KINDS, "true") {
         return;
     }
@@ -58,9 +59,9 @@ fn a_command_that_dies_of_a_signal_is_told_by_its_code() {
     }
 }
 
-/// `docker stop` and the end of a pod.
+/// As `docker stop` and the end of a pod do.
 #[test]
-fn term_is_passed_on() {
+fn term_is_forwarded() {
     if !has_namespaces(KINDS, "true") {
         return;
     }
@@ -73,7 +74,7 @@ fn term_is_passed_on() {
 }
 
 #[test]
-fn a_waiter_that_is_told_to_end_says_so_by_its_code() {
+fn a_waiter_ended_by_term_exits_with_143() {
     if !has_namespaces(KINDS, "true") {
         return;
     }
@@ -99,16 +100,16 @@ fn orphans_of_the_command_are_reaped() {
     running.wait_for_stdout("ready", SOON);
     let zklock = zklock_of(&running);
     let worker = worker_of(zklock);
-    // unshare, zklock, its worker, the shell and its sleep.
+    // Left: unshare, zklock, its worker, the shell and its sleep.
     wait_until("the end of the orphans", SOON, || processes_of(case.marker()).len() == 5);
     wait_until("them to be reaped", SOON, || zombies_below(zklock) + zombies_below(worker) == 0);
     kill(zklock, Signal::SIGTERM).expect("zklock");
     running.wait(SOON).assert_code(128 + 15);
 }
 
-/// Such as what `docker exec` leaves behind.
+/// For instance the processes that `docker exec` leaves behind.
 #[test]
-fn orphans_of_others_are_reaped_while_it_waits_and_while_the_command_runs() {
+fn other_orphans_are_reaped_while_waiting_and_while_the_command_runs() {
     if !has_namespaces(KINDS, "true") {
         return;
     }

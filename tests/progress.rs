@@ -1,31 +1,31 @@
-//! `--progress`: what a long wait says where no terminal shows its line.
+//! `--progress`: the messages of a long wait without a terminal.
 
 use crate::support::{Case, Proxy, SOON, end, holder, host, shared, wait_until};
 
 #[test]
-fn a_long_wait_tells_position_holder_and_times_again_and_again() {
+fn progress_reports_position_holder_and_times_repeatedly() {
     let case = Case::new("progress");
     let job = holder(&case, &["--label", "one"]);
     case.wait_until_it_tells_since_when(1);
     let second = case.lock(&["--label", "two"], ["sleep", "60"]).spawn();
     case.wait_for_contenders(2);
     let third = case.lock(&["--progress", "300ms"], ["echo", "ran"]).spawn();
-    let told = || {
+    let reported = || {
         let text = third.stderr().text();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    wait_until("three messages", SOON, || told().len() >= 3);
-    for line in told() {
+    wait_until("three messages", SOON, || reported().len() >= 3);
+    for line in reported() {
         let begin = format!("zklock: {}: position 3, waiting ", case.path());
-        let who = format!("; held by {}:{} (one) for ", host(), job.pid());
+        let holder = format!("; held by {}:{} (one) for ", host(), job.pid());
         let end = format!("s ago; behind {}:{} (two)", host(), second.pid());
-        assert!(line.starts_with(&begin) && line.contains(&who) && line.ends_with(&end), "{line}");
+        assert!(line.starts_with(&begin) && line.contains(&holder) && line.ends_with(&end), "{line}");
     }
     end(second);
     let behind = format!("position 2, waiting 0 s; held by {}:{} (one) for ", host(), job.pid());
     let (start, rest) = behind.split_once(" 0 s").unwrap();
     wait_until("the next position", SOON, || {
-        told()
+        reported()
             .last()
             .is_some_and(|line| line.contains(start) && line.contains(rest) && !line.contains("behind"))
     });
@@ -34,10 +34,10 @@ fn a_long_wait_tells_position_holder_and_times_again_and_again() {
 }
 
 #[test]
-fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told() {
+fn progress_is_silent_by_default_with_quiet_and_beside_the_live_line() {
     let case = Case::new("progress-none");
     let job = holder(&case, &[]);
-    let told = case.lock(&["--progress", "100ms"], ["true"]).spawn();
+    let reported = case.lock(&["--progress", "100ms"], ["true"]).spawn();
     case.wait_for_contenders(2);
     let silent: Vec<_> = [&[][..], &["-q", "--progress", "100ms"]]
         .into_iter()
@@ -47,10 +47,10 @@ fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told()
     let zklock = case.lock(&["--progress", "100ms"], ["true"]).env("TERM", "xterm");
     let mut terminal = zklock.prelude("stty cols 250").in_terminal();
     terminal.expect("position 5, waiting 2 s", SOON);
-    wait_until("others to be told", SOON, || told.stderr().count(", waiting ") > 10);
+    wait_until("the other waiter's messages", SOON, || reported.stderr().count(", waiting ") > 10);
     assert!(!terminal.text().contains('\n'), "{:?}", terminal.text());
     end(job);
-    told.wait(SOON).assert_code(0);
+    reported.wait(SOON).assert_code(0);
     for waiter in silent {
         assert_eq!(waiter.wait(SOON).assert_code(0).stderr, "");
     }
@@ -58,7 +58,7 @@ fn without_it_with_quiet_and_on_a_terminal_that_shows_its_line_nothing_is_told()
 }
 
 #[test]
-fn a_wait_without_a_connection_says_that_no_server_answers() {
+fn progress_reports_that_no_server_answers() {
     let proxy = Proxy::to(shared());
     let case = Case::new("progress-away");
     let job = holder(&case, &[]);

@@ -1,13 +1,13 @@
-//! After a run nothing is left: no node, no session, whatever ended it.
+//! After a run no node and no session is left, however it ended.
 
 use crate::support::{Case, Proxy, Running, SOON, Server, shared, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
 
-const NOBODY: [String; 0] = [];
+const NO_CONTENDERS: [String; 0] = [];
 
-/// Sessions that the server knows, the observer's included.
+/// The number of sessions on the server, including the observer's.
 fn sessions(server: &Server) -> usize {
     let dump = server.four_letter("dump");
     let line = dump.lines().find(|line| line.starts_with("Session Sets ("));
@@ -15,15 +15,15 @@ fn sessions(server: &Server) -> usize {
     count.trim_end_matches("):").parse().unwrap()
 }
 
-/// A job that tells which signals it got.
-fn talking(case: &Case, args: &[&str]) -> Running {
+/// Starts a command that prints the signals that it gets.
+fn signal_printing(case: &Case, args: &[&str]) -> Running {
     let running = case.lock(&[], signal_printer(args)).spawn();
     running.wait_for_stdout("ready", SOON);
     running
 }
 
 #[test]
-fn by_the_time_zklock_exits_node_and_session_are_gone() {
+fn node_and_session_are_gone_when_zklock_exits() {
     let server = Server::start();
     let case = Case::on(&server, "at-once");
     assert!(!case.observer().exists(case.path()));
@@ -35,23 +35,23 @@ fn by_the_time_zklock_exits_node_and_session_are_gone() {
         vec![case.path(), "-c", "kill -KILL $$"],
         vec![case.path(), "no-such-program"],
         vec![case.path(), &other, "--", "true"],
-        // Another timeout than the server grants costs a second session.
+        // If the server grants another timeout than requested, zklock opens a second session.
         vec!["--session-timeout", "3600", case.path(), "true"],
         vec!["-n", case.path(), "true"],
     ] {
         let output = case.zklock().args(&words).run();
         assert_eq!(sessions(&server), before, "{words:?}: {output}");
-        assert_eq!(case.contenders(), NOBODY, "{words:?}");
-        assert_eq!(case.observer().children(&other), NOBODY, "{words:?}");
+        assert_eq!(case.contenders(), NO_CONTENDERS, "{words:?}");
+        assert_eq!(case.observer().children(&other), NO_CONTENDERS, "{words:?}");
     }
 }
 
 #[test]
-fn a_run_that_took_nothing_leaves_no_session() {
+fn a_run_that_gave_up_leaves_no_session() {
     let server = Server::start();
     let case = Case::on(&server, "nothing");
     let holder = case.holder();
-    // The observer has its session from its first question on.
+    // The observer opens its session with its first request.
     case.wait_for_contenders(1);
     let before = sessions(&server);
     for options in [&["-n"][..], &["-w", "0.7"]] {
@@ -65,35 +65,35 @@ fn a_run_that_took_nothing_leaves_no_session() {
 }
 
 #[test]
-fn signals_are_passed_on_and_the_command_decides() {
+fn a_command_may_handle_forwarded_signals_and_continue() {
     let case = Case::new("passed-on");
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let name = &signal.as_str()["SIG".len()..];
-        let running = talking(&case, &["QUIT=3"]);
+        let running = signal_printing(&case, &["QUIT=3"]);
         running.signal(signal);
         running.wait_for_stdout(&format!("got {name}"), SOON);
-        // It goes on, and so does the lock.
+        // The command continues, and the lock is kept.
         assert!(running.is_running());
         assert_eq!(case.contenders().len(), 1);
         running.signal(Signal::SIGQUIT);
         let output = running.wait(SOON);
-        assert_eq!(output.assert_code(3).stdout.matches("got").count(), 2, "each once: {output}");
-        assert_eq!(case.contenders(), NOBODY);
+        assert_eq!(output.assert_code(3).stdout.matches("got").count(), 2, "each signal once: {output}");
+        assert_eq!(case.contenders(), NO_CONTENDERS);
     }
 }
 
 #[test]
-fn a_command_that_ends_at_a_signal_has_the_last_word() {
+fn the_exit_code_after_a_forwarded_signal_is_the_command_s() {
     let case = Case::new("last-word");
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let name = &signal.as_str()["SIG".len()..];
-        let running = talking(&case, &[&format!("{name}=0")]);
+        let running = signal_printing(&case, &[&format!("{name}=0")]);
         running.signal(signal);
         running.wait(SOON).assert_code(0);
         let holder = case.holder();
         holder.signal(signal);
         holder.wait(SOON).assert_signal(signal);
-        assert_eq!(case.contenders(), NOBODY);
+        assert_eq!(case.contenders(), NO_CONTENDERS);
     }
 }
 
@@ -101,8 +101,8 @@ fn a_command_that_ends_at_a_signal_has_the_last_word() {
 fn the_lock_is_kept_until_the_command_has_ended() {
     let case = Case::new("kept");
     let history = case.history();
-    // It takes its time to end. Between begin and end it writes nothing: the signal to its group would kill
-    // the `date` that a line needs.
+    // The job ends slowly. It writes nothing between begin and end: the signal to its group would kill the `date` that
+    // a line needs.
     let quiet = history.endless_job("slow").replace("mark alive; ", "");
     let job = format!("trap 'sleep 0.5; mark end; exit 0' TERM; {quiet}");
     let slow = case.lock(&[], ["sh", "-c", &job]).spawn();
@@ -128,14 +128,14 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
         let output = waiter.wait(Duration::from_secs(3));
         output.assert_signal(signal);
         assert_eq!(output.stdout, "");
-        assert_eq!(case.contenders().len(), 1, "by the time it is dead of {signal}");
+        assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
     }
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
-fn a_waiter_lives_through_signals_that_mean_no_end() {
+fn a_waiter_ignores_signals_that_do_not_end_a_process() {
     let case = Case::new("ignores");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
@@ -149,7 +149,7 @@ fn a_waiter_lives_through_signals_that_mean_no_end() {
 }
 
 #[test]
-fn a_session_that_is_over_needs_no_release() {
+fn an_expired_session_needs_no_release() {
     let proxy = Proxy::to(shared());
     let case = Case::new("over").through(&proxy.connect_string());
     let done = case.dir().join("done");
@@ -163,9 +163,9 @@ fn a_session_that_is_over_needs_no_release() {
     running.wait_for_line("the lock is lost", SOON);
     running.wait_for_line("session is over: Expired", SOON);
     fs::write(done, "").unwrap();
-    let told = Instant::now();
+    let finished_at = Instant::now();
     let output = running.wait(SOON);
     output.assert_code(6);
     assert!(!output.stderr.contains("no server confirmed"), "{output}");
-    assert!(told.elapsed() < Duration::from_millis(1500), "{:?}", told.elapsed());
+    assert!(finished_at.elapsed() < Duration::from_millis(1500), "{:?}", finished_at.elapsed());
 }

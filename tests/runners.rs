@@ -1,4 +1,4 @@
-//! zklock under the programs that people start it from.
+//! zklock under the programs that start it: CI runners, service managers, cron, timeout, ssh and others.
 
 mod ci;
 mod wrappers;

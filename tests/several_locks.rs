@@ -1,29 +1,30 @@
-//! Several paths: all or none, in one order, and what the command is told of them.
+//! Several paths: all locks or none, in sorted order, and the variables for the command.
 
 use crate::support::{Case, Running, SOON, end};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::thread;
 
-const NOBODY: [String; 0] = [];
+const NO_CONTENDERS: [String; 0] = [];
 
 fn beside(case: &Case, name: &str) -> String {
     format!("{}-{name}", case.path())
 }
 
-/// A job that prints what it was told, and goes on.
-const TELL: &str = "env | grep ^ZKLOCK_ | grep -v TEST; echo $ZKLOCK_LOCKS > locks; echo told; exec sleep 60";
+/// A command that prints its variables, and continues.
+const PRINT_VARIABLES: &str =
+    "env | grep ^ZKLOCK_ | grep -v TEST; echo $ZKLOCK_LOCKS > locks; echo told; exec sleep 60";
 
-/// The value of a variable among what that job printed.
+/// The value of a variable that this command has printed.
 fn variable(running: &Running, name: &str) -> String {
     let line = running.wait_for_stdout(&format!("{name}="), SOON);
     line.split_once('=').unwrap().1.to_owned()
 }
 
 #[test]
-fn the_command_knows_its_lock() {
+fn the_variables_describe_the_lock() {
     let case = Case::new("environment");
-    let running = case.lock(&[], ["sh", "-c", TELL]).dir(case.dir()).spawn();
+    let running = case.lock(&[], ["sh", "-c", PRINT_VARIABLES]).dir(case.dir()).spawn();
     running.wait_for_stdout("told", SOON);
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
     let token = case.observer().stat(&node).unwrap().czxid;
@@ -39,11 +40,11 @@ fn the_command_knows_its_lock() {
 }
 
 #[test]
-fn the_single_variables_speak_of_the_first_path_given() {
+fn the_variables_for_one_lock_describe_the_first_path_given() {
     let case = Case::new("first");
-    // Sorted, it is the last.
+    // In sorted order it is the last.
     let (first, second) = (beside(&case, "z"), beside(&case, "a"));
-    let words = [&first, &second, &first, "--", "sh", "-c", TELL];
+    let words = [&first, &second, &first, "--", "sh", "-c", PRINT_VARIABLES];
     let running = case.zklock().args(words).dir(case.dir()).spawn();
     running.wait_for_stdout("told", SOON);
     assert_eq!(variable(&running, "ZKLOCK_PATH"), first);
@@ -52,18 +53,18 @@ fn the_single_variables_speak_of_the_first_path_given() {
     let token = case.observer().stat(&node).unwrap().czxid;
     assert_eq!(variable(&running, "ZKLOCK_FENCING_TOKEN"), token.to_string());
     let locks: Value = serde_json::from_str(&variable(&running, "ZKLOCK_LOCKS")).unwrap();
-    assert_eq!(locks.as_array().unwrap().len(), 2, "each once");
+    assert_eq!(locks.as_array().unwrap().len(), 2, "each lock once");
     for path in [&first, &second] {
         assert_eq!(case.observer().children(path).len(), 1, "{path}");
     }
     end(running);
     for path in [&first, &second] {
-        assert_eq!(case.observer().children(path), NOBODY, "{path}");
+        assert_eq!(case.observer().children(path), NO_CONTENDERS, "{path}");
     }
 }
 
 #[test]
-fn they_are_taken_in_sorted_order() {
+fn several_locks_are_acquired_in_sorted_order() {
     let case = Case::new("sorted");
     let (a, b, c) = (beside(&case, "a"), beside(&case, "b"), beside(&case, "c"));
     let output = case.zklock().args(["-v", &c, &a, &b, "--", "true"]).run();
@@ -75,10 +76,10 @@ fn they_are_taken_in_sorted_order() {
 }
 
 #[test]
-fn a_busy_second_gives_the_first_back() {
+fn the_first_lock_is_released_if_the_second_is_busy() {
     let case = Case::new("all-or-none");
     let first = beside(&case, "");
-    // The case's own path sorts before it, so that the busy one comes second.
+    // The case's own path sorts before it, so the busy lock is the second.
     let holder = case.zklock().args([&first, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", SOON);
     for options in [&["-n"][..], &["-w", "0.7"], &["-w", "0"]] {
@@ -86,14 +87,14 @@ fn a_busy_second_gives_the_first_back() {
         let output = case.zklock().args(options).args(words).run();
         output.assert_code(124).assert_stderr(&format!("{first}: busy"));
         assert_eq!(output.stdout, "");
-        assert_eq!(case.contenders(), NOBODY);
+        assert_eq!(case.contenders(), NO_CONTENDERS);
         assert_eq!(case.observer().children(&first).len(), 1, "the holder's");
     }
     end(holder);
 }
 
 #[test]
-fn a_waiter_for_the_second_gives_both_back_at_a_signal() {
+fn a_signal_while_waiting_for_the_second_lock_releases_both() {
     let case = Case::new("both-back");
     let second = beside(&case, "second");
     let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
@@ -103,13 +104,13 @@ fn a_waiter_for_the_second_gives_both_back_at_a_signal() {
     assert_eq!(case.contenders().len(), 1);
     waiter.signal(Signal::SIGINT);
     waiter.wait(SOON).assert_signal(Signal::SIGINT);
-    assert_eq!(case.contenders(), NOBODY);
+    assert_eq!(case.contenders(), NO_CONTENDERS);
     assert_eq!(case.observer().children(&second).len(), 1);
     end(holder);
 }
 
 #[test]
-fn opposite_orders_are_no_deadlock() {
+fn opposite_orders_on_the_command_line_do_not_deadlock() {
     let case = Case::new("opposite");
     let history = case.history();
     let (a, b) = (beside(&case, "a"), beside(&case, "b"));
@@ -125,12 +126,12 @@ fn opposite_orders_are_no_deadlock() {
             });
         }
     });
-    // The token is that of the first path given, and those of two paths are not to be compared.
+    // The token belongs to the first path given, and tokens of two paths can't be compared.
     assert_eq!((history.most_at_once(), history.sections().unwrap().len()), (1, 16));
 }
 
 #[test]
-fn one_path_of_several_excludes_contenders_for_that_path_alone() {
+fn each_of_several_locks_excludes_contenders_for_that_path() {
     let case = Case::new("part");
     let other = beside(&case, "other");
     let both =
@@ -142,7 +143,7 @@ fn one_path_of_several_excludes_contenders_for_that_path_alone() {
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
 
-/// Ends when its lock is lost; on the command line the case's own path stands behind another one.
+/// Starts a holder of two locks; the case's own path is the second on the command line.
 fn holder_of_two(case: &Case) -> (Running, String) {
     let first = beside(case, "z");
     let words = [&first, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"];
@@ -152,7 +153,7 @@ fn holder_of_two(case: &Case) -> (Running, String) {
 }
 
 #[test]
-fn a_lock_that_is_lost_is_named_and_not_the_first() {
+fn the_message_names_the_lost_lock_and_not_the_first_one() {
     let case = Case::new("lost-second");
     for (options, reason) in [(&[][..], "revoked by"), (&["--force"], "its node was deleted")] {
         let (holder, first) = holder_of_two(&case);
@@ -165,7 +166,7 @@ fn a_lock_that_is_lost_is_named_and_not_the_first() {
 }
 
 #[test]
-fn a_refusal_names_its_lock_and_not_the_first() {
+fn the_message_names_the_refused_lock_and_not_the_first_one() {
     let case = Case::new("refused-second");
     let of_it = format!("zklock: {}: ", case.path());
     let first = beside(&case, "z");

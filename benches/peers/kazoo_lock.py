@@ -1,4 +1,4 @@
-"""Runs a command under kazoo's Lock, as a small script would. usage: kazoo_lock.py HOSTS PATH COMMAND..."""
+"""Runs a command under kazoo's Lock. Usage: kazoo_lock.py HOSTS PATH COMMAND..."""
 
 import subprocess
 import sys

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use crate::arena::{Arena, Servers};
+use crate::environment::{Environment, Servers};
 use crate::wire;
 
 /// A way to run a command.
@@ -68,60 +68,60 @@ impl Contestant {
     }
 
     /// Whether everything that it needs is available.
-    pub(crate) fn is_available(self, arena: &Arena) -> bool {
+    pub(crate) fn is_available(self, environment: &Environment) -> bool {
         match self {
-            Self::Etcd => arena.etcd.is_some(),
-            Self::Kazoo(_) => arena.python.is_some(),
-            Self::Curator(_) => arena.curator.is_some(),
-            Self::Other(_) => arena.other.is_some(),
+            Self::Etcd => environment.etcd.is_some(),
+            Self::Kazoo(_) => environment.python.is_some(),
+            Self::Curator(_) => environment.curator.is_some(),
+            Self::Other(_) => environment.other.is_some(),
             _ => true,
         }
     }
 
     /// A new lock. Its parent is created here, so that no contestant's time includes that.
-    pub(crate) fn new_lock(self, arena: &Arena) -> Lock {
-        let name = arena.new_name();
+    pub(crate) fn new_lock(self, environment: &Environment) -> Lock {
+        let name = environment.new_name();
         match self.servers() {
             Some(servers) => {
                 let name = format!("/{name}");
-                wire::make(arena.hosts(servers), &name);
+                wire::make(environment.hosts(servers), &name);
                 Lock { name }
             }
-            None if self == Self::Flock => Lock { name: arena.dir.join(name).display().to_string() },
+            None if self == Self::Flock => Lock { name: environment.dir.join(name).display().to_string() },
             None => Lock { name },
         }
     }
 
     /// The call that runs `job` under `lock`, without input and output.
-    pub(crate) fn command(self, arena: &Arena, lock: &Lock, job: &[OsString]) -> Command {
+    pub(crate) fn command(self, environment: &Environment, lock: &Lock, job: &[OsString]) -> Command {
         let mut words: Vec<OsString> = match self {
             Self::Plain => vec![],
             Self::Flock => vec!["flock".into(), (&lock.name).into()],
             Self::Etcd => {
-                let endpoint = arena.etcd.as_deref().expect("etcd");
+                let endpoint = environment.etcd.as_deref().expect("etcd");
                 ["etcdctl", "--endpoints", endpoint, "lock", &lock.name].map(OsString::from).into()
             }
             Self::Kazoo(servers) => {
                 let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/kazoo_lock.py");
-                let python = arena.python.as_ref().expect("kazoo");
-                vec![python.into(), script.into(), arena.hosts(servers).into(), (&lock.name).into()]
+                let python = environment.python.as_ref().expect("kazoo");
+                vec![python.into(), script.into(), environment.hosts(servers).into(), (&lock.name).into()]
             }
             Self::Curator(servers) => {
                 let options = "-Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData";
                 let mut words = vec!["java".into()];
                 words.extend(options.split(' ').map(OsString::from));
-                words.extend(["-cp", arena.curator.as_deref().expect("Curator")].map(OsString::from));
-                words.extend(["CuratorLock", arena.hosts(servers), &lock.name].map(OsString::from));
+                words.extend(["-cp", environment.curator.as_deref().expect("Curator")].map(OsString::from));
+                words.extend(["CuratorLock", environment.hosts(servers), &lock.name].map(OsString::from));
                 words
             }
             Self::Floor(servers) => {
                 let own = env::current_exe().expect("the path of this program");
-                vec![own.into(), "floor".into(), arena.hosts(servers).into(), (&lock.name).into()]
+                vec![own.into(), "floor".into(), environment.hosts(servers).into(), (&lock.name).into()]
             }
             Self::Zklock(servers) | Self::Other(servers) => {
-                let other = arena.other.as_deref().filter(|_| matches!(self, Self::Other(_)));
+                let other = environment.other.as_deref().filter(|_| matches!(self, Self::Other(_)));
                 let zklock = other.unwrap_or(env!("CARGO_BIN_EXE_zklock"));
-                [zklock, "-z", arena.hosts(servers), &lock.name, "--"].map(OsString::from).into()
+                [zklock, "-z", environment.hosts(servers), &lock.name, "--"].map(OsString::from).into()
             }
         };
         words.extend_from_slice(job);

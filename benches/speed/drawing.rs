@@ -27,7 +27,7 @@ const TIMES: [Curve; 6] = [
 const BYTES: [Curve; 3] = [
     ("enqueue and leave", RED, |point| point.enqueue_bytes),
     ("zklock -n", ORANGE, |point| point.look_bytes),
-    ("a hand-off, the others behind", BLUE, |point| point.turn_bytes),
+    ("a hand-off, the others behind", BLUE, |point| point.run_bytes),
 ];
 
 /// Draws two panels with logarithmic axes: a cost that doesn't depend on the number of nodes is a flat line.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::arena::{Arena, Size};
-use crate::crowd::{crowd, join};
 use crate::drawing;
+use crate::environment::{Environment, Size};
 use crate::job::{self, now};
+use crate::many_nodes::{join, many_nodes};
 use crate::relay::{Relay, Side};
 use crate::stats::Sample;
 use crate::table::{Table, ms};
@@ -39,39 +39,39 @@ pub(crate) struct Point {
     /// The KiB that it sends to a contender that queues and gives up.
     pub(crate) enqueue_bytes: f64,
     /// The KiB that it sends to a contender that queues, waits, runs and releases, with `nodes` behind.
-    pub(crate) turn_bytes: f64,
+    pub(crate) run_bytes: f64,
 }
 
 /// Measures the costs, prints a table and draws them.
-pub(crate) fn measure(arena: &Arena, size: Size) {
+pub(crate) fn measure(environment: &Environment, size: Size) {
     let sizes: &[usize] = size.pick(&[10, 100, 1000], &[10, 30, 100, 300, 1000, 2000, 3500, 5000]);
     let mut points: Vec<Point> = sizes.iter().map(|&nodes| Point { nodes, ..Point::default() }).collect();
-    let relay = Relay::to(&arena.one);
+    let relay = Relay::to(&environment.one);
     for _ in 0..size.pick(2, 7) {
         for point in &mut points {
-            wire::run(with_nodes_ahead(arena, &relay, point));
-            wire::run(with_nodes_behind(arena, &relay, point));
+            wire::run(with_nodes_ahead(environment, &relay, point));
+            wire::run(with_nodes_behind(environment, &relay, point));
         }
     }
     print(&points);
-    fs::write(&arena.drawing, drawing::draw(&points)).expect("the drawing");
+    fs::write(&environment.drawing, drawing::draw(&points)).expect("the drawing");
 }
 
 /// The costs with `nodes` ahead.
-async fn with_nodes_ahead(arena: &Arena, relay: &Relay, point: &mut Point) {
-    let path = format!("/{}", arena.new_name());
-    let client = crowd(&arena.one, &path).await;
+async fn with_nodes_ahead(environment: &Environment, relay: &Relay, point: &mut Point) {
+    let path = format!("/{}", environment.new_name());
+    let client = many_nodes(&environment.one, &path).await;
     let mut names = join(&client, &path, point.nodes).await;
     for _ in 0..3 {
         let began = now();
         client.list_children(&path).await.expect("the children");
         point.list.add(now() - began);
 
-        let (took, code) = look(&arena.one, &path);
+        let (took, code) = look(&environment.one, &path);
         assert_eq!(code, Some(124), "the lock is busy");
         point.look.add(took);
 
-        let mut waiter = Waiter::start(&arena.one, &path, &["true".into()]);
+        let mut waiter = Waiter::start(&environment.one, &path, &["true".into()]);
         point.enqueue.add(waiter.wait_until_queued() - waiter.began);
         let ahead = names.pop().expect("a node");
         let began = now();
@@ -91,12 +91,12 @@ async fn with_nodes_ahead(arena: &Arena, relay: &Relay, point: &mut Point) {
 }
 
 /// The costs of a wake-up with `nodes` behind, which shouldn't depend on their number.
-async fn with_nodes_behind(arena: &Arena, relay: &Relay, point: &mut Point) {
-    let path = format!("/{}", arena.new_name());
-    let times = arena.dir.join("wake.times");
+async fn with_nodes_behind(environment: &Environment, relay: &Relay, point: &mut Point) {
+    let path = format!("/{}", environment.new_name());
+    let times = environment.dir.join("wake.times");
     let words = job::words(&times, Duration::ZERO, None);
-    let client = crowd(&arena.one, &path).await;
-    for (hosts, ahead) in [(arena.one.clone(), 1), (arena.one.clone(), 2), (relay.hosts(), 2)] {
+    let client = many_nodes(&environment.one, &path).await;
+    for (hosts, ahead) in [(environment.one.clone(), 1), (environment.one.clone(), 2), (relay.hosts(), 2)] {
         let mut holders = join(&client, &path, ahead).await;
         relay.take();
         let mut waiter = Waiter::start(&hosts, &path, &words);
@@ -107,14 +107,14 @@ async fn with_nodes_behind(arena: &Arena, relay: &Relay, point: &mut Point) {
         let began = now();
         client.delete(&last, None).await.expect("a delete");
         waiter.wait_until_done();
-        if hosts == arena.one {
+        if hosts == environment.one {
             let sample = if ahead == 1 { &mut point.wake } else { &mut point.wake_and_look };
             sample.add(job::read(&times)[0].began - began);
         }
         fs::remove_file(&times).expect("the file of times");
         join_all(behind.iter().map(|node| client.delete(node, None))).await;
     }
-    point.turn_bytes = from_server(relay);
+    point.run_bytes = from_server(relay);
     wire::close(client).await;
 }
 
@@ -142,12 +142,12 @@ fn print(points: &[Point]) {
         "wake and look, ms",
         "look, KiB",
         "enqueue and leave, KiB",
-        "turn, KiB",
+        "whole run, KiB",
     ]);
     for point in points {
         let times =
             [&point.list, &point.look, &point.enqueue, &point.look_again, &point.wake, &point.wake_and_look];
-        let bytes = [point.look_bytes, point.enqueue_bytes, point.turn_bytes];
+        let bytes = [point.look_bytes, point.enqueue_bytes, point.run_bytes];
         let cells = times.iter().map(|sample| ms(sample.median())).chain(bytes.map(ms));
         table.row([point.nodes.to_string()].into_iter().chain(cells));
     }

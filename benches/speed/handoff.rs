@@ -4,30 +4,31 @@ use std::fs;
 use std::process::Child;
 use std::time::Duration;
 
-use crate::arena::{Arena, Servers, Size, alternating};
 use crate::contestant::Contestant;
+use crate::environment::{Environment, Servers, Size, alternating};
 use crate::job;
 use crate::queue;
 use crate::stats::Sample;
 use crate::table::{Table, ms, ratio};
 
 /// How long each command runs: long enough for the previous contender to have exited.
-const LASTS: Duration = Duration::from_millis(10);
+const JOB_DURATION: Duration = Duration::from_millis(10);
 /// How many hand-offs each round measures: short chains are repeated.
 const HANDOFFS_PER_ROUND: usize = 30;
 
 /// Measures and prints tables.
-pub(crate) fn measure(arena: &Arena, size: Size) {
+pub(crate) fn measure(environment: &Environment, size: Size) {
     let lengths: &[usize] = size.pick(&[2, 10], &[2, 10, 50, 100, 500]);
-    let available = contestants().into_iter().filter(|(contestant, _)| contestant.is_available(arena));
-    let mut rows: Vec<_> =
-        available.map(|(who, most)| (who, most, vec![Sample::default(); lengths.len()])).collect();
+    let available = contestants().into_iter().filter(|(contestant, _)| contestant.is_available(environment));
+    let mut rows: Vec<_> = available
+        .map(|(contestant, most)| (contestant, most, vec![Sample::default(); lengths.len()]))
+        .collect();
     for round in 0..size.pick(1, 2) {
         for (index, &length) in lengths.iter().enumerate() {
-            for (who, most, samples) in alternating(round, &mut rows) {
+            for (contestant, most, samples) in alternating(round, &mut rows) {
                 if length <= *most {
                     let chains = (HANDOFFS_PER_ROUND / (length - 1)).max(1);
-                    (0..chains).for_each(|_| samples[index].extend(chain(arena, *who, length)));
+                    (0..chains).for_each(|_| samples[index].extend(chain(environment, *contestant, length)));
                 }
             }
         }
@@ -56,29 +57,33 @@ fn contestants() -> Vec<(Contestant, usize)> {
 }
 
 /// Starts contenders, lets them run one after the other once all are queued, and returns the gaps between the commands.
-fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
-    let (lock, name) = (who.new_lock(arena), arena.new_name());
-    let (times, gate) = (arena.dir.join(format!("{name}.times")), arena.dir.join(format!("{name}.gate")));
+fn chain(environment: &Environment, contestant: Contestant, length: usize) -> Vec<f64> {
+    let (lock, name) = (contestant.new_lock(environment), environment.new_name());
+    let (times, gate) =
+        (environment.dir.join(format!("{name}.times")), environment.dir.join(format!("{name}.gate")));
     let start = |gate| -> Child {
-        who.command(arena, &lock, &job::words(&times, LASTS, gate)).spawn().expect("a contender")
+        contestant
+            .command(environment, &lock, &job::words(&times, JOB_DURATION, gate))
+            .spawn()
+            .expect("a contender")
     };
     let mut contenders = vec![start(Some(&gate))];
-    queue::wait_for(arena, who, &lock, 1);
+    queue::wait_for(environment, contestant, &lock, 1);
     for count in 1..length {
         // Started in groups, because a machine is overloaded for minutes if hundreds start at the same time.
         if count % 25 == 0 {
-            queue::wait_for(arena, who, &lock, count);
+            queue::wait_for(environment, contestant, &lock, count);
         }
         contenders.push(start(None));
     }
-    queue::wait_for(arena, who, &lock, length);
+    queue::wait_for(environment, contestant, &lock, length);
     queue::settle(length);
     fs::write(&gate, "").expect("an open gate");
     for contender in &mut contenders {
-        assert!(contender.wait().expect("an end").success(), "{}: a contender failed", who.name());
+        assert!(contender.wait().expect("an end").success(), "{}: a contender failed", contestant.name());
     }
     let runs = job::read(&times);
-    assert_eq!(runs.len(), length, "{}: each runs once", who.name());
+    assert_eq!(runs.len(), length, "{}: each runs once", contestant.name());
     fs::remove_file(times).expect("the file of times");
     fs::remove_file(gate).expect("the gate");
     runs.windows(2).map(|pair| pair[1].began - pair[0].ended).collect()
@@ -87,16 +92,17 @@ fn chain(arena: &Arena, who: Contestant, length: usize) -> Vec<f64> {
 type Row = (Contestant, usize, Vec<Sample>);
 
 fn print(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64) {
-    let head: Vec<String> = lengths.iter().map(|length| format!("{length} contend")).collect();
-    let mut columns = vec!["end to beginning, ms"];
+    let head: Vec<String> = lengths.iter().map(|length| format!("{length} contenders")).collect();
+    let mut columns = vec!["end to start, ms"];
     columns.extend(head.iter().map(String::as_str));
     let mut table = Table::new(&columns);
-    for (who, _, samples) in rows {
+    for (contestant, _, samples) in rows {
         let cells = samples.iter().map(|sample| ms(value(sample)));
-        table.row([who.name()].into_iter().chain(cells));
+        table.row([contestant.name()].into_iter().chain(cells));
     }
     for servers in [Servers::One, Servers::Three] {
-        let find = |wanted| rows.iter().find(|(who, ..)| *who == wanted).map(|(.., samples)| samples);
+        let find =
+            |wanted| rows.iter().find(|(contestant, ..)| *contestant == wanted).map(|(.., samples)| samples);
         let (Some(floor), Some(zklock)) =
             (find(Contestant::Floor(servers)), find(Contestant::Zklock(servers)))
         else {
@@ -106,5 +112,5 @@ fn print(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64
         let cells = zklock.iter().zip(floor).map(|(zklock, floor)| ratio(value(zklock), value(floor)));
         table.row([format!("zklock to the floor, {label}")].into_iter().chain(cells));
     }
-    table.print(&format!("Hand-over, {title}"));
+    table.print(&format!("Hand-off, {title}"));
 }

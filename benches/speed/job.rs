@@ -26,10 +26,10 @@ pub(crate) fn now() -> f64 {
     Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).expect("a monotonic clock")).as_secs_f64() * 1e3
 }
 
-/// The command line of a job that runs for `lasts`, and with `gate` until that file exists.
-pub(crate) fn words(times: &Path, lasts: Duration, gate: Option<&Path>) -> Vec<OsString> {
+/// The command line of a job that runs for `duration`, and with `gate` until that file exists.
+pub(crate) fn words(times: &Path, duration: Duration, gate: Option<&Path>) -> Vec<OsString> {
     let own = env::current_exe().expect("the path of this program");
-    let mut words = vec![own.into(), "job".into(), times.into(), lasts.as_micros().to_string().into()];
+    let mut words = vec![own.into(), "job".into(), times.into(), duration.as_micros().to_string().into()];
     words.extend(gate.map(OsString::from));
     words
 }
@@ -37,8 +37,8 @@ pub(crate) fn words(times: &Path, lasts: Duration, gate: Option<&Path>) -> Vec<O
 /// Runs as the job.
 pub(crate) fn run(times: &Path, rest: &[&str]) {
     let began = now();
-    if let [lasts, gate @ ..] = rest {
-        sleep(Duration::from_micros(lasts.parse().expect("microseconds")));
+    if let [duration, gate @ ..] = rest {
+        sleep(Duration::from_micros(duration.parse().expect("microseconds")));
         while gate.first().is_some_and(|gate| !Path::new(gate).exists()) {
             sleep(Duration::from_millis(1));
         }

@@ -7,8 +7,9 @@
 //! | [`handoff`], [`parts`] | hand-offs, and the least that they could take |
 //! | [`waiting`] | the cost of a thousand waiters |
 //! | [`growth`], [`drawing`] | the cost of longer and longer queues |
-//! | [`contestant`], [`arena`], [`queue`] | the programs that are measured, their environment, and the length of their queue |
-//! | [`crowd`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
+//! | [`contestant`], [`queue`] | the programs that are measured, and the length of their queue |
+//! | [`environment`] | the servers and programs that `scripts/bench` provides |
+//! | [`many_nodes`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
 //! | [`floor`] | zklock's requests without the rest of zklock |
 //! | [`job`] | the command, which records when it began and ended |
 //! | [`wire`], [`relay`], [`counters`] | sessions; a relay that records the traffic; the servers' counters |
@@ -22,15 +23,15 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the results go to stdout")]
 #![allow(clippy::cast_precision_loss, reason = "what is counted here is far below 2^52")]
 
-mod arena;
 mod contestant;
 mod counters;
-mod crowd;
 mod drawing;
+mod environment;
 mod floor;
 mod growth;
 mod handoff;
 mod job;
+mod many_nodes;
 mod parts;
 mod phases;
 mod process;
@@ -45,7 +46,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use arena::{Arena, Size};
+use environment::{Environment, Size};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -55,20 +56,20 @@ fn main() -> ExitCode {
         ["floor", hosts, path, command @ ..] => return floor::contend(hosts, path, command),
         ["measure", size, what] => measure(what, Size::parse(size)),
         // `cargo bench` runs every benchmark there is, and this one needs servers.
-        _ => println!("zklock beside its peers is measured by scripts/bench"),
+        _ => println!("scripts/bench runs this comparison of zklock with other lock programs"),
     }
     ExitCode::SUCCESS
 }
 
 fn measure(what: &str, size: Size) {
-    let arena = Arena::from_environment();
+    let environment = Environment::from_environment();
     match what {
-        "uncontended" => uncontended::measure(&arena, size),
-        "phases" => phases::measure(&arena, size),
-        "handoff" => handoff::measure(&arena, size),
-        "parts" => parts::measure(&arena, size),
-        "waiting" => waiting::measure(&arena, size),
-        "growth" => growth::measure(&arena, size),
-        _ => panic!("there is nothing called {what} to measure"),
+        "uncontended" => uncontended::measure(&environment, size),
+        "phases" => phases::measure(&environment, size),
+        "handoff" => handoff::measure(&environment, size),
+        "parts" => parts::measure(&environment, size),
+        "waiting" => waiting::measure(&environment, size),
+        "growth" => growth::measure(&environment, size),
+        _ => panic!("unknown measurement: {what}"),
     }
 }

@@ -6,33 +6,35 @@ use std::time::Duration;
 
 use zookeeper_client::{Acls, Client, CreateMode};
 
-use crate::arena::{Arena, Servers, Size};
+use crate::environment::{Environment, Servers, Size};
 use crate::job::{self, now};
 use crate::stats::Sample;
 use crate::table::{Table, ms};
 use crate::wire;
 
 /// Measures and prints tables.
-pub(crate) fn measure(arena: &Arena, size: Size) {
+pub(crate) fn measure(environment: &Environment, size: Size) {
     let rounds = size.pick(50, 500);
     let mut starts = Sample::default();
     let mut notified = [(Servers::One, Sample::default()), (Servers::Three, Sample::default())];
     let paths = notified.each_ref().map(|(servers, _)| {
-        let path = format!("/{}", arena.new_name());
-        wire::make(arena.hosts(*servers), &path);
+        let path = format!("/{}", environment.new_name());
+        wire::make(environment.hosts(*servers), &path);
         path
     });
     for _ in 0..10 {
-        starts.extend((0..rounds / 10).map(|_| start_a_job(arena)));
+        starts.extend((0..rounds / 10).map(|_| start_a_job(environment)));
         for ((servers, sample), path) in notified.iter_mut().zip(&paths) {
-            sample.extend(delete_to_notification(arena.hosts(*servers), path, rounds / 10));
+            sample.extend(delete_to_notification(environment.hosts(*servers), path, rounds / 10));
         }
     }
     let mut table = Table::new(&["the parts of a hand-off, ms", "median", "p90", "runs"]);
     let [(_, one), (_, three)] = &notified;
-    for (what, sample) in
-        [("fork and exec", &starts), ("delete to word of it, 1 server", one), ("the same, 3 servers", three)]
-    {
+    for (what, sample) in [
+        ("fork and exec", &starts),
+        ("delete to notification, 1 server", one),
+        ("the same, 3 servers", three),
+    ] {
         let runs = sample.len().to_string();
         table.row([what.to_owned(), ms(sample.median()), ms(sample.p90()), runs]);
     }
@@ -42,14 +44,14 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     }
     table.print("The parts of a hand-off");
     for (label, servers) in [("one server", Servers::One), ("three servers", Servers::Three)] {
-        let rate = checks_a_second(arena.hosts(servers), size.pick(500, 5000));
+        let rate = checks_a_second(environment.hosts(servers), size.pick(500, 5000));
         println!("\nConfirmations that {label} on this machine carried out in a second: {rate:.0}.");
     }
 }
 
 /// From before the fork to the first line of the command's `main`.
-fn start_a_job(arena: &Arena) -> f64 {
-    let times = arena.dir.join("start.times");
+fn start_a_job(environment: &Environment) -> f64 {
+    let times = environment.dir.join("start.times");
     let words = job::words(&times, Duration::ZERO, None);
     let (program, arguments) = words.split_first().expect("a command");
     let began = now();

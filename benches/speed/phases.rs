@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::arena::{Arena, Servers, Size};
 use crate::contestant::{Contestant, Lock};
+use crate::environment::{Environment, Servers, Size};
 use crate::job::{self, now};
 use crate::relay::{Passage, Relay, Side};
 use crate::stats::Sample;
@@ -25,18 +25,20 @@ const PHASES: [&str; 10] = [
 ];
 
 /// Measures and prints tables.
-pub(crate) fn measure(arena: &Arena, size: Size) {
-    let relay = Relay::to(&arena.one);
-    let through = Arena::at(relay.hosts());
-    let available = [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
-    let available = available.into_iter().filter(|who| who.is_available(arena));
-    let mut columns: Vec<_> = available.map(|who| (who, vec![Sample::default(); PHASES.len() + 5])).collect();
-    let lock = Lock { name: format!("/{}-phases", arena.new_name()) };
-    wire::make(&arena.one, &lock.name);
+pub(crate) fn measure(environment: &Environment, size: Size) {
+    let relay = Relay::to(&environment.one);
+    let through = Environment::at(relay.hosts());
+    let available =
+        [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|contestant| contestant(Servers::One));
+    let available = available.into_iter().filter(|contestant| contestant.is_available(environment));
+    let mut columns: Vec<_> =
+        available.map(|contestant| (contestant, vec![Sample::default(); PHASES.len() + 5])).collect();
+    let lock = Lock { name: format!("/{}-phases", environment.new_name()) };
+    wire::make(&environment.one, &lock.name);
     let (warm_up, rounds) = size.pick((2, 10), (10, 200));
     for round in 0..warm_up + rounds {
-        for (who, samples) in &mut columns {
-            let values = one_run(&through, *who, &lock, &relay);
+        for (contestant, samples) in &mut columns {
+            let values = one_run(&through, *contestant, &lock, &relay);
             if round >= warm_up {
                 samples.iter_mut().zip(values).for_each(|(sample, value)| sample.add(value));
             }
@@ -45,14 +47,15 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     print(&columns);
 }
 
-fn one_run(arena: &Arena, who: Contestant, lock: &Lock, relay: &Relay) -> Vec<f64> {
-    let times = arena.dir.join("phases.times");
-    let mut command: Command = who.command(arena, lock, &job::words(&times, Duration::ZERO, None));
+fn one_run(environment: &Environment, contestant: Contestant, lock: &Lock, relay: &Relay) -> Vec<f64> {
+    let times = environment.dir.join("phases.times");
+    let mut command: Command =
+        contestant.command(environment, lock, &job::words(&times, Duration::ZERO, None));
     relay.take();
     let began = now();
     let status = command.stderr(Stdio::inherit()).status().expect("a process");
     let ended = now();
-    assert!(status.success(), "{} ended with {status}", who.name());
+    assert!(status.success(), "{} ended with {status}", contestant.name());
     let ran = job::read(&times)[0];
     std::fs::remove_file(&times).expect("the file of times");
     let passages = relay.take();
@@ -86,7 +89,7 @@ fn totals(passages: &[Passage]) -> [f64; 3] {
 }
 
 fn print(columns: &[(Contestant, Vec<Sample>)]) {
-    let names: Vec<String> = columns.iter().map(|(who, _)| who.name()).collect();
+    let names: Vec<String> = columns.iter().map(|(contestant, _)| contestant.name()).collect();
     let head: Vec<&str> = ["medians, ms"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(&head);
     let labels = PHASES.into_iter().chain([

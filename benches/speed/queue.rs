@@ -6,17 +6,17 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::arena::Arena;
 use crate::contestant::{Contestant, Lock};
+use crate::environment::Environment;
 use crate::wire;
 
 /// The longest wait for a queue to fill.
-const PATIENCE: Duration = Duration::from_mins(3);
+const QUEUE_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// Waits until `count` contenders are queued, including the holder.
-pub(crate) fn wait_for(arena: &Arena, contestant: Contestant, lock: &Lock, count: usize) {
-    let until = Instant::now() + PATIENCE;
-    while length(arena, contestant, lock) < count {
+pub(crate) fn wait_for(environment: &Environment, contestant: Contestant, lock: &Lock, count: usize) {
+    let until = Instant::now() + QUEUE_TIMEOUT;
+    while length(environment, contestant, lock) < count {
         assert!(Instant::now() < until, "{}: the queue doesn't fill", contestant.name());
         sleep(Duration::from_millis(20));
     }
@@ -27,19 +27,19 @@ pub(crate) fn settle(count: usize) {
     sleep(Duration::from_millis(150) + Duration::from_millis(1) * u32::try_from(count).unwrap_or(u32::MAX));
 }
 
-fn length(arena: &Arena, contestant: Contestant, lock: &Lock) -> usize {
+fn length(environment: &Environment, contestant: Contestant, lock: &Lock) -> usize {
     if let Some(servers) = contestant.servers() {
-        return wire::children(arena.hosts(servers), &lock.name);
+        return wire::children(environment.hosts(servers), &lock.name);
     }
     match contestant {
-        Contestant::Etcd => etcd_keys(arena, lock),
+        Contestant::Etcd => etcd_keys(environment, lock),
         Contestant::Flock => kernel_locks(lock),
         _ => usize::MAX,
     }
 }
 
-fn etcd_keys(arena: &Arena, lock: &Lock) -> usize {
-    let endpoint = arena.etcd.as_deref().expect("etcd");
+fn etcd_keys(environment: &Environment, lock: &Lock) -> usize {
+    let endpoint = environment.etcd.as_deref().expect("etcd");
     let output = Command::new("etcdctl")
         .args(["--endpoints", endpoint, "get", "--prefix", "--keys-only", &format!("{}/", lock.name)])
         .env("ETCDCTL_API", "3")

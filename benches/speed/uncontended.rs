@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::arena::{Arena, Servers, Size, alternating};
 use crate::contestant::{Contestant, Lock};
+use crate::environment::{Environment, Servers, Size, alternating};
 use crate::job::now;
 use crate::process::spent_by_children;
 use crate::stats::Sample;
@@ -11,7 +11,7 @@ use crate::table::{Table, ms, ratio};
 
 /// A contestant and its times.
 struct Row {
-    who: Contestant,
+    contestant: Contestant,
     lock: Lock,
     /// The wall-clock time, from before the fork to the end of the process.
     wall: Sample,
@@ -20,11 +20,11 @@ struct Row {
 }
 
 /// Measures and prints tables.
-pub(crate) fn measure(arena: &Arena, size: Size) {
-    let available = contestants().into_iter().filter(|who| who.is_available(arena));
-    let row = |who: Contestant| Row {
-        who,
-        lock: who.new_lock(arena),
+pub(crate) fn measure(environment: &Environment, size: Size) {
+    let available = contestants().into_iter().filter(|contestant| contestant.is_available(environment));
+    let row = |contestant: Contestant| Row {
+        contestant,
+        lock: contestant.new_lock(environment),
         wall: Sample::default(),
         processor: Sample::default(),
     };
@@ -33,13 +33,17 @@ pub(crate) fn measure(arena: &Arena, size: Size) {
     for round in 0..warm_up + rounds {
         for row in alternating(round, &mut rows) {
             // Java takes a second to start, and Python some time, so fewer runs of these are measured.
-            let each = match row.who {
+            let each = match row.contestant {
                 Contestant::Curator(_) => 15,
                 Contestant::Kazoo(_) => 3,
                 _ => 1,
             };
             if round % each == 0 {
-                run(&mut row.who.command(arena, &row.lock, &["true".into()]), row, round >= warm_up);
+                run(
+                    &mut row.contestant.command(environment, &row.lock, &["true".into()]),
+                    row,
+                    round >= warm_up,
+                );
             }
         }
     }
@@ -65,16 +69,16 @@ fn run(command: &mut Command, row: &mut Row, counts: bool) {
 }
 
 fn print(rows: &[Row]) {
-    let find = |wanted| rows.iter().find(|row| row.who == wanted);
+    let find = |wanted| rows.iter().find(|row| row.contestant == wanted);
     let ratio_to = |row: &Row, other: Option<&Row>| {
         other.map_or_else(String::new, |other| ratio(row.wall.ratio_to(&other.wall), 1.0))
     };
     let head = ["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
     let mut table = Table::new(&head);
     for row in rows {
-        let servers = row.who.servers().unwrap_or(Servers::One);
+        let servers = row.contestant.servers().unwrap_or(Servers::One);
         table.row([
-            row.who.name(),
+            row.contestant.name(),
             ms(row.wall.median()),
             ms(row.wall.p90()),
             ms(row.processor.median()),

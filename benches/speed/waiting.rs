@@ -7,9 +7,9 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::arena::{Arena, Servers, Size};
 use crate::contestant::Contestant;
 use crate::counters::{Packets, packets};
+use crate::environment::{Environment, Servers, Size};
 use crate::job::{self, Times};
 use crate::process::{available, families, proportional, sleeps, spent, threads};
 use crate::queue;
@@ -26,33 +26,38 @@ struct Rest {
 }
 
 /// Measures and prints the results.
-pub(crate) fn measure(arena: &Arena, size: Size) {
-    let builds = [Contestant::Zklock, Contestant::Other].map(|who| who(Servers::One));
-    builds.into_iter().filter(|who| who.is_available(arena)).for_each(|who| measure_one(arena, size, who));
+pub(crate) fn measure(environment: &Environment, size: Size) {
+    let builds = [Contestant::Zklock, Contestant::Other].map(|contestant| contestant(Servers::One));
+    builds
+        .into_iter()
+        .filter(|contestant| contestant.is_available(environment))
+        .for_each(|contestant| measure_one(environment, size, contestant));
 }
 
-fn measure_one(arena: &Arena, size: Size, who: Contestant) {
+fn measure_one(environment: &Environment, size: Size, contestant: Contestant) {
     let (count, watched) = size.pick((50, Duration::from_secs(12)), (1000, Duration::from_mins(1)));
-    let (lock, times, gate) = (who.new_lock(arena), arena.dir.join("times"), arena.dir.join("gate"));
-    let start = |words: &[OsString]| who.command(arena, &lock, words).spawn().expect("a contender");
+    let (lock, times, gate) =
+        (contestant.new_lock(environment), environment.dir.join("times"), environment.dir.join("gate"));
+    let start =
+        |words: &[OsString]| contestant.command(environment, &lock, words).spawn().expect("a contender");
     let memory = available();
     let mut holder = start(&job::words(&times, Duration::ZERO, Some(&gate)));
-    queue::wait_for(arena, who, &lock, 1);
+    queue::wait_for(environment, contestant, &lock, 1);
     let mut waiters = Vec::with_capacity(count);
     let (began, words) = (Instant::now(), job::words(&times, Duration::ZERO, None));
     while waiters.len() < count {
         waiters.push(start(&words));
         if waiters.len() % 20 == 0 {
-            queue::wait_for(arena, who, &lock, waiters.len());
+            queue::wait_for(environment, contestant, &lock, waiters.len());
         }
     }
-    queue::wait_for(arena, who, &lock, count + 1);
+    queue::wait_for(environment, contestant, &lock, count + 1);
     let arrived = began.elapsed();
     queue::settle(count);
 
     let workers = workers(&waiters);
     let taken = (memory - available()) / count as f64;
-    let mut table = Table::new(&[&format!("{count} waiters: {}", who.name()), "median", "most"]);
+    let mut table = Table::new(&[&format!("{count} waiters: {}", contestant.name()), "median", "most"]);
     let mut add_row = |what: &str, sample: &Sample| {
         table.row([what.to_owned(), ms(sample.median()), ms(sample.most())]);
     };
@@ -66,7 +71,7 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     add_row("**both together, MiB**", &sum);
     add_row("threads of the monitor", &sample(&ids, |pid| threads(*pid)));
     add_row("**threads of the worker**", &sample(&workers, |pid| threads(*pid)));
-    let rest = rest(arena, &ids, &workers, watched);
+    let rest = rest(environment, &ids, &workers, watched);
     add_row("wake-ups of the monitor in a minute", &rest.monitor);
     add_row("wake-ups of the worker in a minute", &rest.worker);
     table.print("Waiting");
@@ -78,7 +83,7 @@ fn measure_one(arena: &Arena, size: Size, who: Contestant) {
     );
     println!("the server's share included. At rest each sent {requests:.3} requests a second");
     println!("and used {:.2} ms of processor time in a second.", rest.processor);
-    run_all(arena, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
+    run_all(environment, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
 }
 
 /// The worker of each waiter, which is the waiter's only child.
@@ -94,9 +99,9 @@ fn sample(ids: &[u32], value: impl Fn(&u32) -> f64) -> Sample {
 }
 
 /// Observes the waiters for some time, in which nothing happens.
-fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest {
+fn rest(environment: &Environment, ids: &[u32], workers: &[u32], watched: Duration) -> Rest {
     let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
-    let (began, packets_before) = (Instant::now(), packets(&arena.one));
+    let (began, packets_before) = (Instant::now(), packets(&environment.one));
     let (monitors_before, workers_before) = (counts(ids), counts(workers));
     let processor = |ids: &[u32]| ids.iter().map(|pid| spent(*pid)).sum::<f64>();
     let used = processor(ids) + processor(workers);
@@ -110,7 +115,7 @@ fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest 
     };
     let monitor = a_minute(&monitors_before, &counts(ids));
     let worker = a_minute(&workers_before, &counts(workers));
-    let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
+    let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&environment.one));
     let received = after.received - packets_before.received;
     let processor = used / ids.len() as f64 / lasted;
     Rest {
@@ -123,22 +128,29 @@ fn rest(arena: &Arena, ids: &[u32], workers: &[u32], watched: Duration) -> Rest 
 }
 
 /// Ends the holder, and lets the waiters run one after the other.
-fn run_all(arena: &Arena, holder: &mut Child, waiters: &mut [Child], times: &Path, gate: &Path, idle: f64) {
-    let (began, before) = (Instant::now(), packets(&arena.one));
+fn run_all(
+    environment: &Environment,
+    holder: &mut Child,
+    waiters: &mut [Child],
+    times: &Path,
+    gate: &Path,
+    idle: f64,
+) {
+    let (began, before) = (Instant::now(), packets(&environment.one));
     fs::write(gate, "").expect("an open gate");
     assert!(holder.wait().expect("an end").success());
     let failed =
         waiters.iter_mut().filter_map(|waiter| waiter.wait().ok()).filter(|end| !end.success()).count();
-    let (took, after) = (began.elapsed().as_secs_f64(), packets(&arena.one));
+    let (took, after) = (began.elapsed().as_secs_f64(), packets(&environment.one));
     let runs = job::read(times);
     fs::remove_file(times).expect("the file of times");
     fs::remove_file(gate).expect("the gate");
     let in_order = runs.windows(2).all(|pair| pair[0].sequence < pair[1].sequence);
     let apart = runs.windows(2).all(|pair: &[Times]| pair[0].ended <= pair[1].began);
-    let (count, turns) = (waiters.len() as f64, runs.len());
+    let (count, commands) = (waiters.len() as f64, runs.len());
     let heartbeats = idle * took / 2.0;
     println!(
-        "\nThen the holder ended: {turns} commands ran in {took:.1} s, {:.2} ms from one to the next;",
+        "\nThen the holder ended: {commands} commands ran in {took:.1} s, {:.2} ms from one to the next;",
         took * 1e3 / count
     );
     println!("in the order of the queue: {in_order}; none beside another: {apart}; {failed} failed.");

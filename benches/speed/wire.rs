@@ -11,9 +11,9 @@ use zookeeper_client::{Acls, Client, CreateMode, Error};
 /// The session timeout: zklock's default.
 pub(crate) const SESSION: Duration = Duration::from_secs(30);
 
-struct Here(Rc<LocalExecutor<'static>>);
+struct ExecutorHandle(Rc<LocalExecutor<'static>>);
 
-impl Spawn for Here {
+impl Spawn for ExecutorHandle {
     fn spawn(&self, task: Task) {
         self.0.spawn(Box::into_pin(task.future)).detach();
     }
@@ -22,8 +22,8 @@ impl Spawn for Here {
 /// Runs `work` and the sessions that it opens on this thread.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     let executor = Rc::new(LocalExecutor::new());
-    let here = Here(Rc::clone(&executor));
-    let _scope = asyncs::task::enter(&here);
+    let executor_handle = ExecutorHandle(Rc::clone(&executor));
+    let _scope = asyncs::task::enter(&executor_handle);
     async_io::block_on(executor.run(work))
 }
 

@@ -1,31 +1,32 @@
-//! Reads the history line by line, and knows at each whether it can be true. Pure.
+//! Checks the history line by line: each line must be possible under a correct lock. Pure.
 //!
-//! A section lasts from its `begin` to the last line with its name: a job that was killed leaves no `end`, and
-//! any later sign of life shows that it wasn't dead. So whenever a line makes a section longer, whoever began in the
-//! time that this adds is looked at: did all who lived then have a right to live together?
+//! A section lasts from its `begin` to the last line with its name. A killed job leaves no `end`, and any later sign of
+//! life shows that it was still alive. When a line extends a section, the checker looks at every section that began in
+//! the added time: were all sections that were active then allowed to overlap?
 
-use crate::section::{Mode, Place, Section, may_live_together};
+use crate::section::{Mode, Place, Section, may_coexist};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long the last process of a command may be seen after the end of its zklock: that is no time, but machines are busy.
-const AFTER_THE_END: Duration = Duration::from_secs(3);
+/// The last process of a command must be gone when its zklock ends; this much is allowed for busy machines.
+const EXIT_TOLERANCE: Duration = Duration::from_secs(3);
 
-/// Of so many sections on a lock the last ones may still get longer.
-const MOST_AT_ONCE: usize = 100;
+/// Only this many newest sections of a lock can still be extended.
+const MOST_EXTENDABLE: usize = 100;
 
-/// What is known of the sections up to now.
+/// The sections that the history shows so far.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     lines: usize,
     /// For each lock the sections in the order in which they began.
     at: HashMap<String, Vec<String>>,
     sections: HashMap<String, Section>,
-    /// Those whose node an administrator deletes, or the servers forget: nobody can promise that they hold alone.
+    /// Contenders whose node was deleted by an administrator or lost by the servers: exclusion is no longer guaranteed
+    /// for them.
     evicted: HashSet<String>,
-    /// The last success that was recorded, and for how long it counts.
+    /// The last recorded success, and the period for which it counts.
     recorded: Option<(String, Duration)>,
     pub(crate) numbers: Numbers,
 }
@@ -34,22 +35,22 @@ pub(crate) struct Checker {
 pub(crate) struct Numbers {
     pub(crate) sections: usize,
     pub(crate) ended: usize,
-    /// A section that followed another on the same lock.
+    /// Sections that followed another on the same lock.
     pub(crate) handoffs: usize,
-    /// Sections whose node the servers had confirmed, and forgot: they promise that this never happens.
-    pub(crate) forgotten: usize,
-    /// The longest time between two sections of writers in which the second was waiting.
+    /// Sections whose node the servers had confirmed and then lost, which servers promise never to do.
+    pub(crate) lost_nodes: usize,
+    /// The longest time between two sections of writers during which the second was waiting.
     pub(crate) longest_pause: Range<Duration>,
 }
 
-/// A contender's section, as its story needs to know it.
+/// The part of a contender's section that its exit is checked against.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) begun: bool,
     pub(crate) ended: bool,
 }
 
-/// A section's last sign of life, and the nodes that it was under.
+/// A section's last sign of life, and its nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct LastSeen {
     pub(crate) at: Duration,
@@ -57,28 +58,28 @@ pub(crate) struct LastSeen {
 }
 
 impl Checker {
-    /// Takes in a line: `MILLIS begin|alive|end NAME [BORN LOCK=TOKEN:NODE:MODE,...]`.
+    /// Adds a line: `MILLIS begin|alive|end NAME [STARTED LOCK=TOKEN:NODE:MODE,...]`.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), String> {
         self.lines += 1;
-        let words: Vec<_> = line.split(' ').collect();
-        let time = words.first().and_then(|time| millis(time));
-        match (time, &words[1..]) {
-            (Some(time), ["begin", name, born, locks]) => {
-                let waited = millis(born).ok_or("no time")?..time;
+        let arguments: Vec<_> = line.split(' ').collect();
+        let time = arguments.first().and_then(|time| millis(time));
+        match (time, &arguments[1..]) {
+            (Some(time), ["begin", name, started, locks]) => {
+                let waited = millis(started).ok_or("no time")?..time;
                 self.begin(waited, name, locks)
             }
-            (Some(time), ["alive", name]) => self.goes_on(time, name, false),
-            (Some(time), ["end", name]) => self.goes_on(time, name, true),
+            (Some(time), ["alive", name]) => self.extend(time, name, false),
+            (Some(time), ["end", name]) => self.extend(time, name, true),
             _ => Err(format!("not a line of a job: {line}")),
         }
     }
 
-    /// From now on its section may overlap the next one.
+    /// From now on this contender's section may overlap the next one.
     pub(crate) fn evict(&mut self, name: &str) {
         self.evicted.insert(name.to_owned());
     }
 
-    /// Its success is recorded: for so long nobody else may begin under the same lock.
+    /// Its success is recorded: no other contender may begin under the same lock within the period.
     pub(crate) fn recorded(&mut self, name: &str, period: Duration) -> Result<(), String> {
         self.recorded = Some((name.to_owned(), period));
         let Some(section) = self.sections.get(name) else { return Ok(()) };
@@ -90,42 +91,40 @@ impl Checker {
         Ok(())
     }
 
-    /// Its zklock has ended.
     pub(crate) fn zklock_ended(&mut self, name: &str, time: Duration) {
         if let Some(section) = self.sections.get_mut(name) {
             section.zklock_ended = Some(time);
         }
     }
 
-    /// What there is of this contender's section.
     pub(crate) fn seen(&self, name: &str) -> Seen {
         let section = self.sections.get(name);
         Seen { begun: section.is_some(), ended: section.is_some_and(|section| section.ended) }
     }
 
-    /// Every section that was under its nodes until somebody else's hand, if not its own end, took them away.
+    /// The last sign of life of every section whose nodes stayed until zklock's own deletion or the end of the session.
     pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
-        let told = self.sections.iter().filter(|(name, _)| !self.evicted.contains(*name));
+        let not_evicted = self.sections.iter().filter(|(name, _)| !self.evicted.contains(*name));
         let last_seen = |section: &Section| LastSeen {
             at: section.last_at,
             nodes: section.places.iter().map(|place| place.node.clone()).collect(),
         };
-        told.map(|(name, section)| (name.clone(), last_seen(section))).collect()
+        not_evicted.map(|(name, section)| (name.clone(), last_seen(section))).collect()
     }
 
-    /// Who has `lock` now, or had it last.
+    /// The contender that holds `lock` now, or held it last.
     pub(crate) fn holder(&self, lock: &str) -> Option<&str> {
         self.at.get(lock)?.last().map(String::as_str)
     }
 
     fn begin(&mut self, waited: Range<Duration>, name: &str, locks: &str) -> Result<(), String> {
         if self.sections.contains_key(name) {
-            return Err(format!("{name} begins for the second time"));
+            return Err(format!("{name} begins a second time"));
         }
         let parse = |lock| Place::parse(lock).ok_or_else(|| format!("not a lock: {lock}"));
         let places = locks.split(',').map(parse).collect::<Result<Vec<_>, _>>()?;
         for place in &places {
-            self.take(&waited, name, place)?;
+            self.add_place(&waited, name, place)?;
         }
         if self.recorded.as_ref().is_some_and(|(by, _)| self.sections[by].places[0].path == places[0].path) {
             self.too_soon(name, waited.end)?;
@@ -145,20 +144,20 @@ impl Checker {
         self.check_sections_begun_since(line - 1, name)
     }
 
-    fn take(&mut self, waited: &Range<Duration>, name: &str, place: &Place) -> Result<(), String> {
+    fn add_place(&mut self, waited: &Range<Duration>, name: &str, place: &Place) -> Result<(), String> {
         let path = &place.path;
-        let before = self.at.entry(path.clone()).or_default();
-        if before.len() > MOST_AT_ONCE {
-            before.drain(..MOST_AT_ONCE / 2);
+        let earlier = self.at.entry(path.clone()).or_default();
+        if earlier.len() > MOST_EXTENDABLE {
+            earlier.drain(..MOST_EXTENDABLE / 2);
         }
-        // One that is evicted may come late, when the next one already runs.
+        // An evicted contender may begin late, when the next one already runs.
         let others =
-            before.iter().filter(|other| !self.evicted.contains(name) && !self.evicted.contains(*other));
+            earlier.iter().filter(|other| !self.evicted.contains(name) && !self.evicted.contains(*other));
         let others = others.filter_map(|other| Some((other.clone(), self.sections[other].place(path)?)));
-        let mut forgotten = Vec::new();
+        let mut lost_nodes = Vec::new();
         for (other, theirs) in others {
             if theirs.token == place.token {
-                return Err(format!("{other} and {name} have one fencing token: {theirs:?}, {place:?}"));
+                return Err(format!("{other} and {name} have the same fencing token: {theirs:?}, {place:?}"));
             }
             let in_order = (theirs.token < place.token) == (theirs.sequence() < place.sequence());
             match (in_order, theirs.epoch().cmp(&place.epoch())) {
@@ -171,61 +170,61 @@ impl Checker {
                         "the fencing tokens aren't in the order of the queue: {theirs:?}, {place:?}"
                     ));
                 }
-                // The servers of a later epoch have given a number again: what they had confirmed they have forgotten.
-                (false, Ordering::Less) => forgotten.push(other),
-                (false, Ordering::Greater) => forgotten.push(name.to_owned()),
+                // Servers of a later epoch have assigned a number twice: they lost a node that they had confirmed.
+                (false, Ordering::Less) => lost_nodes.push(other),
+                (false, Ordering::Greater) => lost_nodes.push(name.to_owned()),
             }
         }
-        self.numbers.forgotten += forgotten.len();
-        self.evicted.extend(forgotten);
-        if let Some(newest) = before.last().map(|newest| &self.sections[newest]) {
+        self.numbers.lost_nodes += lost_nodes.len();
+        self.evicted.extend(lost_nodes);
+        if let Some(newest) = earlier.last().map(|newest| &self.sections[newest]) {
             self.numbers.handoffs += 1;
-            // Only while somebody wanted it.
-            let free = waited.start.max(newest.last_at);
+            // Only the time in which the contender was waiting counts.
+            let waiting_from = waited.start.max(newest.last_at);
             let longest = &mut self.numbers.longest_pause;
-            let pause = waited.end.saturating_sub(free);
+            let pause = waited.end.saturating_sub(waiting_from);
             if place.mode == Mode::Exclusive && pause > longest.end.saturating_sub(longest.start) {
-                *longest = free..waited.end;
+                *longest = waiting_from..waited.end;
             }
         }
-        before.push(name.to_owned());
+        earlier.push(name.to_owned());
         Ok(())
     }
 
-    fn goes_on(&mut self, time: Duration, name: &str, ends: bool) -> Result<(), String> {
+    fn extend(&mut self, time: Duration, name: &str, ends: bool) -> Result<(), String> {
         let line = self.lines;
         let section = self.sections.get_mut(name).ok_or_else(|| format!("{name} never began"))?;
         if section.ended {
-            return Err(format!("{name} goes on after its end"));
+            return Err(format!("{name} continues after its end"));
         }
-        if section.zklock_ended.is_some_and(|end| time > end + AFTER_THE_END) {
-            return Err(format!("LEFT: {name} lives on, and its zklock has ended"));
+        if section.zklock_ended.is_some_and(|end| time > end + EXIT_TOLERANCE) {
+            return Err(format!("LEFT: {name} is still running after the end of its zklock"));
         }
-        let before = section.last;
+        let earlier = section.last;
         (section.last, section.last_at, section.ended) = (line, time, ends);
         self.numbers.ended += usize::from(ends);
-        self.check_sections_begun_since(before, name)
+        self.check_sections_begun_since(earlier, name)
     }
 
-    /// This section is known now to have lived since that line: with whom?
+    /// This section is now known to have been active since `line`: checks the sections that it overlaps.
     fn check_sections_begun_since(&self, line: usize, name: &str) -> Result<(), String> {
         if self.evicted.contains(name) {
             return Ok(());
         }
         for place in &self.sections[name].places {
-            let there = || self.at[&place.path].iter().filter(|other| !self.evicted.contains(*other));
-            for newcomer in there().filter(|other| self.sections[*other].begun > line) {
+            let current = || self.at[&place.path].iter().filter(|other| !self.evicted.contains(*other));
+            for newcomer in current().filter(|other| self.sections[*other].begun > line) {
                 let began = self.sections[newcomer].begun;
-                let living = there().filter(|other| self.sections[*other].lived_at(began));
-                let modes: Vec<_> = living
+                let running = current().filter(|other| self.sections[*other].active_at(began));
+                let modes: Vec<_> = running
                     .clone()
                     .filter_map(|other| Some(self.sections[other].place(&place.path)?.mode))
                     .collect();
-                if !may_live_together(&modes) {
-                    let living: Vec<_> = living.map(String::as_str).collect();
-                    let living = living.join(" and ");
+                if !may_coexist(&modes) {
+                    let running: Vec<_> = running.map(String::as_str).collect();
+                    let running = running.join(" and ");
                     return Err(format!(
-                        "OVERLAP: {living} lived under {} when {newcomer} began; {name} has just been heard of",
+                        "OVERLAP: {running} held {} when {newcomer} began; {name} has just given a sign of life",
                         place.path
                     ));
                 }
@@ -238,7 +237,7 @@ impl Checker {
     fn too_soon(&self, name: &str, began: Duration) -> Result<(), String> {
         match &self.recorded {
             Some((by, period)) if name != by && began < self.sections[by].last_at + *period => Err(format!(
-                "AGAIN: {name} runs {:?} after the end of {by}, whose success was to count for {period:?}",
+                "AGAIN: {name} runs {:?} after the end of {by}, whose success counts for {period:?}",
                 began.saturating_sub(self.sections[by].last_at)
             )),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! The one clock of a run. Order is never read from it: that is the history's.
+//! The clock of a run. It never decides an order: only the history does.
 
 use nix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ pub(crate) fn epoch() -> Duration {
     wall.saturating_sub(now())
 }
 
-/// Sleeps, but not longer than until `stop` is set.
+/// Sleeps until the time is over or `stop` is set.
 pub(crate) fn nap(span: Duration, stop: &AtomicBool) {
     let until = Instant::now() + span;
     while !stop.load(Ordering::SeqCst) {

@@ -1,11 +1,11 @@
-//! One call of zklock: what is done to it, and how it ends.
+//! One running zklock: how it is started, the faults it meets, and its exit.
 
 use crate::clock;
-use crate::hit::Hit;
-use crate::job::Family;
+use crate::contender_fault::ContenderFault;
+use crate::invocation::{Invocation, Wait};
+use crate::job::Descendants;
 use crate::processes;
 use crate::support::MARKER;
-use crate::wish::{Patience, Wish};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -17,20 +17,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where and as whom contenders run.
+/// The environment of all contenders.
 pub(crate) struct Place {
     pub(crate) dir: PathBuf,
     pub(crate) marker: String,
     pub(crate) history: PathBuf,
-    /// For each host.
+    /// The connect string of each host.
     pub(crate) hosts: Vec<String>,
 }
 
 pub(crate) struct Contender {
-    pub(crate) wish: Wish,
-    pub(crate) born: Duration,
+    pub(crate) invocation: Invocation,
+    pub(crate) started: Duration,
     stderr: PathBuf,
-    /// A full pipe that it writes to instead.
+    /// The unread end of the full pipe that is its stderr.
     unread: Option<PipeReader>,
     life: Mutex<Life>,
 }
@@ -38,10 +38,10 @@ pub(crate) struct Contender {
 struct Life {
     child: Child,
     status: Option<ExitStatus>,
-    hits: Vec<Hit>,
-    /// The last one isn't undone yet.
-    stands_still: bool,
-    /// When which of its nodes said so.
+    contender_faults: Vec<ContenderFault>,
+    /// The last fault stopped a process, which hasn't been resumed yet.
+    stopped: bool,
+    /// When a node was revoked, and which one.
     revoked: Option<(Duration, String)>,
 }
 
@@ -53,28 +53,28 @@ impl Life {
 }
 
 impl Contender {
-    pub(crate) fn spawn(wish: Wish, place: &Place) -> Self {
-        let stderr = place.dir.join(format!("{}.stderr", wish.job.name));
+    pub(crate) fn spawn(invocation: Invocation, place: &Place) -> Self {
+        let stderr = place.dir.join(format!("{}.stderr", invocation.job.name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_zklock"));
-        command.args(["-v", "-z", &place.hosts[wish.host], "--connect-timeout", "60"]);
-        let session = wish.session.as_secs_f64().to_string();
-        command.args(["--session-timeout", &session, "--label", &wish.job.name]);
-        command.args(wish.kind.options());
-        if let Some(millis) = wish.kill_after {
+        command.args(["-v", "-z", &place.hosts[invocation.host], "--connect-timeout", "60"]);
+        let session = invocation.session.as_secs_f64().to_string();
+        command.args(["--session-timeout", &session, "--label", &invocation.job.name]);
+        command.args(invocation.kind.options());
+        if let Some(millis) = invocation.kill_after {
             command.arg(format!("--kill-after=0.{millis:03}"));
         }
-        match wish.patience {
-            Patience::Endless => &mut command,
-            Patience::Some(time) => command.arg(format!("-w{}", time.as_secs_f64())),
-            Patience::None => command.arg("-n"),
+        match invocation.wait_limit {
+            Wait::Unlimited => &mut command,
+            Wait::Some(time) => command.arg(format!("-w{}", time.as_secs_f64())),
+            Wait::None => command.arg("-n"),
         };
-        command.args(wish.locks).arg("--").args(wish.job.command(&place.history));
+        command.args(invocation.locks).arg("--").args(invocation.job.command(&place.history));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &place.dir).env(MARKER, &place.marker).current_dir(&place.dir);
         command.envs(std::env::vars_os().filter(|(name, _)| name == "ZKLOCK_PLANTED"));
-        // Not a session of its own: nothing that is the only group of a session can be stopped as by Ctrl-Z.
+        // Not a session of its own: the only process group of a session is orphaned, and Ctrl-Z can't stop it.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
-        let unread = wish.unread.then(|| {
+        let unread = invocation.unread.then(|| {
             let (reader, writer) = full_pipe();
             command.stderr(writer);
             reader
@@ -83,61 +83,59 @@ impl Contender {
             command.stderr(File::create(&stderr).expect("a file"));
         }
         let child = command.spawn().expect("zklock");
-        let life = Mutex::new(Life { child, status: None, hits: vec![], stands_still: false, revoked: None });
-        Self { wish, born: clock::now(), stderr, unread, life }
+        let life =
+            Mutex::new(Life { child, status: None, contender_faults: vec![], stopped: false, revoked: None });
+        Self { invocation, started: clock::now(), stderr, unread, life }
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.wish.job.name
+        &self.invocation.job.name
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub(crate) fn ended(&self) -> Option<ExitStatus> {
         let mut life = self.life();
         if life.status.is_none() {
-            life.status = life.child.try_wait().expect("our child");
+            life.status = life.child.try_wait().expect("a status of the child");
         }
         life.status
     }
 
-    /// What was done to it.
-    pub(crate) fn hits(&self) -> Vec<Hit> {
-        self.life().hits.clone()
+    pub(crate) fn contender_faults(&self) -> Vec<ContenderFault> {
+        self.life().contender_faults.clone()
     }
 
-    /// This node of it says now that it shall give up.
+    /// Notes that this node of the contender is revoked.
     pub(crate) fn is_revoked(&self, node: String) {
         self.life().revoked = Some((clock::now(), node));
     }
 
-    /// Since when which of its nodes has said so.
     pub(crate) fn revoked(&self) -> Option<(Duration, String)> {
         self.life().revoked.clone()
     }
 
-    /// Whether this can still be done to it.
-    pub(crate) fn can_suffer(&self, hit: Hit) -> bool {
+    pub(crate) fn can_apply(&self, fault: ContenderFault) -> bool {
         let life = self.life();
-        life.status.is_none() && self.is_promised(hit, &life)
+        life.status.is_none() && self.is_covered(fault, &life)
     }
 
-    /// Whether zklock promises to keep its word then.
-    fn is_promised(&self, hit: Hit, life: &Life) -> bool {
-        // Who left the command's process group hears nothing of a signal, and may outlive the command.
-        let hears = !matches!(self.wish.job.family, Family::Setsid | Family::Daemon);
-        (hears || hit != Hit::Terminated) && hit.may_follow(&life.hits, life.stands_still)
+    /// Whether zklock's guarantees cover this fault after the earlier ones.
+    fn is_covered(&self, fault: ContenderFault, life: &Life) -> bool {
+        // A descendant outside the command's process group gets no forwarded signal, and may outlive the command.
+        let gets_signals =
+            !matches!(self.invocation.job.descendants, Descendants::Setsid | Descendants::Daemon);
+        (gets_signals || fault != ContenderFault::Terminated)
+            && fault.may_follow(&life.contender_faults, life.stopped)
     }
 
-    /// What it said.
     pub(crate) fn stderr(&self) -> String {
         match self.unread {
-            Some(_) => "(nobody read them)".to_owned(),
+            Some(_) => "(the pipe was not read)".to_owned(),
             None => fs::read_to_string(&self.stderr).unwrap_or_default(),
         }
     }
 
-    /// Its words are of no interest any more.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn delete_stderr(&self) {
         fs::remove_file(&self.stderr).ok();
     }
 
@@ -145,47 +143,47 @@ impl Contender {
         u64::from(self.life().child.id()) == pid
     }
 
-    /// Does that to it, unless it has ended or the two together are more than anybody promises to survive.
-    pub(crate) fn suffer(&self, hit: Hit) -> bool {
+    /// Applies the fault, unless the contender has ended or zklock doesn't guarantee to survive the combination.
+    pub(crate) fn apply(&self, fault: ContenderFault) -> bool {
         let mut life = self.life();
-        // Not reaped while we hold it, so the process id is still its own.
-        if life.status.is_some() || !self.is_promised(hit, &life) {
+        // The child isn't reaped while `life` is locked, so the pid is still its own.
+        if life.status.is_some() || !self.is_covered(fault, &life) {
             return false;
         }
         let zklock = life.zklock();
-        // There is none for a moment at the start and at the end.
+        // There is no worker for a moment at the start and at the end.
         let Some(worker) = processes::worker_of(zklock) else { return false };
-        life.hits.push(hit);
-        life.stands_still |= hit.stands_still();
-        match hit {
-            Hit::KilledMonitor => drop(kill(zklock, Signal::SIGKILL)),
-            Hit::KilledWorker => drop(kill(worker, Signal::SIGKILL)),
-            Hit::KilledHost => {
-                // Stopped first, or either would see the other and its job die.
+        life.contender_faults.push(fault);
+        life.stopped |= fault.stops_a_process();
+        match fault {
+            ContenderFault::KilledMonitor => drop(kill(zklock, Signal::SIGKILL)),
+            ContenderFault::KilledWorker => drop(kill(worker, Signal::SIGKILL)),
+            ContenderFault::KilledHost => {
+                // Stop both first; otherwise each would notice the death of the other and of the job.
                 processes::stop(zklock);
                 processes::stop(worker);
-                processes::kill_all_below(zklock, worker);
+                processes::kill_descendants(zklock, worker);
                 kill(worker, Signal::SIGKILL).ok();
                 kill(zklock, Signal::SIGKILL).ok();
             }
-            Hit::StoppedMonitor => drop(kill(zklock, Signal::SIGSTOP)),
-            Hit::StoppedWorker => drop(kill(worker, Signal::SIGSTOP)),
-            // As the terminal does it, where the job isn't in the foreground.
-            Hit::Suspended => drop(killpg(zklock, Signal::SIGTSTP)),
-            Hit::Terminated => drop(kill(zklock, Signal::SIGTERM)),
-            Hit::Revoked | Hit::NodeDeleted => {}
+            ContenderFault::StoppedMonitor => drop(kill(zklock, Signal::SIGSTOP)),
+            ContenderFault::StoppedWorker => drop(kill(worker, Signal::SIGSTOP)),
+            // As the terminal does it; the job isn't in the foreground.
+            ContenderFault::Suspended => drop(killpg(zklock, Signal::SIGTSTP)),
+            ContenderFault::Terminated => drop(kill(zklock, Signal::SIGTERM)),
+            ContenderFault::Revoked | ContenderFault::NodeDeleted => {}
         }
         true
     }
 
-    /// Ends a stop, if somebody is still there.
-    pub(crate) fn go_on(&self) {
+    /// Ends a stop, if the processes still exist.
+    pub(crate) fn resume(&self) {
         let mut life = self.life();
-        life.stands_still = false;
+        life.stopped = false;
         if life.status.is_none() {
             let zklock = life.zklock();
             kill(zklock, Signal::SIGCONT).ok();
-            if life.hits.contains(&Hit::StoppedWorker) {
+            if life.contender_faults.contains(&ContenderFault::StoppedWorker) {
                 processes::worker_of(zklock).and_then(|worker| kill(worker, Signal::SIGCONT).ok());
             }
         }
@@ -196,16 +194,16 @@ impl Contender {
     }
 }
 
-/// A pipe that has no room for a single byte.
+/// A pipe without room for a single byte.
 fn full_pipe() -> (PipeReader, std::io::PipeWriter) {
     let (reader, writer) = pipe().expect("a pipe");
-    let flags = |flags| fcntl(&writer, FcntlArg::F_SETFL(flags)).expect("flags of our own pipe");
+    let flags = |flags| fcntl(&writer, FcntlArg::F_SETFL(flags)).expect("flags of the pipe");
     flags(OFlag::O_NONBLOCK);
     loop {
         match (&mut &writer).write(&[b'.'; 4096]) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            Err(error) => panic!("our own pipe: {error}"),
+            Err(error) => panic!("the pipe: {error}"),
         }
     }
     flags(OFlag::empty());

@@ -1,10 +1,10 @@
-//! What can go wrong, and how a seed becomes a series of it.
+//! The faults, and the series of faults that a seed gives.
 
 use crate::options::Aim;
 use crate::rng::Rng;
 use std::time::Duration;
 
-/// Who or what exactly is met is decided when it happens: servers by their role, contenders by what they do.
+/// The target is chosen at injection: servers by their role, contenders by their state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Fault {
     FreezeLeader,
@@ -13,75 +13,77 @@ pub(crate) enum Fault {
     FreezeAll,
     KillLeader,
     KillFollower,
-    /// Nothing passes between the leader and the others, who depose it when they notice, as it does itself.
+    /// Nothing passes between the leader and the others. They depose it when they notice, and it steps down when it
+    /// notices.
     IsolateLeader,
-    /// The same, and the others notice at once: it believes to lead long after they have elected another.
+    /// As `IsolateLeader`, but the others notice immediately: the old leader acts as leader long after another is
+    /// elected.
     DeposeLeader,
     IsolateFollower,
-    /// The others hear nothing of it, and it hears them.
+    /// The others receive nothing from it; it receives theirs.
     MuteLeader,
     MuteFollower,
-    /// It hears nothing of the others, and they hear it.
+    /// It receives nothing from the others; they receive its messages.
     DeafenLeader,
     DeafenFollower,
-    /// The answer to a connect request is late, and the follower that gave it is isolated from then on, but for a moment
-    /// in which it takes the lock: that session was never heard of again since it began.
+    /// The answer to a connect request is late. Then the follower that sent it is isolated, except for a moment in
+    /// which the client acquires the lock: the leader receives nothing of that session after its beginning.
     LateConnect,
-    /// A follower is isolated but for a moment in which it confirms a write.
+    /// A follower is isolated, except for a moment in which it confirms a write.
     PulseFollower,
     CutClients,
-    HoleToServers,
-    HoleToClients,
-    Hole,
-    HoleOfOneServer,
+    BlackholeToServers,
+    BlackholeToClients,
+    Blackhole,
+    BlackholeOneServer,
     Delay,
-    /// The line is as slow from the beginning to the end, and nothing else ails it.
+    /// The line has a constant delay, and no other fault.
     SlowLine,
     /// The next request of a kind is lost, and the connection with it.
     LoseRequest,
-    /// The next request of a kind is carried out, and the connection cut instead of the answer.
+    /// The next request of a kind is carried out, and the connection is cut instead of the answer.
     LoseAnswer,
     KillMonitor,
     KillWorker,
-    /// Monitor, worker and job at once, as when a machine dies.
+    /// Kills monitor, worker and job at once, as a crash of the host would.
     KillHost,
     StopMonitor,
     StopWorker,
-    /// First the worker stands still, and as soon as it goes on the monitor.
-    StopInTurn,
+    /// The worker is stopped; as soon as it is resumed, the monitor is stopped.
+    StopWorkerThenMonitor,
     Suspend,
     Terminate,
     Revoke,
     DeleteNode,
-    /// Nobody's doing: the machine that all run on stood still for a moment.
+    /// Not injected: the machine that runs the test stood still for a moment.
     Standstill,
 }
 
-#[allow(clippy::enum_glob_use, reason = "tables of faults, and nothing else, are below")]
+#[allow(clippy::enum_glob_use, reason = "below are only tables of faults")]
 use Fault::*;
 
 impl Fault {
-    /// It changes what servers can say to each other. There is one such fault at a time.
-    pub(crate) fn is_of_ensemble(self) -> bool {
+    /// It changes the links between servers. Only one such fault is active at a time.
+    pub(crate) fn affects_ensemble(self) -> bool {
         self <= PulseFollower
     }
 
-    /// It changes what hosts can say to servers. There is one such fault at a time for each host.
-    pub(crate) fn is_of_hosts(self) -> bool {
-        self.is_aimed() || self.is_ambush() || (CutClients..=LoseAnswer).contains(&self)
+    /// It changes the links between hosts and servers. Only one such fault per host is active at a time.
+    pub(crate) fn affects_hosts(self) -> bool {
+        self.targets_holder() || self.needs_dedicated_contender() || (CutClients..=LoseAnswer).contains(&self)
     }
 
-    /// The holder's host is confined to the server in question, or it would just go to another.
-    pub(crate) fn is_aimed(self) -> bool {
+    /// The holder's host is confined to the affected server; otherwise its client would move to another.
+    pub(crate) fn targets_holder(self) -> bool {
         matches!(self, DeposeLeader | PulseFollower)
     }
 
-    /// It meets a contender that is there for nothing else.
-    pub(crate) fn is_ambush(self) -> bool {
+    /// It starts a contender of its own.
+    pub(crate) fn needs_dedicated_contender(self) -> bool {
         matches!(self, LateConnect | SlowLine)
     }
 
-    fn lasts(self, rng: &mut Rng) -> Duration {
+    fn duration(self, rng: &mut Rng) -> Duration {
         match self {
             FreezeLeader | FreezeFollower => rng.millis(200, 5000),
             FreezeFollowers | KillLeader | KillFollower => rng.millis(200, 3000),
@@ -92,11 +94,11 @@ impl Fault {
             SlowLine => Duration::from_secs(12),
             DeposeLeader => rng.millis(5000, 8500),
             PulseFollower => rng.millis(4000, 6000),
-            HoleToServers | HoleToClients | Hole | HoleOfOneServer => rng.millis(100, 6000),
+            BlackholeToServers | BlackholeToClients | Blackhole | BlackholeOneServer => rng.millis(100, 6000),
             Delay => rng.millis(1000, 5000),
             LoseRequest | LoseAnswer => rng.millis(1500, 6000),
             StopMonitor | StopWorker => rng.millis(50, 7000),
-            StopInTurn => rng.millis(50, 1500),
+            StopWorkerThenMonitor => rng.millis(50, 1500),
             Suspend => rng.millis(50, 4000),
             CutClients | KillMonitor | KillWorker | KillHost | Terminate | Revoke | DeleteNode
             | Standstill => Duration::ZERO,
@@ -104,7 +106,7 @@ impl Fault {
     }
 }
 
-const EVERYTHING: &[(usize, Fault)] = &[
+const ALL_FAULTS: &[(usize, Fault)] = &[
     (5, FreezeLeader),
     (4, FreezeFollower),
     (3, FreezeFollowers),
@@ -121,10 +123,10 @@ const EVERYTHING: &[(usize, Fault)] = &[
     (2, LateConnect),
     (4, PulseFollower),
     (9, CutClients),
-    (8, HoleToServers),
-    (8, HoleToClients),
-    (10, Hole),
-    (6, HoleOfOneServer),
+    (8, BlackholeToServers),
+    (8, BlackholeToClients),
+    (10, Blackhole),
+    (6, BlackholeOneServer),
     (7, Delay),
     (4, SlowLine),
     (6, LoseRequest),
@@ -134,30 +136,30 @@ const EVERYTHING: &[(usize, Fault)] = &[
     (5, KillHost),
     (6, StopMonitor),
     (14, StopWorker),
-    (8, StopInTurn),
+    (8, StopWorkerThenMonitor),
     (8, Suspend),
     (8, Terminate),
     (6, Revoke),
     (5, DeleteNode),
 ];
-const AGAINST_NO_LEASE: &[(usize, Fault)] = &[(8, StopWorker), (1, Hole), (1, StopMonitor)];
-const AGAINST_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients), (1, IsolateFollower)];
-const AGAINST_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
-const AGAINST_CONNECT: &[(usize, Fault)] = &[(8, LateConnect), (1, CutClients)];
-const AGAINST_DOOM: &[(usize, Fault)] = &[(8, SlowLine), (1, StopWorker), (1, Suspend)];
-const AGAINST_REVOKED: &[(usize, Fault)] = &[(8, Revoke), (1, CutClients), (1, Hole)];
+const AIMED_AT_OFF: &[(usize, Fault)] = &[(8, StopWorker), (1, Blackhole), (1, StopMonitor)];
+const AIMED_AT_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients), (1, IsolateFollower)];
+const AIMED_AT_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
+const AIMED_AT_CONNECT: &[(usize, Fault)] = &[(8, LateConnect), (1, CutClients)];
+const AIMED_AT_DOOM: &[(usize, Fault)] = &[(8, SlowLine), (1, StopWorker), (1, Suspend)];
+const AIMED_AT_REVOKE: &[(usize, Fault)] = &[(8, Revoke), (1, CutClients), (1, Blackhole)];
 
 /// One fault of the series.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
-    /// So long after the one before has begun.
+    /// The delay since the previous fault began.
     pub(crate) after: Duration,
     pub(crate) fault: Fault,
-    pub(crate) lasts: Duration,
-    /// First everything is healed, and left alone for a while.
-    pub(crate) lull: bool,
-    /// Chooses among those that it can meet.
-    pub(crate) dice: usize,
+    pub(crate) duration: Duration,
+    /// All faults are healed first, followed by a pause.
+    pub(crate) heal_first: bool,
+    /// A random number that chooses among the possible targets.
+    pub(crate) choice: usize,
 }
 
 /// The endless series of faults of a seed.
@@ -171,23 +173,23 @@ impl Plan {
         Self { rng, aim }
     }
 
-    pub(crate) fn draw(&mut self) -> Draw {
+    pub(crate) fn next_fault(&mut self) -> Draw {
         let rng = &mut self.rng;
         let fault = rng.weighted(match self.aim {
-            None => EVERYTHING,
-            Some(Aim::Off) => AGAINST_NO_LEASE,
-            Some(Aim::Newest) => AGAINST_NEWEST,
-            Some(Aim::Sync) => AGAINST_SYNC,
-            Some(Aim::Connect) => AGAINST_CONNECT,
-            Some(Aim::Doom) => AGAINST_DOOM,
-            Some(Aim::Revoke) => AGAINST_REVOKED,
+            None => ALL_FAULTS,
+            Some(Aim::Off) => AIMED_AT_OFF,
+            Some(Aim::Newest) => AIMED_AT_NEWEST,
+            Some(Aim::Sync) => AIMED_AT_SYNC,
+            Some(Aim::Connect) => AIMED_AT_CONNECT,
+            Some(Aim::Doom) => AIMED_AT_DOOM,
+            Some(Aim::Revoke) => AIMED_AT_REVOKE,
         });
         Draw {
             after: rng.millis(50, 1000),
             fault,
-            lasts: fault.lasts(rng),
-            lull: rng.chance(5),
-            dice: rng.below(1 << 30),
+            duration: fault.duration(rng),
+            heal_first: rng.chance(5),
+            choice: rng.below(1 << 30),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was done to whom and when: for the report, and for judging what may have come of it.
+//! The log of injected faults, for the report and for the check of exits.
 
 use crate::clock;
 use crate::fault::Fault;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// After a fault servers elect, catch up and expire sessions; what a contender meets then may come of that.
+/// After a fault, servers elect, catch up and expire sessions: the fault can still be the cause for this long.
 const AFTERMATH: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
@@ -20,36 +20,36 @@ struct Entry {
     from: Duration,
     to: Duration,
     fault: Fault,
-    /// Whose links were changed.
+    /// The hosts whose links were changed.
     hosts: Vec<usize>,
-    whom: String,
+    target: String,
 }
 
 impl Entry {
-    fn concerns(&self, host: usize) -> bool {
-        self.fault.is_of_ensemble() || self.fault == Fault::Standstill || self.hosts.contains(&host)
+    fn affects(&self, host: usize) -> bool {
+        self.fault.affects_ensemble() || self.fault == Fault::Standstill || self.hosts.contains(&host)
     }
 }
 
 impl FaultLog {
-    pub(crate) fn add(&self, fault: Fault, lasts: Duration, hosts: &[usize], whom: &str) {
+    pub(crate) fn add(&self, fault: Fault, duration: Duration, hosts: &[usize], target: &str) {
         let from = clock::now();
-        let (to, hosts, whom) = (from + lasts, hosts.to_vec(), whom.to_owned());
-        self.entries().push(Entry { from, to, fault, hosts, whom });
+        let (to, hosts, target) = (from + duration, hosts.to_vec(), target.to_owned());
+        self.entries().push(Entry { from, to, fault, hosts, target });
     }
 
-    /// The faults of servers and network that may have troubled somebody on this host in this time, the newest last.
-    pub(crate) fn met_by(&self, host: usize, from: Duration, to: Duration) -> Vec<Fault> {
+    /// The faults of servers and network that may have affected a contender on this host in this time, the newest last.
+    pub(crate) fn affecting(&self, host: usize, from: Duration, to: Duration) -> Vec<Fault> {
         let entries = self.entries();
         let met = entries.iter().filter(|entry| entry.from <= to && from <= entry.to + AFTERMATH);
-        met.filter(|entry| entry.concerns(host)).map(|entry| entry.fault).collect()
+        met.filter(|entry| entry.affects(host)).map(|entry| entry.fault).collect()
     }
 
     pub(crate) fn count(&self) -> usize {
         self.entries().len()
     }
 
-    /// How often each fault was.
+    /// The number of faults of each kind.
     pub(crate) fn summary(&self) -> String {
         let mut counts = BTreeMap::new();
         self.entries().iter().for_each(|entry| *counts.entry(entry.fault).or_insert(0) += 1);
@@ -57,21 +57,21 @@ impl FaultLog {
         counts.join(", ")
     }
 
-    /// Those that lasted at some time in this span.
+    /// The faults that were active in this span.
     pub(crate) fn within(&self, span: &Range<Duration>) -> String {
         let entries = self.entries();
         let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
-        let met: Vec<_> = met.map(|entry| format!("{:?} of {}", entry.fault, entry.whom)).collect();
+        let met: Vec<_> = met.map(|entry| format!("{:?} of {}", entry.fault, entry.target)).collect();
         met.join("; ")
     }
 
-    /// The newest ones, with the times of the history.
+    /// The newest faults, with the times of the history.
     pub(crate) fn last(&self, count: usize) -> String {
         let entries = self.entries();
         let mut text = String::new();
         for entry in &entries[entries.len().saturating_sub(count)..] {
             let (from, to) = (entry.from.as_millis(), entry.to.as_millis());
-            writeln!(text, "  {from} to {to}: {:?}, {}", entry.fault, entry.whom).expect("a string");
+            writeln!(text, "  {from} to {to}: {:?}, {}", entry.fault, entry.target).expect("a string");
         }
         text
     }

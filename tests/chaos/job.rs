@@ -1,4 +1,4 @@
-//! The command under the lock: this binary itself, so that it is cheap and every sign of life is one write.
+//! The command under the lock: this binary itself, so that it starts fast and each sign of life is one write.
 
 use crate::clock;
 use nix::sys::signal::{SigSet, Signal};
@@ -9,33 +9,32 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The first argument of a job, and of the child that some jobs have.
+/// The first argument of a job, and that of its child.
 pub(crate) const JOB: &str = "job";
 const CHILD: &str = "job-child";
 
-/// Short, so that a job which lives too long is seen beside even the shortest of the next holder's.
+/// Short, so that a job which outlives its lock is seen beside even the shortest section of the next holder.
 const PULSE: Duration = Duration::from_millis(6);
 
-/// Who gives signs of life beside the job itself.
+/// The processes that give signs of life beside the job itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
-    /// Nobody.
-    Alone,
+pub(crate) enum Descendants {
+    None,
     /// A child in its process group.
     Child,
     /// A child in a session of its own.
     Setsid,
-    /// The same, whose parent is gone.
+    /// A child in a session of its own, whose parent is gone.
     Daemon,
 }
 
-impl Family {
-    pub(crate) const ALL: [Self; 4] = [Self::Alone, Self::Child, Self::Setsid, Self::Daemon];
+impl Descendants {
+    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Child, Self::Setsid, Self::Daemon];
 
-    /// What the child is started by.
+    /// The program that starts the child.
     fn starter(self) -> Option<&'static [&'static str]> {
         match self {
-            Self::Alone => None,
+            Self::None => None,
             Self::Child => Some(&[]),
             Self::Setsid => Some(&["setsid"]),
             Self::Daemon => Some(&["setsid", "--fork"]),
@@ -43,58 +42,62 @@ impl Family {
     }
 }
 
-/// What a job is told: all of its command line behind the verb.
+/// The parameters of a job: its command line after the verb.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) name: String,
-    pub(crate) lasts: Duration,
-    /// TERM doesn't end it; KILL has to.
-    pub(crate) deaf: bool,
-    pub(crate) family: Family,
+    pub(crate) duration: Duration,
+    /// Only KILL ends it.
+    pub(crate) ignores_term: bool,
+    pub(crate) descendants: Descendants,
 }
 
 impl Job {
     /// The command line, for zklock.
     pub(crate) fn command(&self, history: &Path) -> Vec<String> {
-        self.words(JOB, history)
+        self.arguments(JOB, history)
     }
 
-    fn words(&self, verb: &str, history: &Path) -> Vec<String> {
+    fn arguments(&self, verb: &str, history: &Path) -> Vec<String> {
         let program = std::env::current_exe().expect("this program");
-        let millis = self.lasts.as_millis().to_string();
-        let (deaf, family) = (self.deaf.to_string(), format!("{:?}", self.family));
+        let millis = self.duration.as_millis().to_string();
+        let (ignores_term, descendants) = (self.ignores_term.to_string(), format!("{:?}", self.descendants));
         let (program, history) = (program.display().to_string(), history.display().to_string());
-        let born = clock::now().as_millis().to_string();
-        vec![program, verb.to_owned(), history, self.name.clone(), millis, deaf, family, born]
+        let started = clock::now().as_millis().to_string();
+        vec![program, verb.to_owned(), history, self.name.clone(), millis, ignores_term, descendants, started]
     }
 }
 
-/// Is the job, if the command line says so.
-pub(crate) fn run_as_told(words: &[String]) -> bool {
-    let [verb, history, name, millis, deaf, family, born] = words else {
+/// Runs as the job, if the command line asks for it.
+pub(crate) fn run_job_if_requested(arguments: &[String]) -> bool {
+    let [verb, history, name, millis, ignores_term, descendants, started] = arguments else {
         return false;
     };
     if verb != JOB && verb != CHILD {
         return false;
     }
-    let lasts = Duration::from_millis(millis.parse().expect("milliseconds"));
-    let family = Family::ALL.into_iter().find(|known| format!("{known:?}") == *family).expect("a family");
-    let job = Job { name: name.clone(), lasts, deaf: deaf == "true", family };
-    run(&job, verb == JOB, born, Path::new(history));
+    let duration = Duration::from_millis(millis.parse().expect("milliseconds"));
+    let descendants = Descendants::ALL
+        .into_iter()
+        .find(|known| format!("{known:?}") == *descendants)
+        .expect("a kind of descendants");
+    let job = Job { name: name.clone(), duration, ignores_term: ignores_term == "true", descendants };
+    run(&job, verb == JOB, started, Path::new(history));
     true
 }
 
-fn run(job: &Job, leads: bool, born: &str, history: &Path) {
-    let until = Instant::now() + job.lasts;
-    if job.deaf {
-        // Blocked, not ignored: the child inherits that as well.
+fn run(job: &Job, is_job: bool, started: &str, history: &Path) {
+    let until = Instant::now() + job.duration;
+    if job.ignores_term {
+        // Blocked, not ignored: the child inherits a blocked signal too.
         SigSet::from(Signal::SIGTERM).thread_block().expect("a signal to block");
     }
     let mut file = OpenOptions::new().append(true).open(history).expect("the history");
-    if leads {
-        write(&mut file, "begin", &job.name, &format!(" {born} {}", locks()));
+    if is_job {
+        write(&mut file, "begin", &job.name, &format!(" {started} {}", locks()));
     }
-    let child = job.family.starter().filter(|_| leads).map(|starter| start_child(job, starter, history));
+    let child =
+        job.descendants.starter().filter(|_| is_job).map(|starter| start_child(job, starter, history));
     while Instant::now() < until {
         thread::sleep(PULSE);
         write(&mut file, "alive", &job.name, "");
@@ -102,36 +105,38 @@ fn run(job: &Job, leads: bool, born: &str, history: &Path) {
     if let Some(mut open) = child {
         open.read_to_end(&mut vec![]).expect("a pipe");
     }
-    if leads {
+    if is_job {
         write(&mut file, "end", &job.name, "");
     }
 }
 
-/// Starts the child, and gives a pipe that ends with it, whoever its parent is by then.
+/// Starts the child, and returns a pipe that closes when the child ends, even after a change of its parent.
 fn start_child(job: &Job, starter: &[&str], history: &Path) -> PipeReader {
-    let words = job.words(CHILD, history);
-    let words: Vec<_> = starter.iter().copied().chain(words.iter().map(String::as_str)).collect();
+    let arguments = job.arguments(CHILD, history);
+    let arguments: Vec<_> = starter.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
     let (reader, writer) = pipe().expect("a pipe");
-    // Who reaps it is the kernel, as soon as the job is gone, or zklock.
-    drop(Command::new(words[0]).args(&words[1..]).stdout(writer).spawn().expect("this program once more"));
+    // The kernel reaps it as soon as the job is gone, or zklock does.
+    drop(
+        Command::new(arguments[0]).args(&arguments[1..]).stdout(writer).spawn().expect("this program again"),
+    );
     reader
 }
 
-/// One write to the end of the file: the kernel puts all of them in one order.
+/// A single appending write: the kernel puts all writes in one order.
 fn write(file: &mut File, verb: &str, name: &str, more: &str) {
     let line = format!("{} {verb} {name}{more}\n", clock::now().as_millis());
     file.write_all(line.as_bytes()).expect("room for the history");
 }
 
-/// What zklock says of the locks: `PATH=TOKEN:NODE:MODE`, with commas.
+/// The locks that zklock reports in `ZKLOCK_LOCKS`, as `PATH=TOKEN:NODE:MODE`, separated by commas.
 fn locks() -> String {
-    let told = std::env::var("ZKLOCK_LOCKS").expect("ZKLOCK_LOCKS");
-    let told: serde_json::Value = serde_json::from_str(&told).expect("ZKLOCK_LOCKS is JSON");
+    let listed = std::env::var("ZKLOCK_LOCKS").expect("ZKLOCK_LOCKS");
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("ZKLOCK_LOCKS is JSON");
     let lock = |lock: &serde_json::Value| {
         let text = |key: &str| lock[key].as_str().map(str::to_owned);
         let token = lock["fencing_token"].as_u64()?;
         Some(format!("{}={token}:{}:{}", text("path")?, text("node")?, text("mode")?))
     };
-    let locks = told.as_array().expect("a list").iter().map(|told| lock(told).expect("a lock"));
+    let locks = listed.as_array().expect("a list").iter().map(|listed| lock(listed).expect("a lock"));
     locks.collect::<Vec<_>>().join(",")
 }

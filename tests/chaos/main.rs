@@ -1,62 +1,64 @@
-//! Contenders come and go on three servers while faults are drawn from a seed; a checker reads what their jobs
-//! wrote, and how they ended. `scripts/chaos` runs it.
+//! Starts contenders on three servers, injects faults drawn from a seed, and checks what the commands wrote and how the
+//! contenders exited. `scripts/chaos` runs it.
 //!
-//! | module | what it is about |
+//! | module | content |
 //! |---|---|
-//! | [`run`], [`calm`] | the story of a run, and its end; read them first |
-//! | [`job`], [`watch`], [`checker`], [`section`] | the critical sections: written, read, judged |
-//! | [`wish`], [`contender`], [`arena`], [`story`] | calls of zklock: drawn, made, ended, judged |
-//! | [`fault`], [`storm`], [`strike`], [`ambush`], [`prey`], [`fault_log`] | faults: drawn, lasting, done, remembered |
-//! | [`hit`], [`processes`] | what is done to a contender's processes |
-//! | [`slack`], [`txn_log`] | what lost locks had to spare, by the servers' own logs |
-//! | [`support::network`] | the servers, and all that lies between them and their clients |
+//! | [`run`], [`final_check`] | the course of a run, and the checks at its end; read them first |
+//! | [`job`], [`history`], [`checker`], [`section`] | critical sections: written, read, checked |
+//! | [`invocation`], [`contender`], [`harness`], [`exit_check`] | calls of zklock: drawn, made, ended, checked |
+//! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
+//! | [`dedicated`] | faults that start a contender of their own |
+//! | [`contender_fault`], [`processes`] | faults of a single contender and its processes |
+//! | [`fault_log`] | the faults that have been injected |
+//! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
+//! | [`support::network`] | the servers, and the links between them and their clients |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a checker that meets something unexpected ends there, and says where"
+    reason = "an unexpected state ends the checker with a message that says where"
 )]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
-#![allow(missing_docs, unused_imports, reason = "the harness has more than this needs")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checker prints its report")]
+#![allow(missing_docs, unused_imports, reason = "the shared test helpers have more than this binary uses")]
 
-mod ambush;
-mod arena;
-mod calm;
 mod checker;
 mod clock;
 mod contender;
+mod contender_fault;
+mod dedicated;
+mod exit_check;
 mod fault;
 mod fault_log;
-mod hit;
+mod final_check;
+mod harness;
+mod history;
+mod injection;
+mod injector;
+mod invocation;
 mod job;
 mod options;
-mod prey;
 mod processes;
 mod rng;
 mod run;
 mod section;
 mod slack;
-mod storm;
-mod story;
-mod strike;
 #[path = "../support/mod.rs"]
 mod support;
-mod txn_log;
-mod watch;
-mod wish;
+mod target;
+mod transaction_log;
 
-use arena::INTERRUPTED;
+use harness::INTERRUPTED;
 use options::Options;
 use rng::Rng;
 use run::{FAILED, Outcome};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if job::run_as_told(&words) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if job::run_job_if_requested(&arguments) {
         return ExitCode::SUCCESS;
     }
-    match Options::parse(words.into_iter()) {
+    match Options::parse(arguments.into_iter()) {
         Ok(options) => check(&options),
         Err(why) => {
             eprintln!("chaos: {why}");
@@ -68,45 +70,46 @@ fn main() -> ExitCode {
 fn check(options: &Options) -> ExitCode {
     let mut rng = Rng::new(options.seed);
     let ensemble = run::ensemble(&mut rng, options.aim);
-    let minutes = options.lasts.as_secs_f64() / 60.0;
+    let minutes = options.duration.as_secs_f64() / 60.0;
     println!("seed {}: {minutes:.1} minutes, {ensemble:?}", options.seed);
     let dir = tempfile::tempdir().expect("a directory for the run");
     let outcome = run::run(options, ensemble, &mut rng, dir.path());
-    if let Some(wrong) = &outcome.wrong {
-        println!("\nWRONG after {:.1} s: {wrong}", outcome.took.as_secs_f64());
-        println!("\nthe history (milliseconds, what, who):\n{}", outcome.excerpt);
+    if let Some(violation) = &outcome.violation {
+        println!("\nWRONG after {:.1} s: {violation}", outcome.took.as_secs_f64());
+        println!("\nthe history (milliseconds, event, contender):\n{}", outcome.excerpt);
         println!("\nthe last faults (milliseconds):\n{}", outcome.last_faults);
     }
-    tell(&outcome);
-    // A checker that fails or is interrupted has found nothing.
-    let proves = |wrong: &String| ![INTERRUPTED, FAILED].contains(&wrong.as_str());
-    let found = outcome.wrong.as_ref().is_some_and(|wrong| !options.expect_violation || proves(wrong));
+    print_summary(&outcome);
+    // A failed or interrupted checker has found nothing.
+    let is_proof = |violation: &String| ![INTERRUPTED, FAILED].contains(&violation.as_str());
+    let found =
+        outcome.violation.as_ref().is_some_and(|violation| !options.expect_violation || is_proof(violation));
     match (found, options.expect_violation) {
         (false, false) => println!("no violation"),
-        (true, true) => println!("found, as it should be, after {:.1} s", outcome.took.as_secs_f64()),
-        (false, true) => println!("NOT FOUND: a lock that is broken on purpose passed"),
-        (true, false) => println!("to repeat it: scripts/chaos{}", options.again()),
+        (true, true) => println!("found, as expected, after {:.1} s", outcome.took.as_secs_f64()),
+        (false, true) => println!("NOT FOUND: the checker passed a lock that is broken on purpose"),
+        (true, false) => println!("to repeat the run: scripts/chaos{}", options.repeat_arguments()),
     }
     ExitCode::from(u8::from(found != options.expect_violation))
 }
 
-fn tell(outcome: &Outcome) {
+fn print_summary(outcome: &Outcome) {
     let numbers = &outcome.numbers;
     let pause = numbers.longest_pause.end.saturating_sub(numbers.longest_pause.start);
     println!(
-        "{} sections ({} to their end), {} hand-offs, {} faults, longest pause {:.1} s",
+        "{} sections ({} completed), {} hand-offs, {} faults, longest pause {:.1} s",
         numbers.sections,
         numbers.ended,
         numbers.handoffs,
         outcome.faults,
         pause.as_secs_f64()
     );
-    if numbers.forgotten > 0 {
-        println!("the servers forgot {} nodes that they had confirmed", numbers.forgotten);
+    if numbers.lost_nodes > 0 {
+        println!("the servers lost {} nodes that they had confirmed", numbers.lost_nodes);
     }
-    println!("in that pause: {}", outcome.pause_faults);
+    println!("faults during that pause: {}", outcome.pause_faults);
     println!("faults: {}", outcome.fault_summary);
-    println!("ends of contenders: {}", outcome.ends);
-    println!("locks that were lost, and the time from a command's last sign of life to its node's end:");
+    println!("exits of contenders: {}", outcome.exits);
+    println!("lost locks, and the time from a command's last sign of life to its node's deletion:");
     println!("{}", outcome.losses);
 }

@@ -1,46 +1,43 @@
-//! The command line of the checker.
-
 use clap::ValueEnum;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use zklock::core::planted::Mistake;
 
-/// What a run is to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) seed: u64,
-    pub(crate) lasts: Duration,
+    pub(crate) duration: Duration,
     pub(crate) aim: Option<Aim>,
-    /// The lock under test is broken on purpose: the run is good if that is noticed.
+    /// The lock under test is broken on purpose: the run succeeds if the checker notices.
     pub(crate) expect_violation: bool,
 }
 
-/// The mix of faults that shows one way in which a lease can be wrong.
+/// The mix of faults that shows one mistake of a lease or a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
     /// There is no lease: nothing stops a job whose zklock is frozen.
     Off,
-    /// The newest confirmation counts: a write that a follower forwards doesn't touch the session.
+    /// The newest confirmation counts, although a write that a follower forwards doesn't touch the session.
     Newest,
-    /// `sync` counts: a leader that was deposed without knowing it still answers.
+    /// `sync` counts, although a deposed leader that doesn't know of it still answers.
     Sync,
-    /// A fresh lease counts from the answer to the connect request.
+    /// A new lease counts from the answer to the connect request.
     Connect,
-    /// Commands are started on lines that are too slow to keep them.
+    /// Commands are started on lines that are too slow to keep a session.
     Doom,
-    /// A lock that is revoked is kept.
+    /// A revoked lock is kept.
     Revoke,
 }
 
 impl Options {
-    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         // The standard library's only source of randomness.
         let seed = RandomState::new().hash_one(0) % 1_000_000;
-        let mut options = Self { seed, lasts: Duration::from_mins(1), aim: None, expect_violation: false };
-        while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        let mut options = Self { seed, duration: Duration::from_mins(1), aim: None, expect_violation: false };
+        while let Some(word) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--minutes" => options.lasts = minutes(&value()?)?,
+                "--minutes" => options.duration = minutes(&value()?)?,
                 "--seed" => {
                     let seed = value()?;
                     options.seed = seed.parse().map_err(|_| format!("--seed {seed} is not a number"))?;
@@ -48,7 +45,7 @@ impl Options {
                 "--aim" => options.aim = Some(aim(&value()?)?),
                 "--broken" => broken(&value()?)?,
                 "--expect-violation" => options.expect_violation = true,
-                _ => return Err(format!("what is {word}?")),
+                _ => return Err(format!("unknown argument: {word}")),
             }
         }
         Ok(options)
@@ -56,9 +53,9 @@ impl Options {
 }
 
 impl Options {
-    /// What repeats the run.
-    pub(crate) fn again(&self) -> String {
-        let minutes = self.lasts.as_secs_f64() / 60.0;
+    /// The arguments that repeat the run.
+    pub(crate) fn repeat_arguments(&self) -> String {
+        let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
         format!(" --minutes {minutes} --seed {}{aim}", self.seed)
     }
@@ -69,7 +66,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| format!("--minutes {text}: {why}"))
 }
 
-/// Whether there is such a mistake; `list` says which there are, and ends this process.
+/// Checks the name of a mistake; `list` prints all and exits.
 fn broken(name: &str) -> Result<(), String> {
     if name != "list" {
         let known = Mistake::from_str(name, false).map(drop);

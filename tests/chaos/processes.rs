@@ -1,4 +1,4 @@
-//! Processes as `/proc` tells of them: who belongs to a zklock.
+//! Finds and kills the processes of a zklock by `/proc`.
 
 use crate::support::{children_of, is_alive, is_stopped, try_for};
 use nix::sys::signal::{Signal, kill};
@@ -6,7 +6,6 @@ use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
 
-/// The worker of a zklock, if there is one.
 pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
     let is_worker = |pid: &Pid| {
         fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "zklock-worker")
@@ -14,27 +13,27 @@ pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
     children(zklock).into_iter().find(is_worker)
 }
 
-/// Kills every process below a zklock whose two processes stand still, and leaves only those.
-pub(crate) fn kill_all_below(zklock: Pid, worker: Pid) {
-    // One that was being born at the first look is found at the next.
-    let mut quiet = 0;
+/// Kills every descendant of a zklock whose two processes are stopped, and leaves those two.
+pub(crate) fn kill_descendants(zklock: Pid, worker: Pid) {
+    // Repeated: a single scan misses a process that is being forked.
+    let mut empty_scans = 0;
     try_for(Duration::from_secs(1), || {
-        let mut below: Vec<_> = [zklock, worker].into_iter().flat_map(children).collect();
+        let mut descendants: Vec<_> = [zklock, worker].into_iter().flat_map(children).collect();
         let mut next = 0;
-        while let Some(&parent) = below.get(next) {
-            below.extend(children(parent));
+        while let Some(&parent) = descendants.get(next) {
+            descendants.extend(children(parent));
             next += 1;
         }
-        below.retain(|&pid| pid != worker && is_alive(pid));
-        for &pid in &below {
+        descendants.retain(|&pid| pid != worker && is_alive(pid));
+        for &pid in &descendants {
             kill(pid, Signal::SIGKILL).ok();
         }
-        quiet = if below.is_empty() { quiet + 1 } else { 0 };
-        (quiet == 3).then_some(())
+        empty_scans = if descendants.is_empty() { empty_scans + 1 } else { 0 };
+        (empty_scans == 3).then_some(())
     });
 }
 
-/// Stops a process, and returns when it stands still, or is gone.
+/// Stops a process, and returns when it is stopped or gone.
 pub(crate) fn stop(pid: Pid) {
     if kill(pid, Signal::SIGSTOP).is_ok() {
         try_for(Duration::from_secs(1), || (!is_alive(pid) || is_stopped(pid)).then_some(()));

@@ -1,4 +1,4 @@
-//! Randomness that repeats: everything that a run draws comes from its seed.
+//! Repeatable randomness: everything that a run draws comes from its seed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// Another generator, so that what one thread draws doesn't depend on how fast the others are.
+    /// A separate generator: the draws of one thread don't depend on the speed of the others.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -24,7 +24,6 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit.max(1)).expect("64 bits");
         usize::try_from(self.next() % limit).expect("below a usize")
@@ -42,7 +41,7 @@ impl Rng {
         from[self.below(from.len())]
     }
 
-    /// One of `from`, each as likely as its weight says.
+    /// One of `from`, with a probability proportional to its weight.
     pub(crate) fn weighted<T: Copy>(&mut self, from: &[(usize, T)]) -> T {
         let mut left = self.below(from.iter().map(|(weight, _)| weight).sum());
         for &(weight, value) in from {
@@ -51,6 +50,6 @@ impl Rng {
             }
             left -= weight;
         }
-        unreachable!("it was below the sum")
+        unreachable!("the number is below the sum of the weights")
     }
 }

@@ -1,11 +1,10 @@
-//! What the history says of one contender: which locks it holds and how, and since when.
+//! A contender's section in the history: its locks, their modes, and its times.
 
 use std::time::Duration;
 
-/// How many may hold a semaphore of the run at once.
+/// The number of slots of the semaphore.
 pub(crate) const SLOTS: usize = 2;
 
-/// How a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Exclusive,
@@ -23,13 +22,13 @@ impl Mode {
         }
     }
 
-    /// Whether one of these never lives together with one of the others.
+    /// Whether the two modes must not be held at the same time.
     pub(crate) fn excludes(self, other: Self) -> bool {
         !matches!((self, other), (Self::Shared, Self::Shared) | (Self::Slot, Self::Slot))
     }
 }
 
-/// A lock that a section holds.
+/// A lock of a section.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) path: String,
@@ -39,7 +38,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Understands `LOCK=TOKEN:NODE:MODE`.
+    /// Parses `LOCK=TOKEN:NODE:MODE`.
     pub(crate) fn parse(lock: &str) -> Option<Self> {
         let (path, place) = lock.split_once('=')?;
         let [token, node, mode] = place.split(':').collect::<Vec<_>>().try_into().ok()?;
@@ -47,18 +46,18 @@ impl Place {
         Some(Self { path, node, token: token.parse().ok()?, mode: Mode::parse(mode)? })
     }
 
-    /// The reign of the leader that made the node: the upper half of a transaction's number.
+    /// The epoch of the leader that created the node: the upper half of the transaction's number (zxid).
     pub(crate) fn epoch(&self) -> u64 {
         self.token >> 32
     }
 
-    /// Nobody removes the lock's parent here, so the numbers of the nodes are their order in the queue.
+    /// The lock's parent is never removed in this test, so the sequence numbers give the order of the queue.
     pub(crate) fn sequence(&self) -> Option<u64> {
         self.node.get(self.node.len().checked_sub(10)?..)?.parse().ok()
     }
 }
 
-/// A contender's section. Lines of the history are counted, and times are those of its clock.
+/// A contender's section. `begun` and `last` are line numbers of the history, the times are those of its clock.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) places: Vec<Place>,
@@ -75,13 +74,13 @@ impl Section {
         self.places.iter().find(|place| place.path == path)
     }
 
-    pub(crate) fn lived_at(&self, line: usize) -> bool {
+    pub(crate) fn active_at(&self, line: usize) -> bool {
         (self.begun..=self.last).contains(&line)
     }
 }
 
-/// Whether that many of these modes are allowed at once.
-pub(crate) fn may_live_together(modes: &[Mode]) -> bool {
+/// Whether these modes may be held at once.
+pub(crate) fn may_coexist(modes: &[Mode]) -> bool {
     let pairs =
         modes.iter().enumerate().flat_map(|(index, one)| modes[..index].iter().map(move |two| (one, two)));
     let slots = modes.iter().filter(|mode| **mode == Mode::Slot).count();

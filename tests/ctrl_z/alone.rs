@@ -98,7 +98,7 @@ fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
 
 /// KILL and STOP are nobody's to catch; who stops only the monitor stops nothing that matters.
 #[test]
-fn a_frozen_monitor_costs_nothing() {
+fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");
     let history = case.history();
     let options = ["--session-timeout", "4", "--kill-after", "0.2"];

@@ -1,6 +1,6 @@
-//! Recipes whose owners ignore zklock's nodes: zklock refuses to run beside them.
+//! Recipes whose clients ignore zklock's nodes: zklock refuses to run beside them.
 
-use super::{KAZOO, RW_WRITE, end, ours, theirs, wait_until_it_runs};
+use super::{KAZOO, RW_WRITE, end, start_zklock, take_neighbour_lock, wait_until_it_runs};
 use crate::support::{Case, SOON, wait_until};
 use zookeeper::CreateMode;
 
@@ -28,7 +28,7 @@ fn zklock_refuses_a_path_that_another_recipe_uses() {
     for (kind, recipe, remedy) in RECIPES {
         let case = Case::new("other-recipe");
         case.observer().mkdirs(case.path());
-        let holder = theirs(&case, kind);
+        let holder = take_neighbour_lock(&case, kind);
         holder.wait_held();
         for options in
             [&[][..], &["-n", "-E", "0"], &["-w", "30"], &["-s"], &["--slots", "2"], KAZOO, RW_WRITE]
@@ -39,16 +39,16 @@ fn zklock_refuses_a_path_that_another_recipe_uses() {
         check.assert_code(125).assert_stdout("fail  queue").assert_stdout(recipe).assert_stdout(remedy);
         holder.give();
         let output = case.lock(&[], ["echo", "ran"]).run();
-        assert_eq!(output.assert_code(0).stdout, "ran\n", "{kind}: its empty nodes are no neighbour");
+        assert_eq!(output.assert_code(0).stdout, "ran\n", "{kind}: its empty nodes don't count");
         case.remove_semaphore();
     }
 }
 
-/// Curator removes an empty `locks`, and holders keep only `leases`.
+/// Curator removes an empty `locks` node, and holders keep only a node below `leases`.
 #[test]
 fn a_semaphore_is_refused_when_only_its_leases_are_left() {
     let case = Case::new("leases-alone");
-    let holder = theirs(&case, "semaphore");
+    let holder = take_neighbour_lock(&case, "semaphore");
     holder.wait_held();
     let locks = format!("{}/locks", case.path());
     if case.observer().exists(&locks) {
@@ -75,9 +75,9 @@ fn a_lock_above_a_path_called_locks_is_an_ordinary_lock() {
     }
 }
 
-/// Persistent nodes have no owner who could run.
+/// Persistent nodes have no owner that could be running.
 #[test]
-fn persistent_children_with_the_names_of_other_recipes_count_for_nothing() {
+fn persistent_children_with_names_of_other_recipes_are_ignored() {
     let case = Case::new("persistent");
     case.observer().mkdirs(&format!("{}/leases", case.path()));
     let names = ["latch-", "x-72057649634639872-", "n_", "write-", "leases/lease-"];
@@ -97,7 +97,7 @@ fn persistent_children_with_the_names_of_other_recipes_count_for_nothing() {
 }
 
 #[test]
-fn an_ephemeral_node_that_speaks_of_a_lock_is_refused() {
+fn an_ephemeral_node_of_an_unknown_recipe_is_refused() {
     let case = Case::new("unknown");
     case.observer().mkdirs(case.path());
     let node = case.observer().create(&format!("{}/ex-", case.path()), "", CreateMode::EphemeralSequential);
@@ -105,45 +105,45 @@ fn an_ephemeral_node_that_speaks_of_a_lock_is_refused() {
     case.observer().delete(&node);
 }
 
-/// All but the election, which fails by itself when it meets a node of zklock's.
+/// All but the election, which fails by itself when it finds a node of zklock.
 #[test]
-fn a_holder_is_told_of_a_neighbour_that_comes_later() {
+fn a_holder_warns_about_a_neighbour_that_comes_later() {
     let kazoo = ("kazoo lock", "follows the naming of kazoo", "");
     let kinds = RECIPES.into_iter().filter(|(kind, ..)| *kind != "election").chain([kazoo]);
     let together = kinds.map(|(kind, recipe, _)| {
         let case = Case::new("later");
-        let holder = ours(&case, &["--session-timeout", "6"]);
+        let holder = start_zklock(&case, &["--session-timeout", "6"]);
         wait_until_it_runs(&holder);
-        let neighbour = theirs(&case, kind);
+        let neighbour = take_neighbour_lock(&case, kind);
         (case, holder, neighbour, recipe)
     });
     for (case, holder, neighbour, recipe) in together.collect::<Vec<_>>() {
-        let told = holder.wait_for_line("another program may run at the same time: ", SOON);
-        assert!(told.contains(recipe), "{told}");
+        let warning = holder.wait_for_line("another program may run at the same time: ", SOON);
+        assert!(warning.contains(recipe), "{warning}");
         end(holder);
         // ZooKeeper's WriteLock has waited for a node that sorts before its own.
         neighbour.wait_held();
         neighbour.give();
         case.remove_semaphore();
-        // Its program may take its time to delete its node.
+        // Its program may delete its node with a delay.
         wait_until("its node to go", SOON, || case.observer().children(case.path()).is_empty());
     }
 }
 
-/// It has to leave the queue again, where it would be in everybody's way.
+/// Its node would block all later contenders.
 #[test]
 fn a_waiter_that_finds_another_recipe_leaves_the_queue() {
     let case = Case::new("meanwhile");
-    let holder = ours(&case, &[]);
+    let holder = start_zklock(&case, &[]);
     wait_until_it_runs(&holder);
-    let first = ours(&case, &[]);
+    let first = start_zklock(&case, &[]);
     case.wait_for_contenders(2);
-    let last = ours(&case, &[]);
+    let last = start_zklock(&case, &[]);
     let middle = format!("{}/{}", case.path(), case.wait_for_contenders(3)[1]);
     last.wait_for_line("waiting for", SOON);
-    let latch = theirs(&case, "latch");
+    let latch = take_neighbour_lock(&case, "latch");
     latch.wait_held();
-    // The last one lists again when its predecessor goes.
+    // The last contender lists again when its predecessor disappears.
     first.signal(nix::sys::signal::Signal::SIGTERM);
     first.wait(SOON);
     assert!(!case.observer().exists(&middle));
@@ -156,7 +156,7 @@ fn a_waiter_that_finds_another_recipe_leaves_the_queue() {
 fn a_refusal_for_another_naming_names_the_option() {
     for (kind, naming) in [("mutex", "curator"), ("write", "curator-rw"), ("kazoo lock", "kazoo")] {
         let case = Case::new("right-option");
-        let holder = theirs(&case, kind);
+        let holder = take_neighbour_lock(&case, kind);
         holder.wait_held();
         let options = if naming == "kazoo" { &[] } else { KAZOO };
         let refused = case.lock(options, ["true"]).run();

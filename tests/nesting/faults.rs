@@ -1,16 +1,16 @@
-//! A fault while an inner zklock looks whether the lock is held: it must not come to wait for itself.
+//! Faults while an inner zklock looks up the outer lock: it must never wait for itself.
 
 use super::{end, outer, shell, words};
 use crate::support::{At, Case, Proxy, SOON, Server, op, shared, wait_until};
 
-/// An outer zklock on the server, and an inner one behind the proxy that is about to fail.
+/// An outer zklock on the server, and an inner one behind the proxy with the fault.
 fn run(proxy: &Proxy, options: &[&str], case: &Case) -> crate::support::Zklock {
     let within = words(&proxy.connect_string(), options, &[case.path()]);
     outer(case, &[], &[within, shell("echo inside; exit 5")])
 }
 
 #[test]
-fn a_connection_that_is_lost_in_the_middle_of_the_look_is_no_reason_to_queue() {
+fn a_connection_lost_while_looking_up_the_outer_lock_does_not_make_zklock_queue() {
     for at in [At::BeforeServer, At::BeforeReply] {
         let proxy = Proxy::to(shared());
         let case = Case::new("look-cut");
@@ -22,7 +22,7 @@ fn a_connection_that_is_lost_in_the_middle_of_the_look_is_no_reason_to_queue() {
 }
 
 #[test]
-fn a_session_that_ends_in_the_middle_of_the_look_is_no_reason_to_queue() {
+fn a_session_expired_while_looking_up_the_outer_lock_does_not_make_zklock_queue() {
     let server = Server::start();
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "look-expired");
@@ -39,7 +39,7 @@ fn a_session_that_ends_in_the_middle_of_the_look_is_no_reason_to_queue() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_said_as_anywhere() {
+fn an_unreachable_server_is_reported_as_usual_in_a_nested_zklock() {
     let proxy = Proxy::to(shared());
     proxy.refuse_new(true);
     let case = Case::new("look-refused");
@@ -49,7 +49,7 @@ fn a_server_that_cannot_be_reached_is_said_as_anywhere() {
 }
 
 #[test]
-fn a_signal_ends_the_look() {
+fn a_signal_ends_the_look_up_of_the_outer_lock() {
     let proxy = Proxy::to(shared());
     let case = Case::new("look-signal");
     proxy.once(op::GET_DATA, At::Hold);

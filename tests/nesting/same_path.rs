@@ -1,11 +1,11 @@
-//! A lock that is held around us isn't queued for again.
+//! zklock doesn't queue for a lock that a zklock around it holds.
 
 use super::{HOLD, end, inner, outer, shell, start, through_a_shell, value};
 use crate::support::{Case, SOON, processes_of};
 use nix::sys::signal::Signal;
 
 #[test]
-fn the_same_path_again_runs_at_once_at_any_depth_and_through_shells() {
+fn the_same_path_runs_at_once_at_any_depth_and_through_shells() {
     let case = Case::new("depth");
     let parts = [
         inner(&case, &[]),
@@ -22,20 +22,20 @@ fn the_same_path_again_runs_at_once_at_any_depth_and_through_shells() {
 }
 
 #[test]
-fn one_node_and_one_zklock_stand_for_all_of_them() {
+fn nested_zklocks_have_one_node_and_one_process_pair() {
     let case = Case::new("one-node");
     let running = start(outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), shell(HOLD)]));
     assert_eq!(case.contenders().len(), 1);
     let processes = processes_of(case.marker());
-    let ours = processes.iter().filter(|(_, line)| line.contains("zklock"));
+    let zklocks = processes.iter().filter(|(_, line)| line.contains("zklock"));
     let (workers, others): (Vec<_>, Vec<_>) =
-        ours.partition(|(_, line)| line.starts_with("zklock: worker of "));
+        zklocks.partition(|(_, line)| line.starts_with("zklock: worker of "));
     assert_eq!((workers.len(), others.len()), (1, 1), "the outer one: {processes:#?}");
     end(running);
 }
 
 #[test]
-fn the_innermost_sees_the_lock_that_protects_it() {
+fn the_variables_of_the_innermost_command_describe_the_outer_lock() {
     let case = Case::new("seen");
     let running = start(outer(&case, &[], &[inner(&case, &[]), shell("env; echo inside; exec sleep 60")]));
     let printed = running.stdout().text();
@@ -66,9 +66,9 @@ fn a_reader_inside_a_writer_and_a_slot_inside_the_same_slots_run_at_once() {
     }
 }
 
-/// It would wait for the reader that waits for it.
+/// The inner writer would wait for the outer reader, which waits for it.
 #[test]
-fn what_would_wait_for_itself_for_ever_is_refused() {
+fn a_stronger_inner_lock_would_wait_for_itself_and_is_refused() {
     for (around, within, words) in [
         (&["-s"][..], &[][..], "the surrounding command holds it as shared, and this asks for exclusive"),
         (&["-s"], &["-n", "-E", "0"], "as shared"),
@@ -86,9 +86,9 @@ fn what_would_wait_for_itself_for_ever_is_refused() {
     }
 }
 
-/// It shares the outer one's place, and does not queue behind the writer that waits for that.
+/// The inner reader shares the outer one's node, and doesn't queue behind the waiting writer.
 #[test]
-fn a_reader_inside_a_reader_runs_though_a_writer_waits_between_them() {
+fn a_reader_inside_a_reader_runs_although_a_writer_waits() {
     let case = Case::new("writer-between");
     let go = case.dir().join("go");
     let wait = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; exec \"$@\"", go.display());
@@ -103,7 +103,7 @@ fn a_reader_inside_a_reader_runs_though_a_writer_waits_between_them() {
 }
 
 #[test]
-fn signals_reach_the_innermost_once_and_its_end_is_the_end_of_all() {
+fn the_innermost_command_gets_each_signal_once() {
     let case = Case::new("nested-signals");
     let printer = crate::support::signal_printer(&["TERM=3"]);
     let running = outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), printer]).spawn();
@@ -117,7 +117,7 @@ fn signals_reach_the_innermost_once_and_its_end_is_the_end_of_all() {
 }
 
 #[test]
-fn a_command_that_cannot_be_started_inside_is_told_as_outside() {
+fn a_missing_inner_command_is_reported_as_usual() {
     let case = Case::new("nested-missing");
     let missing = vec!["no-such-command-here".to_owned()];
     outer(&case, &[], &[inner(&case, &[]), missing]).run().assert_code(127).assert_stderr("no-such-command");

@@ -1,9 +1,9 @@
-//! The success is recorded once, whatever becomes of the reply; and no exit code is lost over it.
+//! Lost requests and replies: the success is recorded once, and the command's exit code is kept.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
 use crate::support::{At, Case, Proxy, Running, SOON, Server, op, shared};
 
-/// A job that runs until the case's directory has a file `go`.
+/// Starts a command that runs until [`end_job`].
 fn job(case: &Case, options: &[&str]) -> Running {
     let go = case.dir().join("go");
     std::fs::remove_file(&go).ok();
@@ -13,7 +13,7 @@ fn job(case: &Case, options: &[&str]) -> Running {
     running
 }
 
-fn let_go(case: &Case) {
+fn end_job(case: &Case) {
     std::fs::write(case.dir().join("go"), "").expect("a file");
 }
 
@@ -23,12 +23,12 @@ fn a_lost_request_or_reply_records_the_success_once() {
         let proxy = Proxy::to(shared());
         let case = Case::new("once-reply").through(&proxy.connect_string());
         run(&case, MOMENT, "true").assert_code(0);
-        // With a session as long as this one, confirmations come every ten seconds.
+        // With a session timeout of 60 s, confirmations come only every ten seconds.
         let running = job(&case, &[&["-v", "--session-timeout", "60"], MOMENT].concat());
         let node = format!("{}/{}", case.path(), case.contenders()[0]);
         let token = case.observer().stat(&node).unwrap().czxid;
         proxy.once(op::MULTI, at);
-        let_go(&case);
+        end_job(&case);
         let output = running.wait(SOON);
         proxy.wait_fired(1, SOON);
         output.assert_code(0).assert_stderr("success recorded");
@@ -40,7 +40,7 @@ fn a_lost_request_or_reply_records_the_success_once() {
     }
 }
 
-/// The first success makes the record, which takes two attempts: the first finds none.
+/// The first success creates the record, which takes two transactions: the first one finds no record.
 #[test]
 fn a_lost_reply_to_the_very_first_success_does_no_harm() {
     for skip in [0, 1] {
@@ -48,7 +48,7 @@ fn a_lost_reply_to_the_very_first_success_does_no_harm() {
         let case = Case::new("once-first").through(&proxy.connect_string());
         let running = job(&case, &[&["-v", "--session-timeout", "60"], HOUR].concat());
         proxy.once_after(skip, op::MULTI, At::BeforeReply);
-        let_go(&case);
+        end_job(&case);
         let output = running.wait(SOON);
         proxy.wait_fired(1, SOON);
         output.assert_code(0).assert_stderr("success recorded");
@@ -56,9 +56,9 @@ fn a_lost_reply_to_the_very_first_success_does_no_harm() {
     }
 }
 
-/// The questions before the command: what is lost is asked again, and the answer is the same.
+/// Lost requests before the command: zklock repeats them, with the same result.
 #[test]
-fn lost_questions_are_asked_again() {
+fn lost_requests_before_the_command_are_repeated() {
     for ops in [op::SET_DATA, op::GET_DATA] {
         for at in [At::BeforeServer, At::BeforeReply] {
             let proxy = Proxy::to(shared());
@@ -74,12 +74,12 @@ fn lost_questions_are_asked_again() {
 }
 
 #[test]
-fn a_server_that_is_gone_at_the_end_takes_no_exit_code_along() {
+fn the_command_s_exit_code_survives_a_dead_server() {
     let server = Server::start();
     let case = Case::on(&server, "once-dead");
     let running = job(&case, &[&["--session-timeout", "2", "--on-lost", "continue"], HOUR].concat());
     server.kill();
-    let_go(&case);
+    end_job(&case);
     running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
     server.restart();
     assert!(!case.observer().exists(&record(&case)));

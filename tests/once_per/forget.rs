@@ -1,4 +1,4 @@
-//! `zklock forget`: the record of the last success is deleted.
+//! `zklock forget` deletes the record of the last success.
 
 use super::{HOUR, assert_skipped, record, run};
 use crate::support::{Case, Output, Zklock, new_marker};
@@ -14,10 +14,10 @@ fn the_command_runs_again_after_forget() {
     run(&case, HOUR, "true").assert_code(0);
     assert_skipped(&run(&case, HOUR, "true"), 124);
     let output = forget(&case, &[]);
-    let said = output.assert_code(0).stdout.clone();
+    let message = output.assert_code(0).stdout.clone();
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
-    assert!(said.starts_with(&format!("{}: forgot the last success, 20", case.path())), "{said}");
-    assert!(said.contains(&format!(" on {host}:")), "{said}");
+    assert!(message.starts_with(&format!("{}: forgot the last success, 20", case.path())), "{message}");
+    assert!(message.contains(&format!(" on {host}:")), "{message}");
     assert!(!case.observer().exists(&record(&case)));
     assert_eq!(run(&case, HOUR, "echo ran").assert_code(0).stdout, "ran\n");
 }

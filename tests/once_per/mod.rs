@@ -1,18 +1,18 @@
-//! `--once-per`: skip the command when it succeeded not long ago, on whatever host.
+//! `--once-per` skips the command if it succeeded within the period, on any host.
 
 mod clocks;
 mod faults;
 mod forget;
 mod period;
-mod recorded;
+mod record;
 mod usage;
 
 use crate::support::{Case, Output};
 
-/// Longer than any test.
+/// A period longer than any test.
 const HOUR: &[&str] = &["--once-per", "3600"];
 
-/// Shorter than it takes to start a program.
+/// A period shorter than the start of a program.
 const MOMENT: &[&str] = &["--once-per", "0.001"];
 
 /// Runs a shell command under the case's lock with these options.
@@ -21,16 +21,16 @@ fn run(case: &Case, options: &[&str], command: &str) -> Output {
     case.lock(options, ["sh", "-c", command]).run()
 }
 
-/// Where the success is recorded, beside the lock.
+/// The path of the record, beside the lock.
 fn record(case: &Case) -> String {
     let (above, name) = case.path().rsplit_once('/').expect("a path");
     format!("{above}/.{name}.zklock-last")
 }
 
-/// It did not run: the lock counts as busy.
+/// The command didn't run, and the exit code is that of a busy lock.
 #[track_caller]
 fn assert_skipped(output: &Output, code: i32) {
     output.assert_code(code).assert_stderr("skipped: the command succeeded");
-    assert_eq!(output.stderr.matches("skipped").count(), 1, "said once: {output}");
+    assert_eq!(output.stderr.matches("skipped").count(), 1, "one message: {output}");
     assert_eq!(output.stdout, "");
 }

@@ -1,10 +1,10 @@
-//! When the command runs and when it does not.
+//! When the command runs and when it is skipped.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
 use crate::support::{Case, SOON};
 
 #[test]
-fn within_the_period_it_is_skipped_and_after_it_runs_again() {
+fn the_command_is_skipped_within_the_period_and_runs_after_it() {
     let case = Case::new("once");
     assert_eq!(run(&case, HOUR, "echo ran").assert_code(0).stdout, "ran\n");
     for _ in 0..2 {
@@ -12,11 +12,15 @@ fn within_the_period_it_is_skipped_and_after_it_runs_again() {
     }
     assert_eq!(run(&case, MOMENT, "echo ran").assert_code(0).stdout, "ran\n");
     assert_skipped(&run(&case, HOUR, "echo ran"), 124);
-    assert_eq!(run(&case, &[], "echo ran").assert_code(0).stdout, "ran\n", "who does not ask is not skipped");
+    assert_eq!(
+        run(&case, &[], "echo ran").assert_code(0).stdout,
+        "ran\n",
+        "a run without --once-per is never skipped"
+    );
 }
 
 #[test]
-fn why_it_is_skipped_is_said_and_quiet_is_quiet() {
+fn a_skip_is_explained_except_with_quiet() {
     let case = Case::new("once-said");
     run(&case, HOUR, "true").assert_code(0);
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
@@ -27,7 +31,7 @@ fn why_it_is_skipped_is_said_and_quiet_is_quiet() {
 }
 
 #[test]
-fn the_code_of_a_skip_is_that_of_a_busy_lock() {
+fn a_skip_has_the_exit_code_of_a_busy_lock() {
     let case = Case::new("once-code");
     run(&case, HOUR, "true").assert_code(0);
     for (options, code) in [(&["-E", "0"][..], 0), (&["-E", "7"], 7), (&["-n"], 124), (&["-n", "-E", "3"], 3)]
@@ -38,7 +42,7 @@ fn the_code_of_a_skip_is_that_of_a_busy_lock() {
 }
 
 #[test]
-fn a_command_that_failed_is_tried_again() {
+fn a_failed_command_runs_again_within_the_period() {
     let case = Case::new("once-failed");
     for failure in ["exit 3", "exit 255"] {
         let code = failure.rsplit(' ').next().unwrap().parse().unwrap();
@@ -48,12 +52,12 @@ fn a_command_that_failed_is_tried_again() {
     case.lock(HOUR, ["/nosuch/program"]).run().assert_code(127);
     assert!(!case.observer().exists(&record(&case)));
     assert_eq!(run(&case, HOUR, "echo ran").assert_code(0).stdout, "ran\n");
-    // A failure after a success takes nothing away from it.
+    // A failure after a success doesn't change the record.
     run(&case, MOMENT, "exit 1").assert_code(1);
     assert_skipped(&run(&case, HOUR, "echo ran"), 124);
 }
 
-/// Two hosts' cron at the same minute.
+/// Two hosts' cron starts in the same minute.
 #[test]
 fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
     let case = Case::new("once-two");
@@ -62,7 +66,7 @@ fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
         let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done; {end}", go.display());
         let first = case.lock(MOMENT, ["sh", "-c", &job]).spawn();
         first.wait_for_stdout("running", SOON);
-        // Whoever doesn't wait sees the lock busy, and knows nothing of successes.
+        // With `-n` the lock is busy, and the record isn't read.
         run(&case, &[&["-n"], HOUR].concat(), "echo ran").assert_code(124).assert_stderr("busy: held by");
         let second = case.lock(HOUR, ["echo", "ran"]).spawn();
         case.wait_for_contenders(2);
@@ -73,13 +77,13 @@ fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
         if expected.is_empty() {
             assert_skipped(&second, 124);
         } else {
-            // What the second did succeed at must not count in the next round.
+            // The second contender's success must not count in the next round.
             case.observer().delete(&record(&case));
         }
     }
 }
 
-/// The server removes an empty lock's node.
+/// The server removes the lock's own node when it is empty.
 #[test]
 fn the_record_outlives_the_lock_s_own_node() {
     let case = Case::new("once-container");

@@ -1,12 +1,12 @@
-//! What it does not go with.
+//! Options that can't be combined with `--once-per`.
 
 use super::{HOUR, record, run};
 use crate::support::{Case, Zklock};
 
 #[test]
-fn it_goes_with_one_exclusive_lock_alone() {
+fn once_per_needs_a_single_exclusive_lock() {
     let case = Case::new("once-usage");
-    // Refused before any server is asked.
+    // Refused without a connection to a server.
     let refused = |words: &[&str], reason: &str| {
         let zklock = Zklock::at("127.0.0.1:1", case.marker()).args(HOUR).args(words);
         zklock.run().assert_code(125).assert_stderr(reason);
@@ -21,16 +21,16 @@ fn it_goes_with_one_exclusive_lock_alone() {
     }
 }
 
-/// The lock around it would be released without a record.
+/// The outer zklock would release the lock without a record.
 #[test]
-fn inside_the_same_lock_it_says_where_it_belongs() {
+fn once_per_inside_the_same_lock_is_refused() {
     let case = Case::new("once-nested");
     let zklock = env!("CARGO_BIN_EXE_zklock");
     let inner = format!("{zklock} -z {} --once-per 60 {} echo ran", case.hosts(), case.path());
     let output = run(&case, &[], &inner);
     output.assert_code(125).assert_stderr("put --once-per there");
     assert_eq!(output.stdout, "");
-    // Inside another lock it is a lock like any other.
+    // Inside another lock it works as usual.
     let elsewhere = format!("{}-other", case.path());
     let inner = format!("{zklock} -z {} --once-per 60 {elsewhere} echo ran", case.hosts());
     assert_eq!(run(&case, &[], &inner).assert_code(0).stdout, "ran\n");

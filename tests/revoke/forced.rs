@@ -1,4 +1,4 @@
-//! `--force`: the node is deleted, if it is still the one that was chosen.
+//! `--force` deletes the node, if it is still the one that was chosen.
 
 use super::{end, holder, revoke, waiter};
 use crate::support::{At, Case, Proxy, SOON, op, shared};
@@ -27,7 +27,7 @@ fn a_waiter_whose_node_is_deleted_never_runs() {
 }
 
 #[test]
-fn all_go_and_none_of_the_waiters_runs() {
+fn force_with_all_deletes_every_node_and_no_waiter_runs() {
     let case = Case::new("force-all");
     let holder = holder(&case, &[]);
     let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
@@ -39,9 +39,9 @@ fn all_go_and_none_of_the_waiters_runs() {
     holder.wait(SOON).assert_code(123);
 }
 
-/// Somebody writes to the node just before it is deleted: it is still the same node.
+/// The node's data changes just before the delete: it is still the same node.
 #[test]
-fn new_data_does_not_save_a_node() {
+fn a_node_whose_data_changes_is_still_deleted() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-data").through(&proxy.connect_string());
     case.observer().mkdirs(case.path());
@@ -54,19 +54,19 @@ fn new_data_does_not_save_a_node() {
     proxy.release();
     let output = forced.wait(SOON);
     assert!(output.assert_code(0).stdout.contains("its node is deleted"), "{output}");
-    assert_eq!(proxy.count(op::DELETE), 2, "the first time it was refused");
+    assert_eq!(proxy.count(op::DELETE), 2, "the first one was refused");
     assert!(!case.observer().exists(&node));
 }
 
-/// Another contender has got the name meanwhile: it is not the one that was chosen.
+/// Meanwhile another contender has a node of the same name: it isn't the one that was chosen.
 #[test]
-fn a_node_of_the_same_name_that_came_later_is_left_alone() {
+fn a_later_node_of_the_same_name_is_left_alone() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-other").through(&proxy.connect_string());
     case.observer().mkdirs(case.path());
     let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
     let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
-    // The survey reads the contender and the record; then the node is read once more.
+    // The listing reads the contender and the record; then the node is read again.
     for words in [&["--force"][..], &[]] {
         proxy.once_after(2, op::GET_DATA, At::Hold);
         let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
@@ -82,7 +82,7 @@ fn a_node_of_the_same_name_that_came_later_is_left_alone() {
 }
 
 #[test]
-fn a_node_that_goes_meanwhile_is_gone_already() {
+fn a_node_that_disappears_meanwhile_is_reported_as_gone() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-gone").through(&proxy.connect_string());
     case.observer().mkdirs(case.path());

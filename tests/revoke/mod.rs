@@ -1,20 +1,20 @@
-//! `zklock revoke`: asks contenders to give up, or takes their nodes away.
+//! `zklock revoke` asks contenders to give up, or deletes their nodes.
 
-mod asked;
 mod forced;
 mod neighbours;
 mod refused;
-mod whom;
+mod request;
+mod targets;
 
 use crate::support::{Case, Output, Running, end, holder, host};
 
-/// The end of `zklock revoke` of the case's lock with these words.
+/// Runs `zklock revoke` of the case's lock with these options.
 #[track_caller]
 fn revoke(case: &Case, words: &[&str]) -> Output {
     case.zklock().args(["revoke", case.path()]).args(words).run()
 }
 
-/// A contender that has to wait; returns with its node when it is the one with this place in the queue.
+/// Starts a waiter, and returns it with its node when it has this position in the queue.
 #[track_caller]
 fn waiter(case: &Case, place: usize) -> (Running, String) {
     let waiter = case.lock(&[], ["echo", "ran"]).spawn();

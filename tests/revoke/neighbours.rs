@@ -1,4 +1,4 @@
-//! Curator has a way to ask, which we share; kazoo has none.
+//! Revoking locks of other clients: zklock uses Curator's mark; kazoo has none.
 
 use super::{end, holder, revoke};
 use crate::support::{Case, SOON, curator, kazoo};
@@ -25,20 +25,20 @@ fn curator_s_revoker_stops_a_holder() {
     }
 }
 
-/// Asked a second time it would hear nothing new.
+/// A second request would change nothing.
 #[test]
-fn a_lock_of_curator_s_that_was_asked_before_is_told_so() {
+fn a_second_revoke_of_a_curator_lock_says_that_it_was_asked_before() {
     let case = Case::new("revoke-curator-twice");
     let held = curator().take("mutex", case.path());
     held.wait_held();
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": was asked to stop before\n"));
-    assert!(held.is_held(), "one that listens to nobody goes on");
+    assert!(held.is_held(), "a lock without a listener is kept");
     held.give();
 }
 
 #[test]
-fn kazoo_s_locks_cannot_be_asked_and_force_is_named() {
+fn a_kazoo_lock_can_only_be_revoked_with_force() {
     let case = Case::new("revoke-kazoo");
     let held = kazoo().take("lock", case.path());
     held.wait_held();
@@ -52,14 +52,14 @@ fn kazoo_s_locks_cannot_be_asked_and_force_is_named() {
 }
 
 #[test]
-fn another_program_s_lock_is_known_by_what_its_node_says_and_by_its_name() {
+fn another_program_s_lock_is_named_by_its_data_and_its_node() {
     let case = Case::new("revoke-named");
-    for (kind, said) in [("lock", "node "), ("named", "kazoo-host:4711 (node ")] {
+    for (kind, owner) in [("lock", "node "), ("named", "kazoo-host:4711 (node ")] {
         let held = kazoo().take(kind, case.path());
         held.wait_held();
         let name = case.contenders()[0].clone();
-        let told = revoke(&case, &["--force"]).assert_code(0).stdout.clone();
-        assert!(told.starts_with(&format!("{}: {said}{name}", case.path())), "{told}");
+        let message = revoke(&case, &["--force"]).assert_code(0).stdout.clone();
+        assert!(message.starts_with(&format!("{}: {owner}{name}", case.path())), "{message}");
         held.give();
     }
 }
@@ -67,16 +67,16 @@ fn another_program_s_lock_is_known_by_what_its_node_says_and_by_its_name() {
 #[test]
 fn a_zklock_beside_kazoo_s_locks_can_be_revoked() {
     let case = Case::new("revoke-kazoo-ours");
-    let ours = holder(&case, &["--naming", "kazoo"]);
+    let zklock = holder(&case, &["--naming", "kazoo"]);
     revoke(&case, &[]).assert_code(0);
-    ours.wait(SOON).assert_code(123).assert_stderr("revoked by");
-    let ours = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
-    let theirs = kazoo().take("lock", case.path());
+    zklock.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    let zklock = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
+    let kazoo_lock = kazoo().take("lock", case.path());
     case.wait_for_contenders(2);
-    // One that can't be asked among those who are meant: nobody is.
+    // If one of the contenders can't be asked, none is.
     revoke(&case, &["--all"]).assert_code(125);
-    assert_eq!(ours.stderr().text(), "");
-    end(ours);
-    theirs.wait_held();
-    theirs.give();
+    assert_eq!(zklock.stderr().text(), "");
+    end(zklock);
+    kazoo_lock.wait_held();
+    kazoo_lock.give();
 }

@@ -1,4 +1,4 @@
-//! What can't be done is said, with what it takes.
+//! Errors of `revoke`, which name the missing permission or the wrong argument.
 
 use super::revoke;
 use crate::support::{Case, Observer, shared};
@@ -10,9 +10,9 @@ fn anyone(permissions: Permission) -> Vec<Acl> {
 }
 
 #[test]
-fn without_permission_it_says_which_is_missing() {
+fn revoke_names_the_missing_permission() {
     let case = Case::new("revoke-acl");
-    // Its node goes with the test.
+    // Its node is deleted with its session at the end of the test.
     let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
     let path = format!("{}-guarded", case.path());
     owner.mkdirs(&path);
@@ -24,12 +24,13 @@ fn without_permission_it_says_which_is_missing() {
     for (words, permission) in [(&[][..], "WRITE on its node"), (&["--force"], "DELETE on the lock path")] {
         let output = case.zklock().args(["revoke", &path]).args(words).run();
         output.assert_code(125).assert_stderr("no permission").assert_stderr(permission).assert_stderr(&node);
-        assert_eq!(output.stdout, "", "nothing was done");
+        assert_eq!(output.stdout, "", "nothing was changed");
     }
     assert_eq!(owner.data(&node).as_deref(), Some("10.0.0.7"));
 }
 
-/// Since ZooKeeper 3.9 nothing is known of a node that can't be read. It takes no more than DELETE above to delete it.
+/// Since ZooKeeper 3.9 a client learns nothing about a node that it may not read. Deleting one only takes DELETE on its
+/// parent.
 #[test]
 fn a_hidden_node_can_be_deleted_by_force() {
     let case = Case::new("revoke-hidden");
@@ -51,7 +52,7 @@ fn a_hidden_node_can_be_deleted_by_force() {
 }
 
 #[test]
-fn a_wrong_call_touches_nothing() {
+fn an_invalid_revoke_changes_nothing() {
     let case = Case::new("revoke-usage");
     let holder = case.holder();
     let revoke_bare = |words: &[&str]| case.zklock().arg("revoke").args(words).run();

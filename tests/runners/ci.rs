@@ -1,19 +1,19 @@
-//! How service managers and CI runners end what they have started.
+//! How service managers and CI runners end the processes that they started.
 
 use crate::support::{Case, SOON, is_alive, processes_of, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::{Duration, Instant};
 
-/// Signals every process there is, as a service manager does with a control group.
+/// Signals all processes, as a service manager does with a control group.
 fn signal_all(case: &Case, signal: Signal) {
     for (pid, _) in processes_of(case.marker()) {
-        // One may have ended already because of another.
+        // A process may have ended already because of another one.
         kill(pid, signal).ok();
     }
 }
 
 #[test]
-fn a_service_that_is_stopped_leaves_nothing() {
+fn a_stopped_service_leaves_no_node_and_no_process() {
     let case = Case::new("service");
     let running = case.lock(&[], ["bash", "-c", "echo ready; sleep 61 | sleep 62"]).spawn();
     running.wait_for_stdout("ready", SOON);
@@ -24,9 +24,9 @@ fn a_service_that_is_stopped_leaves_nothing() {
     assert!(!is_alive(worker));
 }
 
-/// Nobody is left who could delete the node: it goes with the session.
+/// No process is left that could delete the node: it goes with the session.
 #[test]
-fn a_service_that_is_killed_leaves_its_node_to_the_session() {
+fn the_node_of_a_killed_service_goes_with_its_session() {
     let case = Case::new("service-killed");
     let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
     let options = ["--session-timeout", "2"];
@@ -40,9 +40,9 @@ fn a_service_that_is_killed_leaves_its_node_to_the_session() {
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
 }
 
-/// GitHub's runner sends INT, after 7.5 s TERM, and 2.5 s later it kills. Here it is ten times as fast.
+/// GitHub's runner sends INT, TERM after 7.5 s, and KILL 2.5 s later. The test is ten times as fast.
 #[test]
-fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
+fn a_cancelled_ci_job_that_ignores_signals_leaves_nothing() {
     let case = Case::new("cancelled");
     let stubborn =
         "trap 'echo got INT' INT; trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.05; done";
@@ -52,7 +52,7 @@ fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
     let pause = |millis| {
         let began = Instant::now();
         let over = || began.elapsed() >= Duration::from_millis(millis);
-        wait_until("the runner's patience to end", SOON, over);
+        wait_until("the runner's next signal", SOON, over);
     };
     running.signal(Signal::SIGINT);
     running.wait_for_stdout("got INT", SOON);
@@ -60,7 +60,7 @@ fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
     running.signal(Signal::SIGTERM);
     running.wait_for_stdout("got TERM", SOON);
     pause(250);
-    assert!(running.is_running(), "what is passed on is all that is done");
+    assert!(running.is_running(), "zklock only forwards the signals");
     running.signal(Signal::SIGKILL);
     running.wait(SOON).assert_signal(Signal::SIGKILL);
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
@@ -68,7 +68,7 @@ fn a_cancelled_ci_job_leaves_nothing_even_if_it_takes_no_hint() {
 }
 
 #[test]
-fn a_cancelled_ci_job_that_takes_the_first_hint_ends_by_it() {
+fn a_cancelled_ci_job_that_obeys_int_ends_at_once() {
     let case = Case::new("cancelled-politely");
     let running = case.holder();
     running.signal(Signal::SIGINT);

@@ -1,17 +1,17 @@
-//! cron, timeout, nohup, setsid, ssh, xargs.
+//! zklock under cron, timeout, nohup, setsid, ssh and xargs.
 
 use crate::support::{Case, SOON, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::Duration;
 
-/// Puts words before zklock's own command line.
+/// A prelude that puts these words before zklock's command line.
 fn under(words: &str) -> String {
     format!("exec {words} \"$0\" \"$@\"")
 }
 
 #[test]
-fn cron_s_bare_environment_is_enough() {
+fn zklock_runs_in_the_bare_environment_of_cron() {
     let case = Case::new("cron");
     let bare = "env -i ZKLOCK_TEST_RUN=\"$ZKLOCK_TEST_RUN\" /bin/sh -c '\"$0\" \"$@\"'";
     let run = case.lock(&[], ["sh", "-c", "echo $ZKLOCK_PATH; exit 3"]).prelude(&under(bare)).run();
@@ -28,9 +28,9 @@ fn timeout_ends_the_command_and_leaves_nothing() {
     assert_eq!(case.contenders(), [""; 0]);
 }
 
-/// It sends TERM twice: to zklock, and to the group that zklock is in.
+/// timeout sends TERM twice: to zklock, and to zklock's process group.
 #[test]
-fn timeout_ends_a_waiter_whose_node_is_gone_at_once() {
+fn timeout_ends_a_waiter_and_its_node_at_once() {
     let case = Case::new("timeout-waiting");
     let holder = case.holder();
     for _ in 0..5 {
@@ -44,7 +44,7 @@ fn timeout_ends_a_waiter_whose_node_is_gone_at_once() {
 }
 
 #[test]
-fn timeout_with_kill_leaves_nothing_of_a_command_that_ignores_term() {
+fn timeout_with_kill_ends_a_command_that_ignores_term() {
     let case = Case::new("timeout-kill");
     let run = case
         .lock(&[], ["bash", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
@@ -75,22 +75,22 @@ fn nohup_survives_the_end_of_the_terminal() {
 }
 
 #[test]
-fn setsid_has_no_terminal_and_needs_none() {
+fn zklock_needs_no_terminal_under_setsid() {
     let case = Case::new("setsid");
     let mut shell = case.shell();
     let command = "sh -c 'echo up; exec 3</dev/tty; sleep 0.5; exit 7'";
     shell.enter(&format!("setsid --wait $zklock {} {command}", case.path()), SOON);
     shell.terminal().expect("/dev/tty", SOON);
     shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 2, "there is no terminal to open");
+    assert_eq!(shell.code(SOON), 2, "no terminal can be opened");
     let command = "sh -c 'echo up; exit 7'";
     shell.run(&format!("setsid --wait $zklock {} {command}", case.path()), SOON);
     assert_eq!(shell.code(SOON), 7);
 }
 
-/// `ssh -t`: the terminal belongs to a shell that isn't interactive.
+/// As under `ssh -t`: the terminal belongs to a shell that isn't interactive.
 #[test]
-fn a_connection_that_breaks_ends_all() {
+fn a_broken_ssh_connection_ends_the_command() {
     let case = Case::new("ssh");
     let mut terminal = case
         .lock(&[], ["sh", "-c", "echo up; sleep 61 | sleep 62"])
@@ -103,7 +103,7 @@ fn a_connection_that_breaks_ends_all() {
 }
 
 #[test]
-fn xargs_runs_several_and_the_lock_lets_one_through_at_a_time() {
+fn zklocks_under_parallel_xargs_run_one_at_a_time() {
     let case = Case::new("xargs");
     let history = case.history();
     let job = history.job("job", 0.05);
@@ -114,7 +114,7 @@ fn xargs_runs_several_and_the_lock_lets_one_through_at_a_time() {
 }
 
 #[test]
-fn a_zklock_under_xargs_that_is_told_to_end_ends() {
+fn a_zklock_under_xargs_ends_on_term() {
     let case = Case::new("xargs-term");
     let running = case
         .lock(&[], signal_printer(&["TERM=0"]))

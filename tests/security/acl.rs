@@ -1,4 +1,4 @@
-//! Who may do what with the nodes that zklock makes.
+//! The ACLs of the nodes that zklock creates.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
 use crate::support::{Case, Observer, SOON, Zklock};
@@ -8,7 +8,7 @@ use zookeeper::{Acl, CreateMode, Permission};
 
 const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
-/// Two who can't read each other's nodes, one after the other on `path`.
+/// Queues two users, who can't read each other's nodes, one after the other on `path`.
 #[track_caller]
 fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
     let first = zklock_as(case, ALICE, options).args([path, "--"]).args(HOLD).spawn();
@@ -28,15 +28,15 @@ fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
 }
 
 #[test]
-fn two_users_queue_on_one_path_although_neither_may_read_the_other_s_node() {
+fn users_that_cannot_read_each_other_s_nodes_share_a_queue() {
     let case = Case::new("two-users");
     case.observer().mkdirs(case.path());
     queue_behind_each_other(&case, case.path(), &["--acl", "creator"]);
 }
 
-/// Who can't read another's node doesn't read either that it has got a slot.
+/// A contender that can't read another's node can't read either that this one holds a slot.
 #[test]
-fn slots_are_handed_off_between_users_that_can_t_read_each_other_s_nodes() {
+fn users_that_cannot_read_each_other_s_nodes_hand_off_slots() {
     let case = Case::new("two-users-slots");
     case.observer().mkdirs(case.path());
     let start = |user, ahead: usize| {
@@ -50,11 +50,11 @@ fn slots_are_handed_off_between_users_that_can_t_read_each_other_s_nodes() {
     for running in [&one, &two] {
         running.wait_for_stdout(case.path(), SOON);
     }
-    for (leaves, comes) in [(one, &three), (two, &four)] {
-        assert_eq!(comes.stdout().text(), "");
-        leaves.signal(Signal::SIGTERM);
-        leaves.wait(SOON).assert_signal(Signal::SIGTERM);
-        comes.wait_for_stdout(case.path(), SOON);
+    for (leaving, next) in [(one, &three), (two, &four)] {
+        assert_eq!(next.stdout().text(), "");
+        leaving.signal(Signal::SIGTERM);
+        leaving.wait(SOON).assert_signal(Signal::SIGTERM);
+        next.wait_for_stdout(case.path(), SOON);
     }
     for running in [three, four] {
         running.signal(Signal::SIGTERM);
@@ -63,7 +63,7 @@ fn slots_are_handed_off_between_users_that_can_t_read_each_other_s_nodes() {
 }
 
 #[test]
-fn a_list_lets_two_users_share_a_path_that_zklock_makes() {
+fn an_acl_list_lets_two_users_share_a_path_that_zklock_creates() {
     let case = Case::new("list").known_as(ALICE);
     let list = format!("{ALICE_ID}:cdrwa,{BOB_ID}:cdrw,world:anyone:r");
     let path = format!("{}/deep", case.path());
@@ -80,7 +80,7 @@ fn a_list_lets_two_users_share_a_path_that_zklock_makes() {
 }
 
 #[test]
-fn without_credentials_and_with_open_everybody_may_do_everything() {
+fn without_credentials_or_with_open_the_nodes_are_open_to_everyone() {
     let case = Case::new("open");
     for zklock in [case.zklock(), zklock_as(&case, ALICE, &["--acl", "open"])] {
         let holder = zklock.args([case.path(), "--"]).args(HOLD).spawn();
@@ -110,7 +110,7 @@ fn a_path_that_another_user_closed_is_reported_as_closed() {
     is_refused(case.zklock().args([case.path(), "echo", "ran"]), &queue);
     let look = format!("needs READ on {};", case.path());
     is_refused(zklock_as(&case, BOB, &["-n", "-E", "0"]).args([case.path(), "echo", "ran"]), &look);
-    // The lowest of the nodes above that is there.
+    // The message names the lowest existing node above the path.
     let below = format!("{}/x/y/z", case.path());
     is_refused(zklock_as(&case, BOB, &[]).args([&below, "echo", "ran"]), &queue);
     assert_eq!(case.contenders().len(), 1);
@@ -120,7 +120,7 @@ fn a_path_that_another_user_closed_is_reported_as_closed() {
 }
 
 #[test]
-fn the_missing_permission_is_named_for_the_lock_that_it_is_about() {
+fn the_missing_permission_is_reported_with_its_lock() {
     let case = Case::new("of-two").known_as(ALICE);
     case.observer().mkdirs(case.path());
     let closed = format!("{}/b", case.path());
@@ -129,9 +129,9 @@ fn the_missing_permission_is_named_for_the_lock_that_it_is_about() {
     let free = format!("{}/a", case.path());
     let both = [free.as_str(), closed.as_str(), "--", "echo", "ran"];
     is_refused(zklock_as(&case, BOB, &[]).args(both), &format!("needs CREATE on {closed};"));
-    // Bob's own node: since ZooKeeper 3.9 nobody else may ask for it.
+    // As Bob, who owns the node: since ZooKeeper 3.9 other users may not read its stat.
     let bob = Observer::with_digest(case.hosts(), BOB);
-    assert_eq!(bob.stat(&free).expect("made by zklock").num_children, 0);
+    assert_eq!(bob.stat(&free).expect("a node that zklock created").num_children, 0);
     case.observer().delete(&closed);
     case.observer().delete(&free);
 }
@@ -154,7 +154,7 @@ fn an_acl_that_excludes_zklock_is_detected_and_leaves_no_node() {
 }
 
 #[test]
-fn an_acl_that_means_nothing_to_the_server_is_said_to_be_at_fault() {
+fn an_acl_that_the_server_rejects_is_reported() {
     let case = Case::new("invalid");
     let options = ["--acl", "nosuch:id:cdrwa"];
     is_refused(case.lock(&options, ["echo", "ran"]), "rejects the ACL");
@@ -163,7 +163,7 @@ fn an_acl_that_means_nothing_to_the_server_is_said_to_be_at_fault() {
 }
 
 #[test]
-fn an_acl_that_can_t_work_is_refused_before_connecting() {
+fn an_acl_that_cannot_work_is_refused_before_connecting() {
     let case = Case::new("bad-acl");
     for (acl, reason) in [
         ("creator", "--auth-file"),

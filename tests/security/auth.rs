@@ -1,4 +1,4 @@
-//! Who we are to the ensemble.
+//! Authentication with credentials from files and variables.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
 use crate::support::{Case, Ensemble, SOON, Server, wait_until, worker_of};
@@ -8,7 +8,7 @@ use std::time::Duration;
 const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
-fn with_credentials_every_node_belongs_to_them_alone_parents_included() {
+fn with_credentials_all_nodes_belong_to_that_user_only() {
     let case = Case::new("creator").known_as(ALICE);
     let path = format!("{}/a/b", case.path());
     let holder = zklock_as(&case, ALICE, &[]).args([&path, "--"]).args(HOLD).spawn();
@@ -25,7 +25,7 @@ fn with_credentials_every_node_belongs_to_them_alone_parents_included() {
 }
 
 #[test]
-fn the_environment_holds_credentials_too_and_all_of_them_count() {
+fn several_credentials_can_come_from_the_environment() {
     let case = Case::new("environment-auth").known_as(ALICE);
     let lines = format!("digest:{BOB}\n\n# and\ndigest:{ALICE}\n");
     let holder = case.lock(&[], HOLD).env("ZKLOCK_AUTH", lines).spawn();
@@ -37,7 +37,7 @@ fn the_environment_holds_credentials_too_and_all_of_them_count() {
 }
 
 #[test]
-fn credentials_that_the_server_can_t_judge_are_refused_by_it() {
+fn credentials_of_an_unknown_scheme_are_refused() {
     let case = Case::new("no-provider");
     for options in [&[][..], &["-n"], &["-w", "5", "-E", "0"], &["-q"]] {
         let output = case.lock(options, ["echo", "ran"]).env("ZKLOCK_AUTH", "nosuch:s3cret").run();
@@ -50,7 +50,7 @@ fn credentials_that_the_server_can_t_judge_are_refused_by_it() {
 }
 
 #[test]
-fn a_server_that_demands_credentials_gets_them_or_says_so() {
+fn a_server_that_demands_credentials_is_reported() {
     let server = Server::builder()
         .java_option("-Dzookeeper.enforce.auth.enabled=true")
         .java_option("-Dzookeeper.enforce.auth.schemes=digest")
@@ -63,7 +63,7 @@ fn a_server_that_demands_credentials_gets_them_or_says_so() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
-/// Authentication belongs to a connection: on another server we are nobody until it is sent again.
+/// Authentication belongs to a connection: another server needs the credentials again.
 #[test]
 fn credentials_are_sent_again_to_another_server() {
     let ensemble = Ensemble::start();
@@ -71,7 +71,7 @@ fn credentials_are_sent_again_to_another_server() {
     let options = ["-v", "--session-timeout", "30"];
     let holder = zklock_as(&case, ALICE, &options).args([case.path(), "--"]).args(HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), SOON);
-    let owner = case.observer().stat(&node).expect("our node").ephemeral_owner;
+    let owner = case.observer().stat(&node).expect("the holder's node").ephemeral_owner;
     let is_on = |server: &&Server| server.four_letter("cons").contains(&format!("sid=0x{owner:x}"));
     let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
     server.kill();
@@ -85,7 +85,7 @@ fn credentials_are_sent_again_to_another_server() {
 }
 
 #[test]
-fn whichever_half_is_left_is_who_we_were() {
+fn monitor_and_worker_delete_the_node_with_the_same_credentials() {
     let case = Case::new("half-auth").known_as(ALICE);
     let hold = || zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
     // Long before the end of the session, which takes 30 s.
@@ -106,7 +106,7 @@ fn whichever_half_is_left_is_who_we_were() {
 }
 
 #[test]
-fn a_zklock_inside_knows_the_lock_around_it_also_without_the_credentials() {
+fn a_nested_zklock_without_credentials_recognises_the_outer_lock() {
     let case = Case::new("nested-auth").known_as(ALICE);
     case.observer().mkdirs(case.path());
     let inner =

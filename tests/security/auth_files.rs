@@ -1,4 +1,4 @@
-//! Files and variables with credentials: what is refused before anybody is connected to.
+//! Files and variables with credentials: errors that are reported before zklock connects.
 
 use super::{ALICE, file};
 use crate::support::{Case, Output, Zklock};
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-/// Nobody listens there: whatever is said is said without a connection.
+/// No server listens there: the errors need no connection.
 const NOWHERE: &str = "127.0.0.1:1";
 
 #[track_caller]
@@ -37,7 +37,7 @@ fn a_file_that_others_can_read_is_refused() {
 }
 
 #[test]
-fn links_and_pipes_are_fine() {
+fn credentials_can_come_from_links_and_pipes() {
     let case = Case::new("pipes").known_as(ALICE);
     let auth = file(&case, "auth", &format!("digest:{ALICE}"), 0o400);
     let link = case.dir().join("link");
@@ -51,7 +51,7 @@ fn links_and_pipes_are_fine() {
 }
 
 #[test]
-fn a_mistake_is_found_by_its_line_and_not_shown() {
+fn an_invalid_line_is_reported_by_its_number_and_not_shown() {
     let case = Case::new("bad-lines");
     for (line, reason) in [
         ("wonder", "SCHEME:CREDENTIALS"),
@@ -68,7 +68,7 @@ fn a_mistake_is_found_by_its_line_and_not_shown() {
 }
 
 #[test]
-fn a_file_without_credentials_is_a_mistake() {
+fn a_file_without_credentials_is_an_error() {
     let case = Case::new("no-lines");
     let empty = file(&case, "empty", "# later\n\n", 0o600);
     is_refused(with_auth_file(&case, &empty)).assert_stderr("no credentials");

@@ -1,4 +1,4 @@
-//! Who may lock, who may look, and who can listen.
+//! Permissions, authentication and encryption.
 
 mod acl;
 mod auth;
@@ -19,7 +19,7 @@ const ALICE_ID: &str = "digest:alice:8y0lhh/7xkdEiwhX7vo9i+/Nmzc=";
 const BOB: &str = "bob:builder";
 const BOB_ID: &str = "digest:bob:4rsXV9JgUbFl9ZE40xENilxlRV8=";
 
-/// A file in the case's directory with this content and mode.
+/// Creates a file in the case's directory with this content and mode.
 fn file(case: &Case, name: &str, text: &str, mode: u32) -> PathBuf {
     let path = case.dir().join(name);
     fs::write(&path, text).expect("a file");
@@ -29,9 +29,9 @@ fn file(case: &Case, name: &str, text: &str, mode: u32) -> PathBuf {
 
 /// zklock with the credentials of this user and these options.
 fn zklock_as(case: &Case, digest: &str, options: &[&str]) -> Zklock {
-    // Or the first of all cases on that server would have it to itself.
+    // Created open; otherwise the first case on the server would own it alone.
     case.observer().mkdirs("/t");
     let name = digest.replace(':', "-");
-    let auth = file(case, &name, &format!("# who we are\ndigest:{digest}\n"), 0o600);
+    let auth = file(case, &name, &format!("# one user\ndigest:{digest}\n"), 0o600);
     case.zklock().arg("--auth-file").arg(auth).args(options)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 /// Long enough for zklock to start with it on a busy machine.
 const SHORT_LIVED: Duration = Duration::from_secs(8);
 
-/// A server that demands certificates, a proxy before it that can cut connections, and zklock's files.
+/// A server that requires client certificates, a proxy in front of it that can cut connections, and zklock's files.
 struct Site {
     authority: Authority,
     keys: Keys,
@@ -32,10 +32,10 @@ impl Site {
         case
     }
 
-    /// In place of what was there, as `cert-manager` and `mv` do it. The key comes first.
+    /// Replaces the files atomically, as `cert-manager` and `mv` do. The key comes first.
     fn install(&self, identity: &Identity) -> [PathBuf; 2] {
-        ["ours.key", "ours.pem"].map(|name| {
-            let text = if name == "ours.key" { &identity.key } else { &identity.certificate };
+        ["client.key", "client.pem"].map(|name| {
+            let text = if name == "client.key" { &identity.key } else { &identity.certificate };
             let new = self.keys.file(&format!("{name}.new"), text);
             let file = new.with_extension("");
             fs::rename(new, &file).expect("a new file in place of the old one");
@@ -43,7 +43,7 @@ impl Site {
         })
     }
 
-    /// A holder with these files, whose command runs.
+    /// Starts a holder with these files, and returns when its command runs.
     #[track_caller]
     fn holder(&self, case: &Case, [key, certificate]: &[PathBuf; 2]) -> Running {
         let files = [("--tls-ca", &self.keys.authority()), ("--tls-key", key), ("--tls-cert", certificate)];
@@ -54,7 +54,7 @@ impl Site {
         holder
     }
 
-    /// Cuts its connection and waits until it is there again.
+    /// Cuts the holder's connection, and waits for the next one.
     #[track_caller]
     fn reconnect(&self, holder: &Running) {
         let before = holder.stderr().count("connected again");
@@ -74,9 +74,9 @@ fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
     let site = Site::new();
     let case = site.case("rotated");
     let expiry = SystemTime::now() + SHORT_LIVED;
-    let files = site.install(&site.authority.sign_until("ours", &[], expiry));
+    let files = site.install(&site.authority.sign_until("client", &[], expiry));
     let holder = site.holder(&case, &files);
-    site.install(&site.authority.sign("ours", &[]));
+    site.install(&site.authority.sign("client", &[]));
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
     wait_until("the end of the old certificate", SOON, over);
     site.reconnect(&holder);
@@ -84,32 +84,32 @@ fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
 }
 
 #[test]
-fn a_certificate_that_comes_while_there_is_no_connection_is_used() {
+fn a_new_certificate_during_a_lost_connection_is_used() {
     let site = Site::new();
     let case = site.case("late-rotation");
     let expiry = SystemTime::now() + SHORT_LIVED;
-    let files = site.install(&site.authority.sign_until("ours", &[], expiry));
+    let files = site.install(&site.authority.sign_until("client", &[], expiry));
     let holder = site.holder(&case, &files);
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
     wait_until("the end of the old certificate", SOON, over);
     site.proxy.cut_all();
     holder.wait_for_line("connection lost", SOON);
-    site.install(&site.authority.sign("ours", &[]));
+    site.install(&site.authority.sign("client", &[]));
     holder.wait_for_line("connected again", SOON);
     end(holder);
 }
 
 #[test]
-fn files_that_can_t_be_used_are_named_and_the_last_good_ones_stay_in_use() {
+fn unusable_new_tls_files_are_reported_and_the_last_good_ones_stay_in_use() {
     let site = Site::new();
     let case = site.case("bad-rotation");
-    let files = site.install(&site.authority.sign("ours", &[]));
+    let files = site.install(&site.authority.sign("client", &[]));
     let holder = site.holder(&case, &files);
-    let other = site.authority.sign("ours", &[]);
+    let other = site.authority.sign("client", &[]);
     let bad = [
-        (Identity { key: other.key, ..site.authority.sign("ours", &[]) }, "can't be used: "),
-        (site.authority.sign_expired("ours", &[]), "has expired"),
-        (Identity { certificate: String::new(), ..site.authority.sign("ours", &[]) }, "no certificate"),
+        (Identity { key: other.key, ..site.authority.sign("client", &[]) }, "can't be used: "),
+        (site.authority.sign_expired("client", &[]), "has expired"),
+        (Identity { certificate: String::new(), ..site.authority.sign("client", &[]) }, "no certificate"),
     ];
     for (identity, reason) in bad {
         site.install(&identity);

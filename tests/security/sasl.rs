@@ -1,4 +1,4 @@
-//! SASL with a password that both sides know.
+//! SASL with DIGEST-MD5.
 
 use super::file;
 use crate::support::{Case, SOON, Server, wait_until, worker_of};
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A server that knows two users.
+/// A server with two SASL users.
 struct Sasl {
     server: Server,
     _dir: TempDir,
@@ -50,9 +50,9 @@ fn the_sasl_identity_owns_the_nodes() {
     let node = holder.wait_for_stdout(case.path(), SOON);
     let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
     waiter.wait_for_line("1 ahead", SOON);
-    // The monitor proves who it is as the worker did.
+    // The monitor authenticates like the worker.
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
-    // By its name among the children: since ZooKeeper 3.9 the observer may not ask for the node itself.
+    // Found by its name among the children: since ZooKeeper 3.9 the observer may not read the node's stat.
     let is_gone = || !case.contenders().iter().any(|name| node.ends_with(name.as_str()));
     wait_until("the monitor to delete the node", Duration::from_secs(5), is_gone);
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
@@ -73,7 +73,7 @@ fn a_node_of_one_user_is_hidden_from_another() {
 }
 
 #[test]
-fn a_wrong_password_is_said_to_be_wrong() {
+fn a_wrong_sasl_password_is_reported() {
     let case = case("sasl-wrong");
     for auth in ["sasl-digest-md5:ci:wr0ng", "sasl-digest-md5:nobody:wr0ng"] {
         let output = case.lock(&["-v", "--connect-timeout", "10"], ["echo", "ran"]).env("ZKLOCK_AUTH", auth);
@@ -84,9 +84,9 @@ fn a_wrong_password_is_said_to_be_wrong() {
     }
 }
 
-/// Such a server answers as if all were well, and knows nobody.
+/// Such a server reports success, but authenticates nobody.
 #[test]
-fn nothing_is_left_open_on_a_server_that_knows_no_sasl() {
+fn a_server_without_sasl_is_refused() {
     let case = Case::new("no-sasl");
     case.observer().mkdirs(case.path());
     let output = case.lock(&[], ["echo", "ran"]).env("ZKLOCK_AUTH", CI).run();
@@ -97,7 +97,7 @@ fn nothing_is_left_open_on_a_server_that_knows_no_sasl() {
 
 #[cfg(not(feature = "gssapi"))]
 #[test]
-fn kerberos_is_in_a_build_of_its_own() {
+fn kerberos_needs_the_gssapi_feature() {
     let case = Case::new("no-kerberos");
     let output = case.lock(&[], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-gssapi:").run();
     output.assert_code(125).assert_stderr("--features gssapi");

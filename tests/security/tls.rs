@@ -1,4 +1,4 @@
-//! Encrypted connections: what works, and why it doesn't.
+//! TLS: connections, and a message for each way in which one fails.
 
 use crate::support::{
     Authority, Case, Ensemble, Identity, Keys, Running, SOON, Server, Zklock, wait_until, worker_of,
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// A server that demands certificates of its clients.
+/// A server that requires client certificates.
 struct Secure {
     authority: Authority,
     keys: Keys,
@@ -23,16 +23,16 @@ static SECURE: LazyLock<Secure> = LazyLock::new(|| {
 });
 
 impl Secure {
-    /// A case whose zklock is to speak TLS, and whose observer doesn't.
+    /// A case whose zklock uses TLS, and whose observer doesn't.
     fn case(&self, name: &str) -> Case {
         let case = Case::on(&self.server, name).through(&self.server.secure_connect_string());
-        // Or the first of all cases would have it to itself.
+        // Created open; otherwise the first case would own it alone.
         case.observer().mkdirs("/t");
         case
     }
 }
 
-/// The options that name these files.
+/// The options for these files.
 fn options(ca: Option<PathBuf>, keys: &Keys, identity: Option<&Identity>) -> Vec<String> {
     let mut options = vec![];
     let mut add = |name: &str, file: PathBuf| options.extend([name.to_owned(), file.display().to_string()]);
@@ -47,14 +47,15 @@ fn options(ca: Option<PathBuf>, keys: &Keys, identity: Option<&Identity>) -> Vec
     options
 }
 
-/// What can't connect, and why.
+/// An attempt to connect, and the reason for its failure.
 struct Attempt {
     hosts: String,
     options: Vec<String>,
     reason: &'static str,
 }
 
-/// Each of them fails for its reason, within the time for connecting. All at once, since each takes all of it.
+/// Asserts that each attempt fails for its reason within the connect timeout. They run in parallel, because each takes
+/// that long.
 #[track_caller]
 fn fail(case: &Case, attempts: &[Attempt]) {
     let start = |attempt: &Attempt| {
@@ -70,7 +71,7 @@ fn fail(case: &Case, attempts: &[Attempt]) {
     }
 }
 
-/// zklock believes what this file says that the system trusts.
+/// Starts zklock with this file as the system's trusted authorities.
 fn with_system_file(case: &Case, file: &Path, options: &[String]) -> Running {
     let zklock = case.zklock().env("SSL_CERT_FILE", file).args(options).args(["--tls", "--acl", "open"]);
     zklock.args(["--connect-timeout", "6", case.path(), "true"]).spawn()
@@ -81,15 +82,15 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let secure = &*SECURE;
     let case = secure.case("mutual");
     case.observer().mkdirs(case.path());
-    let ours = secure.authority.sign("ours", &[]);
-    let options = options(Some(secure.keys.authority()), &secure.keys, Some(&ours));
+    let identity = secure.authority.sign("client", &[]);
+    let options = options(Some(secure.keys.authority()), &secure.keys, Some(&identity));
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let holder = case.zklock().args(&options).args([case.path(), "--"]).args(hold).spawn();
     holder.wait_for_stdout(case.path(), SOON);
-    let theirs = secure.authority.sign("theirs", &[]);
-    let theirs = self::options(Some(secure.keys.authority()), &secure.keys, Some(&theirs));
-    let waiter = case.zklock().args(&theirs).args(["-v", case.path(), "echo", "ran"]).spawn();
-    // Who it is can't be seen, since nobody but the owner may read it.
+    let other_identity = secure.authority.sign("other_client", &[]);
+    let other_identity = self::options(Some(secure.keys.authority()), &secure.keys, Some(&other_identity));
+    let waiter = case.zklock().args(&other_identity).args(["-v", case.path(), "echo", "ran"]).spawn();
+    // The holder's name is hidden, because only the owner may read the node.
     waiter.wait_for_line("waiting for node _c_", SOON);
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON).assert_signal(Signal::SIGTERM);
@@ -97,33 +98,37 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
 }
 
 #[test]
-fn each_failure_has_its_own_reason() {
+fn each_tls_failure_has_its_own_message() {
     let Secure { authority, keys, server } = &*SECURE;
     let case = SECURE.case("failures");
-    let ours = authority.sign("ours", &[]);
-    let expired = authority.sign_expired("ours", &[]);
-    let stranger = Authority::new("stranger").sign("ours", &[]);
+    let identity = authority.sign("client", &[]);
+    let expired = authority.sign_expired("client", &[]);
+    let unknown = Authority::new("unknown").sign("client", &[]);
     let other = keys.file("other.pem", &Authority::new("other").certificate());
-    let by_system = with_system_file(&case, &other, &options(None, keys, Some(&ours)));
+    let by_system = with_system_file(&case, &other, &options(None, keys, Some(&identity)));
     let with = |ca: &Path, identity| options(Some(ca.to_owned()), keys, identity);
     let known = keys.authority();
     let (hosts, plain) = (server.secure_connect_string(), server.connect_string());
     let attempt = |hosts: &str, options, reason| Attempt { hosts: hosts.to_owned(), options, reason };
     let other_name = hosts.replace("127.0.0.1", "localhost");
-    let bears = "is for another name: connect to it by one of those that it bears (127.0.0.1)";
-    let demands = "it demands a client certificate: give one with --tls-cert";
+    let other_name_message = "is for another name: connect to it by one of those that it bears (127.0.0.1)";
+    let demands_message = "it demands a client certificate: give one with --tls-cert";
     fail(
         &case,
         &[
             attempt(
                 &hosts,
-                with(&other, Some(&ours)),
+                with(&other, Some(&identity)),
                 "isn't signed by an authority in the file of --tls-ca",
             ),
-            attempt(&other_name, with(&known, Some(&ours)), bears),
-            attempt("no_such..name:1", with(&known, Some(&ours)), "that name can't appear in a certificate"),
-            attempt(&hosts, with(&known, None), demands),
-            attempt(&hosts, with(&known, Some(&stranger)), "refuses the certificate"),
+            attempt(&other_name, with(&known, Some(&identity)), other_name_message),
+            attempt(
+                "no_such..name:1",
+                with(&known, Some(&identity)),
+                "that name can't appear in a certificate",
+            ),
+            attempt(&hosts, with(&known, None), demands_message),
+            attempt(&hosts, with(&known, Some(&unknown)), "refuses the certificate"),
             attempt(&hosts, with(&known, Some(&expired)), "refuses the certificate"),
             attempt(&hosts, vec![], "speaks TLS: use --tls"),
             attempt(&plain, with(&known, None), "speaks no TLS: name its TLS port"),
@@ -133,26 +138,26 @@ fn each_failure_has_its_own_reason() {
 }
 
 #[test]
-fn without_a_file_the_system_s_authorities_are_trusted() {
+fn without_tls_ca_the_system_s_authorities_are_trusted() {
     let secure = &*SECURE;
     let case = secure.case("system-ca");
-    let ours = secure.authority.sign("ours", &[]);
-    let options = options(None, &secure.keys, Some(&ours));
+    let identity = secure.authority.sign("client", &[]);
+    let options = options(None, &secure.keys, Some(&identity));
     with_system_file(&case, &secure.keys.authority(), &options).wait(SOON).assert_code(0);
-    let none = secure.keys.file("none.pem", "# nobody\n");
+    let none = secure.keys.file("none.pem", "# no authority\n");
     let output = with_system_file(&case, &none, &options).wait(SOON);
     output.assert_code(125).assert_stderr("name a file with --tls-ca");
 }
 
-/// A file as long as a whole system's, named from the directory that zklock was started in.
+/// A file as long as a system's, given relative to the directory in which zklock starts.
 #[test]
-fn the_monitor_believes_the_authorities_that_its_worker_believed() {
+fn the_monitor_trusts_the_same_authorities_as_the_worker() {
     let secure = &*SECURE;
     let case = secure.case("long-ca");
-    let ours = secure.authority.sign("ours", &[]);
-    let filler = "# one more authority, with a name in Latin-1\n".repeat(6_000);
+    let identity = secure.authority.sign("client", &[]);
+    let filler = "# another authority, with a name in Latin-1\n".repeat(6_000);
     let long = secure.keys.file("long.pem", &(filler + &secure.authority.certificate()));
-    let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&ours));
+    let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&identity));
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let zklock = case.zklock().dir(long.parent().expect("its directory")).args(&options);
     let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(hold).spawn();
@@ -163,7 +168,7 @@ fn the_monitor_believes_the_authorities_that_its_worker_believed() {
 }
 
 #[test]
-fn an_expired_certificate_is_not_believed() {
+fn an_expired_server_certificate_is_refused() {
     let authority = Authority::new("authority");
     let keys = Keys::new(&authority.sign_expired("server", &["127.0.0.1"]), &authority, "none");
     let server = Server::builder().tls(&keys).start();
@@ -174,7 +179,7 @@ fn an_expired_certificate_is_not_believed() {
 }
 
 #[test]
-fn an_ensemble_with_tls_is_like_one_without() {
+fn failover_works_with_tls() {
     let authority = Authority::new("authority");
     let keys = Keys::new(&authority.sign("server", &["127.0.0.1"]), &authority, "none");
     let ensemble = Ensemble::builder().tls(&keys).start();
@@ -190,23 +195,23 @@ fn an_ensemble_with_tls_is_like_one_without() {
     first.wait_for_stdout(case.path(), SOON);
     let second = holder();
     second.wait_for_line("1 ahead", SOON);
-    // The servers don't list such connections; the client library says where it is.
-    let said = first.wait_for_line("succeeds to establish session to tcp+tls://", SOON);
-    let is_on = |server: &&Server| said.contains(&server.secure_connect_string());
+    // The servers don't list TLS connections, but the client library logs its server.
+    let log_line = first.wait_for_line("succeeds to establish session to tcp+tls://", SOON);
+    let is_on = |server: &&Server| log_line.contains(&server.secure_connect_string());
     let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
     server.kill();
     first.wait_for_line("connected again", SOON);
     first.signal(Signal::SIGTERM);
     first.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
     let node = second.wait_for_stdout(case.path(), SOON);
-    // The monitor connects as the worker did.
+    // The monitor connects like the worker.
     kill(worker_of(second.pid()), Signal::SIGKILL).expect("a worker");
     wait_until("the monitor to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
     second.wait(SOON).assert_code(123);
 }
 
 #[test]
-fn files_that_can_t_be_used_are_refused_before_connecting() {
+fn unusable_tls_files_are_refused_before_connecting() {
     let case = Case::new("bad-files").through("127.0.0.1:1");
     let authority = Authority::new("authority");
     let (one, other) = (authority.sign("one", &[]), authority.sign("other", &[]));

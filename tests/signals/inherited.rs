@@ -1,16 +1,16 @@
-//! What was ignored or blocked when zklock was started is so for the command too.
+//! Signals that are ignored or blocked when zklock starts are ignored or blocked for the command too.
 
 use crate::support::{Case, SOON, signal_printer};
 use nix::sys::signal::Signal;
 
 const SHOW: &str = "grep -E ^Sig(Ign|Blk|Cgt) /proc/self/status";
 
-/// Becomes another program with some signals ignored or blocked, which a shell can't do for all of them.
+/// Executes another program with some signals ignored or blocked. A shell can't do that for all signals.
 fn perl(statements: &str, then: &str) -> String {
     format!("exec perl -MPOSIX -e '{statements}; exec @ARGV or die' {then}")
 }
 
-/// What the command sees of its signals, under zklock and without it.
+/// Asserts that the command sees the same dispositions under zklock as without it.
 #[track_caller]
 fn assert_same_under_zklock(name: &str, prelude: impl Fn(&str) -> String) {
     let case = Case::new(name);
@@ -25,7 +25,7 @@ fn assert_same_under_zklock(name: &str, prelude: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn nothing_is_changed_by_default() {
+fn signal_dispositions_are_unchanged_by_default() {
     assert_same_under_zklock("signals-default", |then| format!("exec {then}"));
 }
 
@@ -56,7 +56,7 @@ fn a_blocked_child_signal_stays_blocked_and_the_end_of_the_command_is_noticed() 
 }
 
 #[test]
-fn a_hangup_that_nohup_ignores_changes_nothing() {
+fn an_ignored_hangup_is_not_forwarded() {
     let case = Case::new("ignored-hup");
     let running = case.lock(&[], signal_printer(&["TERM=3"])).prelude("trap '' HUP").spawn();
     running.wait_for_stdout("ready", SOON);
@@ -69,14 +69,14 @@ fn a_hangup_that_nohup_ignores_changes_nothing() {
 }
 
 #[test]
-fn a_waiter_that_ignores_hangups_waits_on() {
+fn a_waiter_that_ignores_hangups_continues_to_wait() {
     let case = Case::new("ignored-hup-waiting");
     let holder = case.holder();
     let waiter = case.lock(&[], ["true"]).prelude("trap '' HUP INT").spawn();
     case.wait_for_contenders(2);
     waiter.signal(Signal::SIGHUP);
     waiter.signal(Signal::SIGINT);
-    // The next to be sent is the first to be seen by whoever sees any.
+    // Later than the ignored ones: a waiter that handled those would do so first.
     waiter.signal(Signal::SIGCONT);
     assert_eq!(case.contenders().len(), 2);
     holder.signal(Signal::SIGTERM);
@@ -85,7 +85,7 @@ fn a_waiter_that_ignores_hangups_waits_on() {
 }
 
 #[test]
-fn a_pipe_that_breaks_ends_the_writer_as_it_would_without_zklock() {
+fn a_broken_pipe_ends_the_writer_as_without_zklock() {
     let case = Case::new("sigpipe");
     let script = "yes | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}";
     let run = |prelude: &str| {

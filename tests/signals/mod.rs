@@ -1,5 +1,5 @@
-//! Signals that somebody sends to zklock, and those that it was started with.
+//! Signals that are sent to zklock, and the dispositions that it inherits.
 
+mod forwarded;
 mod inherited;
-mod passed_on;
 mod while_waiting;

@@ -1,4 +1,4 @@
-//! While zklock waits: nothing runs that a signal could be meant for.
+//! Signals while zklock waits, when there is no command to forward them to.
 
 use crate::support::{At, Case, Proxy, SOON, freeze, op, shared, status_of, thaw, wait_until, worker_of};
 use nix::sys::signal::Signal;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const ENDING: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
 
 #[test]
-fn signals_that_ask_for_no_end_are_ignored() {
+fn a_waiter_ignores_signals_that_do_not_ask_it_to_end() {
     let case = Case::new("ignored-while-waiting");
     let holder = case.holder();
     let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
@@ -16,7 +16,7 @@ fn signals_that_ask_for_no_end_are_ignored() {
     waiter.signal(Signal::SIGCONT);
     for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH] {
         waiter.signal(signal);
-        // One that is still on its way from process to process when the command starts is for the command.
+        // A signal that the worker handles only after the start of the command would be forwarded.
         waiter.wait_for_line(&format!("{signal} is ignored"), SOON);
     }
     holder.signal(Signal::SIGTERM);
@@ -26,7 +26,7 @@ fn signals_that_ask_for_no_end_are_ignored() {
 }
 
 #[test]
-fn the_first_one_that_does_deletes_the_node_and_ends_zklock() {
+fn a_waiter_deletes_its_node_and_dies_of_the_signal() {
     let case = Case::new("ended-while-waiting");
     let holder = case.holder();
     for signal in ENDING {
@@ -35,14 +35,14 @@ fn the_first_one_that_does_deletes_the_node_and_ends_zklock() {
         waiter.signal(signal);
         let output = waiter.wait(SOON);
         assert_eq!(output.assert_signal(signal).stdout, "");
-        assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+        assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
     }
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON);
 }
 
 #[test]
-fn a_signal_before_there_is_a_connection_ends_it() {
+fn a_signal_ends_zklock_while_it_connects() {
     let proxy = Proxy::to(shared());
     proxy.blackhole();
     let case = Case::new("ended-while-connecting").through(&proxy.connect_string());
@@ -56,7 +56,7 @@ fn a_signal_before_there_is_a_connection_ends_it() {
 }
 
 #[test]
-fn a_second_one_ends_it_at_once_and_the_node_still_goes() {
+fn a_second_signal_ends_a_waiter_at_once_and_its_node_is_still_deleted() {
     let proxy = Proxy::to(shared());
     let case = Case::new("second-signal").through(&proxy.connect_string());
     let holder = case.holder();
@@ -76,44 +76,43 @@ fn a_second_one_ends_it_at_once_and_the_node_still_goes() {
     holder.wait(SOON);
 }
 
-/// Whether it sleeps, with no signal left to take. Without the latter it may just be on its way to sleep, and find the
-/// signal there.
-fn rests(pid: Pid) -> bool {
+/// Whether the process sleeps without a pending signal. With one it may be about to sleep, and handle the signal next.
+fn is_idle(pid: Pid) -> bool {
     let is_empty = |mask| status_of(pid, mask).is_some_and(|mask| mask.trim_matches('0').is_empty());
     is_empty("ShdPnd")
         && is_empty("SigPnd")
         && status_of(pid, "State").is_some_and(|state| state.starts_with('S'))
 }
 
-/// The worker is frozen, so that it finds both when it goes on. SIGINT takes one more thread of the monitor, so that it
-/// can't be seen whether it was passed on.
+/// The worker is frozen, so it finds both when it continues. SIGINT is left out: another thread of the monitor handles
+/// it, so the test couldn't see when it is forwarded.
 #[test]
-fn a_signal_that_comes_with_the_lock_wins() {
+fn a_signal_that_arrives_with_the_lock_prevents_the_command() {
     let case = Case::new("signal-with-the-lock");
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         let holder = case.holder();
         let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-        // Its node is there sooner than it knows.
+        // The node exists before the waiter knows of it.
         waiter.wait_for_line("waiting for", SOON);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         holder.signal(Signal::SIGTERM);
         holder.wait(SOON);
         waiter.signal(signal);
-        // The signal has woken the monitor by now: if it sleeps, it has passed it on.
-        wait_until("the monitor to sleep again", SOON, || rests(waiter.pid()));
+        // The signal has woken the monitor by now: once it sleeps again, it has forwarded the signal.
+        wait_until("the monitor to sleep again", SOON, || is_idle(waiter.pid()));
         thaw(worker);
         let output = waiter.wait(SOON);
         assert_eq!(output.assert_signal(signal).stdout, "");
-        // A command that is killed before it can say a word would have been started all the same.
+        // A command that is killed before it prints anything would still have been started.
         output.assert_stderr("left the queue");
         assert_eq!(case.contenders(), [""; 0]);
     }
 }
 
-/// A worker that stands still hears nothing. Nobody has to wait for that.
+/// A frozen worker can't handle a signal; the monitor ends it.
 #[test]
-fn a_frozen_waiter_that_is_told_to_end_is_ended_after_a_moment() {
+fn a_frozen_waiter_is_ended_soon_after_a_signal() {
     let case = Case::new("deaf");
     let holder = case.holder();
     for signal in ENDING {
@@ -127,7 +126,7 @@ fn a_frozen_waiter_that_is_told_to_end_is_ended_after_a_moment() {
         output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't react to {signal}"));
         output.assert_stderr("the command was not started");
         assert!((2..6).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
-        assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+        assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
     }
     holder.signal(Signal::SIGTERM);
     holder.wait(SOON);

@@ -1,10 +1,10 @@
-//! `--exit-code`, so that a script can ask.
+//! `--exit-code`, for scripts.
 
 use super::{end, end_all, holder, status, waiter};
 use crate::support::Case;
 
 #[test]
-fn it_is_1_while_the_lock_is_held_and_0_while_it_is_free() {
+fn the_exit_code_is_1_for_a_held_and_0_for_a_free_lock() {
     let case = Case::new("exit-code");
     status(&case, &["--exit-code", case.path()]).assert_code(0);
     let job = holder(&case, &[]);
@@ -25,9 +25,9 @@ fn one_held_lock_among_several_counts() {
     end_all(contenders);
 }
 
-/// A script must not take "I don't know" for "nobody".
+/// A script must not take an unknown state for a free lock.
 #[test]
-fn what_could_not_be_found_out_is_neither() {
+fn the_exit_code_is_125_if_the_state_is_unknown() {
     let case = Case::new("exit-code-unknown");
     let output = case.zklock().args(["-z", "127.0.0.1:1", "--connect-timeout", "0.3"]);
     output.args(["status", "--exit-code", case.path()]).run().assert_code(125);

@@ -1,10 +1,10 @@
-//! `--json`: a promise to scripts, field by field.
+//! `--json`: a documented format, checked field by field.
 
 use super::{end_all, holder, host, json, status, waiter};
 use crate::support::{Case, Running};
 use serde_json::{Value, json};
 
-/// The contender at this place, as the promise has it: what is particular in `own`, the rest from the servers.
+/// The expected object for the contender at this position: the fields in `own`, the others from the servers.
 fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Value {
     let node = format!("{}/{}", case.path(), case.contenders()[place - 1]);
     let stat = case.observer().stat(&node).unwrap();
@@ -44,7 +44,7 @@ fn lock(case: &Case, contenders: &[Value]) -> Value {
 }
 
 #[test]
-fn it_has_the_promised_fields_and_no_others() {
+fn status_json_has_exactly_the_documented_fields() {
     let case = Case::new("json");
     let contenders =
         vec![holder(&case, &["--label", "first"]), waiter(&case, &[], 2), waiter(&case, &["-s"], 3)];
@@ -61,7 +61,7 @@ fn it_has_the_promised_fields_and_no_others() {
 }
 
 #[test]
-fn it_tells_slots_and_naming() {
+fn status_json_shows_slots_and_naming() {
     let slots = Case::new("json-slots");
     let kazoo = Case::new("json-kazoo");
     let rw = Case::new("json-rw");
@@ -86,7 +86,7 @@ fn it_tells_slots_and_naming() {
 }
 
 #[test]
-fn times_are_such_as_every_program_reads() {
+fn times_are_in_rfc_3339() {
     let case = Case::new("json-time");
     let contenders = vec![holder(&case, &[])];
     let seen = json(&case, &[case.path()]);
@@ -105,7 +105,7 @@ fn a_free_lock_has_no_contenders() {
 }
 
 #[test]
-fn only_json_is_on_stdout_whatever_else_is_said() {
+fn stdout_has_only_json_with_verbose() {
     let case = Case::new("json-pure");
     let output = status(&case, &["-vv", "--json", case.path()]);
     super::parsed(&output.assert_code(0).stdout);

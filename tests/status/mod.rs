@@ -1,8 +1,7 @@
-//! `zklock status`: who holds the locks and who waits, for people and for scripts.
+//! `zklock status`: the holders and waiters of locks, for people and for scripts.
 
 mod exit_code;
-mod held;
-mod hostile;
+mod held_since;
 mod json;
 mod neighbours;
 mod permissions;
@@ -10,18 +9,19 @@ mod recursive;
 mod table;
 mod terminal;
 mod unreachable;
+mod untrusted_data;
 mod watch;
 
 use crate::support::{Case, Output, Running, SOON, end, holder, host};
 use serde_json::Value;
 
-/// The end of `zklock status` with these words.
+/// Runs `zklock status` with these arguments.
 #[track_caller]
 fn status(case: &Case, words: &[&str]) -> Output {
     case.zklock().arg("status").args(words).run()
 }
 
-/// What `zklock status --json` says of these paths.
+/// The output of `zklock status --json` for these paths.
 #[track_caller]
 fn json(case: &Case, words: &[&str]) -> Value {
     let output = status(case, &[&["--json"], words].concat());
@@ -33,7 +33,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// A contender that has to wait; returns when it is the one with this place in the queue.
+/// Starts a waiter, and returns when it has this position in the queue.
 #[track_caller]
 fn waiter(case: &Case, options: &[&str], place: usize) -> Running {
     let waiter = case.lock(options, ["echo", "ran"]).spawn();
@@ -41,23 +41,23 @@ fn waiter(case: &Case, options: &[&str], place: usize) -> Running {
     waiter
 }
 
-/// Ends all of them, the last first, so that nobody else gets to run.
+/// Ends all of them, the last first, so that no waiter runs.
 #[track_caller]
 fn end_all(contenders: Vec<Running>) {
     contenders.into_iter().rev().for_each(end);
 }
 
-/// A server's time, as every program reads it.
+/// A server's time in RFC 3339.
 fn rfc3339(millis: i64) -> String {
     format!("{:.3}", jiff::Timestamp::from_millisecond(millis).expect("a time"))
 }
 
-/// The cells of a row of the table: they are at least two spaces apart.
+/// The cells of a table row, which are separated by at least two spaces.
 fn cells(line: &str) -> Vec<&str> {
     line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }
 
-/// Waits until the documents of a `--watch --json`, one a line, are as wanted; and gives them.
+/// Waits until the documents of a `--watch --json`, one per line, are as wanted, and returns them.
 #[track_caller]
 fn wait_for_documents(watch: &Running, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let documents = || watch.stdout().text().lines().map(parsed).collect::<Vec<_>>();
@@ -65,5 +65,5 @@ fn wait_for_documents(watch: &Running, wanted: impl Fn(&[Value]) -> bool) -> Vec
         let documents = documents();
         (!documents.is_empty() && wanted(&documents)).then_some(documents)
     });
-    found.unwrap_or_else(|| panic!("in vain: {:#?}\n{}", documents(), watch.stderr().text()))
+    found.unwrap_or_else(|| panic!("not as wanted: {:#?}\n{}", documents(), watch.stderr().text()))
 }

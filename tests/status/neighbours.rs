@@ -1,4 +1,4 @@
-//! Locks that Curator and kazoo hold, as far as their nodes tell.
+//! Locks of Curator and kazoo, as far as their nodes describe them.
 
 use super::{json, status};
 use crate::support::{Case, curator, kazoo};
@@ -18,7 +18,7 @@ fn assert_contender(contender: &Value, state: &str, mode: &str, naming: &str) {
 }
 
 #[test]
-fn a_mutex_of_curator_s_tells_its_address() {
+fn a_curator_mutex_is_shown_with_its_address() {
     let case = Case::new("status-mutex");
     let held = curator().take("mutex", case.path());
     held.wait_held();
@@ -36,7 +36,7 @@ fn a_mutex_of_curator_s_tells_its_address() {
 }
 
 #[test]
-fn curator_s_readers_and_writers_are_told_apart() {
+fn curator_s_readers_and_writers_are_distinguished() {
     let case = Case::new("status-rw");
     let readers = [curator().take("read", case.path()), curator().take("read", case.path())];
     readers.iter().for_each(crate::support::Theirs::wait_held);
@@ -53,7 +53,7 @@ fn curator_s_readers_and_writers_are_told_apart() {
 }
 
 #[test]
-fn kazoo_s_locks_are_shown_though_they_name_no_owner() {
+fn kazoo_s_locks_are_shown_without_an_owner() {
     let case = Case::new("status-kazoo");
     let reader = kazoo().take("read", case.path());
     reader.wait_held();
@@ -71,7 +71,7 @@ fn kazoo_s_locks_are_shown_though_they_name_no_owner() {
 }
 
 #[test]
-fn a_path_that_another_recipe_uses_is_not_called_free() {
+fn a_path_of_another_recipe_is_not_shown_as_free() {
     for (neighbour, kind, recipe, named) in [
         (curator(), "semaphore", "curator-semaphore", "Curator's InterProcessSemaphoreV2"),
         (curator(), "latch", "curator-latch", "Curator's LeaderLatch"),
@@ -120,7 +120,7 @@ fn a_neighbour_that_was_asked_to_stop_has_no_label() {
 }
 
 #[test]
-fn a_busy_lock_names_its_holder_as_far_as_its_node_tells() {
+fn the_busy_message_names_a_neighbour_by_its_data() {
     let case = Case::new("busy-curator");
     let held = curator().take("mutex", case.path());
     held.wait_held();

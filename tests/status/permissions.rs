@@ -1,4 +1,4 @@
-//! It reads, and needs no more than the permission to read.
+//! `status` needs only READ, and reports what it can't read.
 
 use super::{json as seen_in, status};
 use crate::support::{Case, Observer, shared};
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// A client whose nodes go with the test.
+/// A client whose nodes are deleted with its session at the end of the test.
 fn owner() -> Observer {
     Observer::with_session(&shared().connect_string(), Duration::from_secs(20))
 }
@@ -15,7 +15,7 @@ fn anyone(permissions: Permission) -> Vec<Acl> {
     vec![Acl::new(permissions, "world", "anyone")]
 }
 
-/// A contender at `path`, with whose node everybody may do only this.
+/// Creates a contender's node at `path` with only these permissions for everyone.
 fn contender(owner: &Observer, path: &str, permissions: Permission) -> String {
     owner.mkdirs(path);
     let name = format!("{path}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-");
@@ -23,14 +23,14 @@ fn contender(owner: &Observer, path: &str, permissions: Permission) -> String {
     owner.create_with_acl(&name, "10.0.0.7", mode, anyone(permissions)).unwrap()
 }
 
-/// From now on everybody may do no more with the node than this.
+/// Sets the ACL of a node to only these permissions for everyone.
 fn restrict(owner: &Observer, path: &str, permissions: Permission) {
     let node = path.to_owned();
     owner.call("set_acl", move |client| client.set_acl(&node, anyone(permissions), None)).unwrap();
 }
 
 #[test]
-fn read_is_enough() {
+fn status_only_needs_read() {
     let (case, owner) = (Case::new("read-only"), owner());
     let path = format!("{}-guarded", case.path());
     let node = contender(&owner, &path, Permission::READ);
@@ -42,9 +42,9 @@ fn read_is_enough() {
     status(&case, &["--exit-code", &path]).assert_code(1);
 }
 
-/// Since ZooKeeper 3.9 that is nothing but its name.
+/// Since ZooKeeper 3.9 only the name of such a node is public.
 #[test]
-fn of_a_node_that_may_not_be_read_what_everybody_may_know_is_shown() {
+fn an_unreadable_node_is_shown_with_its_public_data() {
     let (case, owner) = (Case::new("unreadable"), owner());
     let path = format!("{}-guarded", case.path());
     let node = contender(&owner, &path, Permission::DELETE);
@@ -60,7 +60,7 @@ fn of_a_node_that_may_not_be_read_what_everybody_may_know_is_shown() {
     assert_eq!(table.contains("(hidden)"), stat.is_none(), "{table}");
 }
 
-/// A node that can't be read hides no other contender and no other lock.
+/// An unreadable node hides no other contender and no other lock.
 #[test]
 fn a_hidden_contender_is_shown_among_the_others() {
     let (case, owner) = (Case::new("hidden-among"), owner());
@@ -75,9 +75,9 @@ fn a_hidden_contender_is_shown_among_the_others() {
     assert_eq!(seen["locks"][1]["contenders"][0]["host"], "10.0.0.7");
 }
 
-/// Patched servers before 3.9 tell of it only together with the next change.
+/// Patched servers before 3.9 report such a node only with the next change.
 #[test]
-fn a_watch_shows_a_hidden_contender_come_and_go() {
+fn a_watch_shows_hidden_contenders_queue_and_leave() {
     let (case, owner) = (Case::new("hidden-watch"), owner());
     owner.mkdirs(case.path());
     let watch = case.zklock().args(["status", "--watch", "--json", case.path()]).spawn();
@@ -88,14 +88,14 @@ fn a_watch_shows_a_hidden_contender_come_and_go() {
     };
     count(0);
     let hidden = contender(&owner, case.path(), Permission::DELETE);
-    let tells = owner.stat_if_shown(&hidden).is_none();
-    if tells {
+    let is_reported = owner.stat_if_shown(&hidden).is_none();
+    if is_reported {
         count(1);
     }
     let shown = contender(&owner, case.path(), Permission::READ);
     count(2);
     owner.delete(&hidden);
-    if tells {
+    if is_reported {
         count(1);
     }
     owner.delete(&shown);
@@ -103,9 +103,9 @@ fn a_watch_shows_a_hidden_contender_come_and_go() {
     crate::support::end(watch);
 }
 
-/// The rest is shown; a script learns from the code that something is missing.
+/// The other locks are shown, and the exit code reports the missing one.
 #[test]
-fn a_lock_that_may_not_be_listed_hides_no_other() {
+fn a_lock_that_cannot_be_listed_hides_no_other() {
     let (case, owner) = (Case::new("no-list-beside"), owner());
     let (open, closed) = (format!("{}-open", case.path()), format!("{}-closed", case.path()));
     contender(&owner, &open, Permission::READ);
@@ -122,9 +122,9 @@ fn a_lock_that_may_not_be_listed_hides_no_other() {
     assert_eq!(locks[1]["contenders"][0]["host"], "10.0.0.7");
 }
 
-/// "Nobody" and "can't see" are not the same.
+/// "Free" and "unknown" are different states.
 #[test]
-fn a_lock_whose_queue_may_not_be_read_is_not_called_free() {
+fn a_lock_that_cannot_be_listed_is_not_shown_as_free() {
     let (case, owner) = (Case::new("no-list"), owner());
     let path = format!("{}-guarded", case.path());
     contender(&owner, &path, Permission::READ);
@@ -136,9 +136,9 @@ fn a_lock_whose_queue_may_not_be_read_is_not_called_free() {
     }
 }
 
-/// One closed door must not hide all the rest.
+/// One unreadable node must not hide the others.
 #[test]
-fn a_recursive_look_goes_past_what_it_may_not_read_and_says_so() {
+fn a_recursive_status_skips_and_reports_unreadable_nodes() {
     let (case, owner) = (Case::new("no-list-below"), owner());
     let (open, closed) = (format!("{}-a/open", case.path()), format!("{}-a/closed", case.path()));
     contender(&owner, &open, Permission::READ);
@@ -150,9 +150,9 @@ fn a_recursive_look_goes_past_what_it_may_not_read_and_says_so() {
     assert!(output.stdout.contains(&open), "{output}");
 }
 
-/// A semaphore of Curator's may be held there.
+/// A Curator semaphore may be held there.
 #[test]
-fn leases_that_may_not_be_listed_leave_a_script_without_an_answer() {
+fn unreadable_leases_give_exit_code_125() {
     let (case, owner) = (Case::new("closed-leases"), owner());
     owner.mkdirs(case.path());
     let leases = format!("{}/leases", case.path());

@@ -1,17 +1,17 @@
-//! Every lock at or below a path, and with no path at all every one there is.
+//! `--recursive`: every lock at or below a path; without a path, every lock.
 
 use super::{end, end_all, holder, json, status};
 use crate::support::{Case, Observer, SOON, Server, Zklock};
 use serde_json::Value;
 use zookeeper::CreateMode;
 
-/// The paths of the locks that were found, in their order.
+/// The paths of the found locks, in order.
 fn paths(found: &Value) -> Vec<String> {
     let locks = found["locks"].as_array().unwrap();
     locks.iter().map(|lock| lock["path"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A contender's node, as far as names go.
+/// Creates a node with a contender's name.
 fn contender(observer: &Observer, lock: &str) -> String {
     observer.mkdirs(lock);
     let name = format!("{lock}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-");
@@ -19,7 +19,7 @@ fn contender(observer: &Observer, lock: &str) -> String {
 }
 
 #[test]
-fn locks_are_found_at_any_depth_and_what_is_none_is_not_shown() {
+fn locks_are_found_at_any_depth_and_other_nodes_are_not_shown() {
     let case = Case::new("recursive");
     let observer = case.observer();
     let base = format!("{}-tree", case.path());
@@ -40,15 +40,15 @@ fn locks_are_found_at_any_depth_and_what_is_none_is_not_shown() {
 }
 
 #[test]
-fn everything_needs_no_path() {
+fn the_root_is_refused_as_a_path() {
     let case = Case::new("recursive-root");
     let refused = status(&case, &["--recursive", "/"]);
     refused.assert_code(125).assert_stderr("leave the path out: 'zklock status' shows every lock");
 }
 
-/// The lock's node goes when it is empty; that its command succeeded is still known.
+/// The server deletes an empty lock node; the record of its last success remains.
 #[test]
-fn a_lock_that_is_gone_is_found_by_its_record() {
+fn a_deleted_lock_is_found_by_its_record() {
     let case = Case::new("recursive-gone");
     let lock = format!("{}-gone/job", case.path());
     case.zklock().args(["--once-per", "60", &lock, "true"]).run().assert_code(0);
@@ -59,9 +59,9 @@ fn a_lock_that_is_gone_is_found_by_its_record() {
     assert!(found["locks"][0]["last_success"]["at"].is_string(), "{found}");
 }
 
-/// More than are asked for at once.
+/// More nodes than `status` reads at a time.
 #[test]
-fn a_wide_tree_is_shown_whole() {
+fn a_wide_tree_is_shown_completely() {
     let case = Case::new("recursive-wide");
     let base = format!("{}-wide", case.path());
     case.observer().mkdirs(&base);
@@ -84,9 +84,9 @@ fn a_wide_tree_is_shown_whole() {
     assert_eq!(found.last().unwrap(), &format!("{base}/job1199"));
 }
 
-/// One server of its own: whoever looks at everything must not see other tests.
+/// A server of its own, because other tests' locks would be shown too.
 #[test]
-fn without_a_path_everything_below_the_connect_string_s_root_is_shown() {
+fn without_a_path_all_locks_below_the_root_are_shown() {
     let server = Server::start();
     let case = Case::on(&server, "bare");
     assert_eq!(status(&case, &[]).assert_code(0).stdout, "no locks\n");
@@ -94,7 +94,7 @@ fn without_a_path_everything_below_the_connect_string_s_root_is_shown() {
     let job = holder(&case, &[]);
     let others = ["/top", "/app/zookeeper/job", "/app/job", "/zookeeper/job"];
     let nodes: Vec<_> = others.iter().map(|lock| contender(case.observer(), lock)).collect();
-    // ZooKeeper's own nodes are no locks, whatever is in them.
+    // ZooKeeper's own nodes are no locks, whatever they contain.
     assert_eq!(paths(&json(&case, &[])), ["/app/job", "/app/zookeeper/job", case.path(), "/top"]);
     status(&case, &["--exit-code"]).assert_code(1);
 
@@ -113,7 +113,7 @@ fn without_a_path_everything_below_the_connect_string_s_root_is_shown() {
 }
 
 #[test]
-fn a_chroot_that_is_not_there_has_no_locks() {
+fn a_missing_chroot_has_no_locks() {
     let case = Case::new("chroot-missing");
     let hosts = format!("{}/t/nosuch-{}", case.hosts(), case.marker());
     let output = Zklock::at(&hosts, case.marker()).arg("status").run();
@@ -122,7 +122,7 @@ fn a_chroot_that_is_not_there_has_no_locks() {
 }
 
 #[test]
-fn a_recursive_watch_shows_a_lock_that_comes_to_be() {
+fn a_recursive_watch_shows_a_new_lock() {
     let case = Case::new("recursive-watch");
     let base = format!("{}-watched", case.path());
     case.observer().mkdirs(&base);

@@ -1,4 +1,4 @@
-//! The table, where it is not a terminal that shows it.
+//! The table without a terminal.
 
 use super::{cells, end_all, holder, host, status, waiter};
 use crate::support::Case;
@@ -8,17 +8,17 @@ fn user() -> String {
     User::from_uid(Uid::current()).unwrap().map_or_else(|| Uid::current().to_string(), |user| user.name)
 }
 
-/// The rows of contenders, each in its cells.
+/// The rows of contenders as cells.
 fn rows(stdout: &str) -> Vec<Vec<&str>> {
     stdout.lines().skip(2).map(cells).collect()
 }
 
 #[test]
-fn it_shows_each_contender_s_place_and_identity() {
+fn the_table_shows_each_contender_s_position_and_identity() {
     let case = Case::new("table");
     let contenders =
         vec![holder(&case, &["--label", "nightly backup"]), waiter(&case, &["--label", "second"], 2)];
-    let told = super::parsed(&case.wait_until_it_tells_since_when(1));
+    let record = super::parsed(&case.wait_until_it_tells_since_when(1));
     let output = status(&case, &[case.path()]);
     let text = &output.assert_code(0).stdout;
     assert_eq!(output.stderr, "");
@@ -42,7 +42,7 @@ fn it_shows_each_contender_s_place_and_identity() {
     for (index, node) in case.contenders().iter().enumerate() {
         let stat = case.observer().stat(&format!("{}/{node}", case.path())).unwrap();
         let time = |millis| jiff::Timestamp::from_millisecond(millis).unwrap().strftime("%Y-%m-%d %H:%M:%SZ");
-        let held = time(stat.ctime + told["held_after_ms"].as_i64().unwrap()).to_string();
+        let held = time(stat.ctime + record["held_after_ms"].as_i64().unwrap()).to_string();
         assert_eq!(
             rows(text)[index],
             [
@@ -82,7 +82,7 @@ fn the_columns_are_aligned() {
 }
 
 #[test]
-fn without_a_label_the_program_is_named_and_never_its_arguments() {
+fn without_a_label_only_the_program_is_shown() {
     let case = Case::new("program");
     let contenders = vec![holder(&case, &[])];
     let text = status(&case, &[case.path()]).stdout;
@@ -108,7 +108,7 @@ fn readers_hold_together_and_a_writer_waits() {
 }
 
 #[test]
-fn as_many_hold_as_there_are_slots() {
+fn as_many_contenders_hold_as_there_are_slots() {
     let case = Case::new("slots");
     let slots = &["--slots", "2"][..];
     let contenders = vec![holder(&case, slots), holder(&case, slots), waiter(&case, slots, 3)];
@@ -125,11 +125,11 @@ fn a_lock_without_a_holder_is_free_whether_it_exists_or_not() {
     assert_eq!(status(&case, &[case.path()]).assert_code(0).stdout, free);
     case.observer().mkdirs(case.path());
     assert_eq!(status(&case, &[case.path()]).assert_code(0).stdout, free);
-    assert!(status(&case, &["--quiet", case.path()]).stdout == free, "what was asked for is no chatter");
+    assert!(status(&case, &["--quiet", case.path()]).stdout == free, "--quiet doesn't hide the table");
 }
 
 #[test]
-fn several_locks_stand_below_each_other() {
+fn several_locks_are_shown_in_one_table() {
     let (case, other) = (Case::new("several-a"), Case::new("several-b"));
     let contenders = vec![holder(&case, &["--label", "one"]), holder(&other, &["--label", "two"])];
     let text =
@@ -147,7 +147,7 @@ fn several_locks_stand_below_each_other() {
 }
 
 #[test]
-fn a_path_that_can_be_no_lock_is_refused_before_any_server_is_asked() {
+fn an_invalid_path_is_refused_before_connecting() {
     let case = Case::new("bad-path");
     for (words, reason) in [
         (["status", "job"], "begins with '/'"),

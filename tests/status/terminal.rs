@@ -1,4 +1,4 @@
-//! The table on a terminal: coloured, and as wide as there is room.
+//! The table on a terminal: coloured, and fitted to its width.
 
 use super::{end, end_all, holder, status, waiter};
 use crate::support::{Case, Proxy, SOON, Terminal, shared};
@@ -7,14 +7,14 @@ use zookeeper::CreateMode;
 const GREEN: &str = "\x1b[32m";
 const BOLD: &str = "\x1b[1m";
 
-/// What a terminal of so many columns shows.
+/// The output of `status` on a terminal with this many columns.
 #[track_caller]
 fn on_terminal(case: &Case, columns: usize, environment: &[(&str, &str)]) -> String {
     let zklock = case.zklock().args(["status", case.path()]).prelude(&format!("stty cols {columns}"));
     let zklock = environment.iter().fold(zklock, |zklock, (name, value)| zklock.env(name, value));
     let mut terminal = zklock.in_terminal();
     assert!(terminal.wait(SOON).success(), "{}", terminal.text());
-    // Titles, a line for the lock, and one for each contender; the terminal may show the last of it a moment later.
+    // Titles, a line for the lock, and one for each contender; the terminal may show the last lines a moment later.
     for _ in 0..case.contenders().len() + 2 {
         terminal.expect("\r\n", SOON);
     }
@@ -34,14 +34,14 @@ fn holders_are_green_and_waiters_are_not() {
 }
 
 #[test]
-fn no_colour_is_used_where_none_is_wanted() {
+fn no_colours_with_no_color_or_without_a_capable_terminal() {
     let case = Case::new("no-colour");
     let job = holder(&case, &[]);
     for environment in [&[("TERM", "xterm"), ("NO_COLOR", "1")][..], &[("TERM", "dumb")], &[]] {
         let screen = on_terminal(&case, 200, environment);
         assert!(!screen.contains('\x1b'), "{environment:?} {screen:?}");
     }
-    // An empty NO_COLOR is none, says no-color.org.
+    // By no-color.org, an empty NO_COLOR counts as unset.
     assert!(on_terminal(&case, 200, &[("TERM", "xterm"), ("NO_COLOR", "")]).contains(GREEN));
     let output = case.zklock().args(["status", case.path()]).env("TERM", "xterm").run();
     assert!(!output.assert_code(0).stdout.contains('\x1b'), "{output}");
@@ -49,7 +49,7 @@ fn no_colour_is_used_where_none_is_wanted() {
 }
 
 #[test]
-fn a_narrow_terminal_gets_the_columns_that_fit_and_no_line_is_broken() {
+fn a_narrow_terminal_gets_only_the_columns_that_fit() {
     let case = Case::new("narrow");
     let job = holder(&case, &["--label", "nightly"]);
     for (columns, shown, hidden) in [
@@ -73,7 +73,7 @@ fn a_narrow_terminal_gets_the_columns_that_fit_and_no_line_is_broken() {
 }
 
 #[test]
-fn a_watch_on_a_terminal_shows_the_newest_state_alone() {
+fn a_watch_on_a_terminal_shows_only_the_newest_state() {
     let case = Case::new("watch-screen");
     let zklock = case.zklock().args(["status", "--watch", case.path()]).env("TERM", "xterm");
     let mut terminal = zklock.in_terminal();
@@ -85,29 +85,29 @@ fn a_watch_on_a_terminal_shows_the_newest_state_alone() {
     end(job);
     terminal.expect("\x1b[H\x1b[2J", SOON);
     terminal.expect("free\r\n", SOON);
-    // Ctrl-C ends it, as any program.
+    // Ctrl-C ends it, as it ends any program.
     terminal.send(b"\x03");
     let ended = terminal.wait(SOON);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2));
 }
 
 #[test]
-fn a_watch_tells_again_on_a_cleared_screen_what_cannot_be_seen() {
+fn a_watch_repeats_permission_errors_on_a_cleared_screen() {
     let case = Case::new("closed-screen");
     let closed = case.guarded(zookeeper::Permission::CREATE);
     let zklock = case.zklock().args(["status", "--watch", case.path(), &closed]).env("TERM", "xterm");
     let mut terminal = zklock.in_terminal();
-    let told = format!("zklock: {closed}: no permission to look there");
-    terminal.expect(&told, SOON);
+    let error = format!("zklock: {closed}: no permission to look there");
+    terminal.expect(&error, SOON);
     let job = holder(&case, &["--label", "newest"]);
     terminal.expect("newest", SOON);
-    terminal.expect(&told, SOON);
+    terminal.expect(&error, SOON);
     end(job);
     terminal.send(b"\x03");
     terminal.wait(SOON);
 }
 
-/// A contender as the node of another host tells of it.
+/// Creates the node of a contender on another host.
 fn contender(case: &Case, host: &str, label: &str) -> String {
     let data = serde_json::json!({
         "version": 1, "host": host, "pid": 4_194_303, "user": "deploy", "program": "p", "label": label,
@@ -124,21 +124,21 @@ fn delete(case: &Case, nodes: &[String]) {
     }
 }
 
-/// The lines that stand on the screen once it was cleared for the last time.
-fn picture(terminal: &Terminal) -> Vec<String> {
+/// The lines on the screen since it was last cleared.
+fn screen_lines(terminal: &Terminal) -> Vec<String> {
     let text = terminal.text();
     let (_, last) = text.rsplit_once("\x1b[3J").unwrap_or_default();
     console::strip_ansi_codes(last).lines().map(str::to_owned).collect()
 }
 
-/// A watch on a terminal of this many lines and columns.
+/// Starts a watch on a terminal of this size.
 fn watch(case: &Case, rows: usize, columns: usize) -> Terminal {
     let zklock = case.zklock().args(["status", "--watch", case.path()]).env("TERM", "xterm");
     zklock.prelude(&format!("stty rows {rows} cols {columns}")).in_terminal()
 }
 
 #[test]
-fn of_host_and_pid_nothing_is_cut_and_of_the_label_as_much_as_needed() {
+fn the_label_is_truncated_before_host_and_pid() {
     let case = Case::new("columns");
     let label = "shop/web 1042: deploy the new front page to staging and tell everybody";
     let nodes = [contender(&case, "ip-10-0-12-207", label), contender(&case, "runner-7", "short")];
@@ -151,12 +151,12 @@ fn of_host_and_pid_nothing_is_cut_and_of_the_label_as_much_as_needed() {
         assert_eq!(lines[0].contains("SINCE"), since, "{screen}");
         assert!(lines.iter().all(|line| console::measure_text_width(line) <= columns), "{screen}");
     }
-    assert!(status(&case, &[case.path()]).stdout.contains(label), "where nobody counts columns it is whole");
+    assert!(status(&case, &[case.path()]).stdout.contains(label), "without a terminal the label is complete");
     delete(&case, &nodes);
 }
 
 #[test]
-fn of_a_long_host_name_the_end_is_cut_before_the_pid() {
+fn a_long_host_name_is_truncated_and_the_pid_kept() {
     let case = Case::new("long-host");
     let nodes = [
         contender(&case, "ip-10-0-12-34.eu-central-1.compute.internal", "deploy"),
@@ -172,7 +172,7 @@ fn of_a_long_host_name_the_end_is_cut_before_the_pid() {
 }
 
 #[test]
-fn a_narrow_watch_that_hears_from_no_server_keeps_its_top_in_view() {
+fn a_narrow_watch_without_a_connection_keeps_its_top_visible() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-narrow").through(&proxy.connect_string());
     let nodes: Vec<String> = (0..9).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
@@ -182,7 +182,7 @@ fn a_narrow_watch_that_hears_from_no_server_keeps_its_top_in_view() {
     proxy.cut_all();
     terminal.expect("no connection to the servers", SOON);
     terminal.expect("more\r\n", SOON);
-    let lines = picture(&terminal);
+    let lines = screen_lines(&terminal);
     assert!(lines.len() == 7 && lines[0].starts_with("no connection to the servers"), "{lines:#?}");
     assert!(lines.iter().all(|line| console::measure_text_width(line) <= 40), "{lines:#?}");
     terminal.send(b"\x03");
@@ -199,7 +199,7 @@ fn a_watch_follows_the_size_of_its_terminal() {
     terminal.resize(20, 60);
     terminal.expect("\x1b[3J", SOON);
     terminal.expect("more\r\n", SOON);
-    let lines = picture(&terminal);
+    let lines = screen_lines(&terminal);
     assert_eq!(lines.len(), 19, "{lines:#?}");
     assert!(lines.iter().all(|line| console::measure_text_width(line) <= 60), "{lines:#?}");
     terminal.send(b"\x03");
@@ -208,7 +208,7 @@ fn a_watch_follows_the_size_of_its_terminal() {
 }
 
 #[test]
-fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
+fn a_long_queue_is_shortened_only_on_a_terminal() {
     let case = Case::new("folded");
     let nodes: Vec<String> = (0..40).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = case.zklock().args(["status", case.path()]).in_terminal();
@@ -221,12 +221,12 @@ fn a_long_queue_is_folded_on_a_terminal_and_nowhere_else() {
 }
 
 #[test]
-fn a_watch_never_scrolls_its_top_away() {
+fn a_watch_keeps_its_top_visible() {
     let case = Case::new("watch-top");
     let nodes: Vec<String> = (0..30).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = watch(&case, 12, 80);
     terminal.expect("... 22 more\r\n", SOON);
-    let lines = picture(&terminal);
+    let lines = screen_lines(&terminal);
     assert!(lines.len() == 11 && lines[0].contains("POS") && lines[2].contains("job 0."), "{lines:#?}");
     terminal.send(b"\x03");
     terminal.wait(SOON);
@@ -234,7 +234,7 @@ fn a_watch_never_scrolls_its_top_away() {
 }
 
 #[test]
-fn a_watch_that_hears_from_no_server_says_since_when_its_picture_is_old() {
+fn a_watch_without_a_connection_shows_since_when() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-old").through(&proxy.connect_string());
     let node = contender(&case, "h", "job");
@@ -248,7 +248,7 @@ fn a_watch_that_hears_from_no_server_says_since_when_its_picture_is_old() {
     proxy.refuse_new(false);
     terminal.expect("\x1b[3J", SOON);
     terminal.expect("job", SOON);
-    assert!(!picture(&terminal).concat().contains("may be old"), "{:?}", terminal.text());
+    assert!(!screen_lines(&terminal).concat().contains("may be old"), "{:?}", terminal.text());
     terminal.send(b"\x03");
     terminal.wait(SOON);
     case.observer().delete(&node);

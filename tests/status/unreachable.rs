@@ -1,11 +1,11 @@
-//! Where there is nobody to ask, or nobody to tell.
+//! `status` without a reachable server, and without a reader.
 
 use super::{end, holder};
 use crate::support::{At, Case, Proxy, SOON, shared};
 use nix::sys::signal::Signal;
 
 #[test]
-fn without_a_server_it_says_what_each_said() {
+fn each_unreachable_server_is_reported_with_its_error() {
     let case = Case::new("status-unreachable");
     for verb in ["status", "revoke"] {
         let servers = ["-z", "127.0.0.1:1,nosuch.invalid:2", "--connect-timeout", "0.5"];
@@ -16,9 +16,9 @@ fn without_a_server_it_says_what_each_said() {
     }
 }
 
-/// Or a mistake in the connect string would look like free locks.
+/// Otherwise an error in the connect string would look like free locks.
 #[test]
-fn a_chroot_that_is_not_there_is_no_free_lock() {
+fn a_lock_below_a_missing_chroot_is_not_shown_as_free() {
     let case = Case::new("status-no-chroot");
     let servers = format!("{}/nope", case.hosts());
     for words in [&["status", "/a"][..], &["status", "--exit-code"], &["revoke", "/a"], &["forget", "/a"]] {
@@ -30,21 +30,21 @@ fn a_chroot_that_is_not_there_is_no_free_lock() {
     }
 }
 
-/// `status | head`: who reads has read enough, and has not asked for an error message.
+/// As in `status | head`: a reader that has read enough needs no error message.
 #[test]
-fn a_reader_that_stops_reading_ends_it_quietly() {
+fn a_closed_stdout_ends_status_without_a_message() {
     let case = Case::new("status-pipe");
-    let nobody_reads = "exec 3> >(:); wait $!; exec >&3";
+    let closed_pipe = "exec 3> >(:); wait $!; exec >&3";
     for words in [&["status", "/t/a"][..], &["status", "--json", "/t/a"], &["man"], &["completions", "bash"]]
     {
-        let output = case.zklock().args(words).prelude(nobody_reads).run();
+        let output = case.zklock().args(words).prelude(closed_pipe).run();
         output.assert_signal(Signal::SIGPIPE);
         assert_eq!(output.stderr, "", "{words:?}");
     }
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_of_a_watch_ends_it_with_the_next_change() {
+fn a_closed_stdout_ends_a_watch_at_the_next_change() {
     let case = Case::new("status-pipe-watch");
     let words = ["status", "--watch", "--json", case.path()];
     let watch = case.zklock().args(words).prelude("exec > >(exec head -n 1)").spawn();
@@ -56,9 +56,9 @@ fn a_reader_that_has_seen_enough_of_a_watch_ends_it_with_the_next_change() {
     assert_eq!(output.stderr, "");
 }
 
-/// Each question costs the connection: that is no answer, however often it can be asked again.
+/// Every request ends the connection, so no answer can come, however often zklock repeats it.
 #[test]
-fn a_server_that_hangs_up_at_every_question_is_given_up_in_time() {
+fn status_gives_up_on_a_server_that_closes_every_connection() {
     const ANYTHING: &[i32] = &[3, 4, 8, 12];
     let proxy = Proxy::to(shared());
     let case = Case::new("hangs-up").through(&proxy.connect_string());
@@ -68,5 +68,5 @@ fn a_server_that_hangs_up_at_every_question_is_given_up_in_time() {
         let output = case.zklock().args([verb, "--connect-timeout", "3", case.path()]).run();
         output.assert_code(125).assert_stderr("no answer within 3");
     }
-    assert!(proxy.count(ANYTHING) > 2, "it is asked again");
+    assert!(proxy.count(ANYTHING) > 2, "the request is repeated");
 }

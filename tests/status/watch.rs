@@ -1,4 +1,4 @@
-//! `--watch`: the servers tell what changes, and nothing is asked before.
+//! `--watch`: the servers report changes, and zklock reads only then.
 
 use super::{end, holder, wait_for_documents, waiter};
 use crate::support::{Case, Proxy, Running, SOON, Server, op, shared, wait_until};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// A watch that writes a document for every change; returns when it has shown the first state.
+/// Starts a watch that prints a document for every change, and returns when it has shown the first state.
 #[track_caller]
 fn watch(case: &Case) -> Running {
     let watch = case.zklock().args(["status", "--watch", "--json", case.path()]).spawn();
@@ -14,7 +14,7 @@ fn watch(case: &Case) -> Running {
     watch
 }
 
-/// The same with a session that is given up so soon.
+/// The same with a session timeout of this many seconds.
 #[track_caller]
 fn watch_with_session(case: &Case, seconds: f64) -> Running {
     let config = case.dir().join("config.toml");
@@ -25,7 +25,7 @@ fn watch_with_session(case: &Case, seconds: f64) -> Running {
     watch
 }
 
-/// The states of the contenders of the one lock.
+/// The states of the contenders of the only lock.
 fn states(document: &Value) -> Vec<String> {
     let contenders = document["locks"][0]["contenders"].as_array().unwrap();
     contenders.iter().map(|contender| contender["state"].as_str().unwrap().to_owned()).collect()
@@ -36,7 +36,7 @@ fn wait_for_states(watch: &Running, expected: &[&str]) {
     wait_for_documents(watch, |documents| states(documents.last().unwrap()) == expected);
 }
 
-/// The same case without a proxy in between.
+/// Starts a holder that doesn't connect through the proxy.
 fn direct(case: &Case, server: &Server) -> Running {
     let zklock = crate::support::Zklock::at(&server.connect_string(), case.marker());
     let job = zklock.args([case.path(), "--", "sh", "-c", "echo running; exec sleep 60"]).spawn();
@@ -59,12 +59,12 @@ fn every_change_is_shown_as_a_document_of_one_line() {
     wait_for_states(&watch, &[]);
     let documents = wait_for_documents(&watch, |_| true);
     assert!(documents.iter().all(|document| document["version"] == 1));
-    assert!(documents.windows(2).all(|pair| pair[0] != pair[1]), "what did not change is not repeated");
+    assert!(documents.windows(2).all(|pair| pair[0] != pair[1]), "an unchanged state is not repeated");
     end(watch);
 }
 
 #[test]
-fn a_mark_on_the_holder_and_a_success_are_changes_too() {
+fn a_watch_shows_revokes_and_successes() {
     let case = Case::new("watch-marks");
     let watch = watch(&case);
     let job = case.lock(&["--once-per", "60"], ["sleep", "60"]).spawn();
@@ -86,14 +86,14 @@ fn a_mark_on_the_holder_and_a_success_are_changes_too() {
 }
 
 #[test]
-fn while_nothing_changes_nothing_is_asked() {
+fn a_watch_sends_no_request_without_a_change() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-quiet").through(&proxy.connect_string());
     let watch = watch_with_session(&case, 2.0);
     let (requests, pings) = (proxy.count_all(), proxy.count(op::PING));
     wait_until("time to pass", SOON, || proxy.count(op::PING) >= pings + 5);
     assert_eq!(proxy.count_all(), requests);
-    // And a change of something else is nothing either.
+    // A change of another node causes no request either.
     let elsewhere = format!("{}-elsewhere", case.path());
     case.observer().mkdirs(&elsewhere);
     case.observer().delete(&elsewhere);
@@ -104,7 +104,7 @@ fn while_nothing_changes_nothing_is_asked() {
 }
 
 #[test]
-fn after_a_cut_it_shows_what_happened_meanwhile_and_goes_on() {
+fn a_watch_shows_missed_changes_after_a_reconnect() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-cut").through(&proxy.connect_string());
     let watch = watch(&case);
@@ -120,7 +120,7 @@ fn after_a_cut_it_shows_what_happened_meanwhile_and_goes_on() {
 }
 
 #[test]
-fn it_outlives_its_session() {
+fn a_watch_survives_its_session() {
     let server = Server::start();
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "watch-expired").through(&proxy.connect_string());
@@ -128,7 +128,7 @@ fn it_outlives_its_session() {
     let before = server.sessions();
     let watch = watch_with_session(&case, 1.0);
     assert_eq!(server.sessions(), before + 1);
-    // Twice: the second session must know all that the first knew.
+    // Twice: the second session must set all watches again.
     for _ in 0..2 {
         proxy.refuse_new(true);
         proxy.cut_all();
@@ -143,7 +143,7 @@ fn it_outlives_its_session() {
 }
 
 #[test]
-fn it_outlasts_servers_that_stay_away() {
+fn a_watch_survives_servers_that_are_down_for_long() {
     let server = Server::start();
     let case = Case::on(&server, "watch-dead");
     let config = case.dir().join("config.toml");
@@ -153,7 +153,7 @@ fn it_outlasts_servers_that_stay_away() {
     watch.wait_for_stdout("\"contenders\":[]", SOON);
     server.kill();
     watch.wait_for_line("no connection to the servers", SOON);
-    // The session ends, and then an attempt to connect.
+    // The session expires, and then an attempt to connect fails.
     let began = Instant::now();
     wait_until("several attempts to be over", SOON, || began.elapsed() > Duration::from_secs(5));
     assert!(watch.is_running());

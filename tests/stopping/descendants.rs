@@ -1,15 +1,15 @@
-//! Whatever the command has started goes with it when it is stopped, and is left alone when it ends.
+//! A forced stop ends every descendant of the command. When the command ends by itself, its descendants are left alone.
 
 use super::delete_node;
 use crate::support::{Case, SOON, children_of, is_alive, processes_of, start, wait_until};
 use nix::sys::signal::{Signal, kill};
 
-/// Stops the job after all `processes` of it run, and looks that none is left when zklock is gone.
+/// Stops the command once this many descendants run, and asserts that none is left when zklock exits.
 #[track_caller]
 fn assert_all_gone(name: &str, options: &[&str], script: &str, processes: usize) {
     let case = Case::new(name);
     let running = start(&case, options, script);
-    // zklock, its worker and the script's own shell are the other three.
+    // Plus zklock, its worker and the script's own shell.
     wait_until("the whole job", SOON, || processes_of(case.marker()).len() >= processes + 3);
     let marked = processes_of(case.marker());
     delete_node(&case);
@@ -24,59 +24,59 @@ fn assert_all_gone(name: &str, options: &[&str], script: &str, processes: usize)
 const SOME_GRACE: &[&str] = &["--kill-after", "0.5"];
 
 #[test]
-fn a_pipeline() {
+fn a_stop_ends_a_pipeline() {
     assert_all_gone("pipeline", &[], "echo ready; sleep 61 | sleep 62 | sleep 63; :", 3);
 }
 
 #[test]
-fn a_child_that_ignores_term() {
+fn a_stop_ends_a_child_that_ignores_term() {
     let script = "(trap '' TERM; echo ready; while :; do sleep 0.05; done) & wait";
     assert_all_gone("stubborn-child", SOME_GRACE, script, 1);
 }
 
 #[test]
-fn a_child_in_the_background_whose_parent_is_gone() {
+fn a_stop_ends_a_background_child_whose_parent_has_ended() {
     let script = "(sleep 61 & sleep 62 &) ; echo ready; sleep 63; :";
     assert_all_gone("background", &[], script, 3);
 }
 
 #[test]
-fn a_child_in_a_session_of_its_own() {
+fn a_stop_ends_a_child_in_a_session_of_its_own() {
     let script = "setsid sleep 61 & setsid setsid sleep 62 & echo ready; sleep 63; :";
     assert_all_gone("setsid", &[], script, 3);
 }
 
 #[test]
-fn a_daemon_that_ignores_term() {
+fn a_stop_ends_a_daemon_that_ignores_term() {
     let daemon = "trap \"\" TERM HUP; while :; do sleep 0.05; done";
     let script = format!("(setsid bash -c '{daemon}' &) ; echo ready; sleep 63; :");
     assert_all_gone("daemon", SOME_GRACE, &script, 2);
 }
 
 #[test]
-fn a_stopped_child() {
+fn a_stop_ends_a_stopped_child() {
     let script =
         "sleep 61 & kill -STOP $!; setsid bash -c 'kill -STOP $$; sleep 62; :' & echo ready; sleep 63; :";
     assert_all_gone("stopped-child", &["--kill-after", "20"], script, 3);
 }
 
 #[test]
-fn children_that_outlive_the_command_s_own_end() {
+fn a_stop_ends_children_that_outlive_the_command() {
     let script = "trap 'exit 0' TERM; setsid bash -c \"trap '' TERM; while :; do sleep 0.05; done\" & \
                   echo ready; sleep 61 & wait";
     assert_all_gone("outlives", SOME_GRACE, script, 2);
 }
 
 #[test]
-fn children_that_fork_as_fast_as_they_are_killed() {
+fn a_stop_ends_children_that_fork_fast() {
     let script = "forks() { trap '' TERM; while :; do sleep 0.01; done; }; \
                   for i in 1 2 3 4; do (forks & forks) & done; echo ready; wait";
     assert_all_gone("forks", SOME_GRACE, script, 8);
 }
 
-/// The kernel shows it as a zombie, and its other thread still works.
+/// The kernel shows the process as a zombie, but its other thread still works.
 #[test]
-fn a_child_whose_first_thread_has_ended() {
+fn a_stop_ends_a_child_whose_first_thread_has_ended() {
     let script = "import ctypes, threading, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); \
                   threading.Thread(target=lambda: time.sleep(60)).start(); \
                   ctypes.CDLL(None).pthread_exit(None)";
@@ -95,7 +95,7 @@ fn a_child_whose_first_thread_has_ended() {
 }
 
 #[test]
-fn what_the_command_leaves_behind_at_its_own_end_is_left_alone() {
+fn background_processes_that_the_command_leaves_are_not_stopped() {
     let case = Case::new("left-alone");
     let script = "setsid sleep 61 >/dev/null 2>&1 & sleep 62 >/dev/null 2>&1 & exit 3";
     let output = case.lock(&[], ["bash", "-c", script]).run();

@@ -1,4 +1,4 @@
-//! Nothing confirms the lock any more: the command is gone before another contender can have it.
+//! Confirmations stop: the command is dead before another contender can hold the lock.
 
 use crate::support::{
     Case, Proxy, SOON, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 const T: Duration = Duration::from_secs(4);
 const OPTIONS: &[&str] = &["--session-timeout", "4", "--kill-after", "1"];
 
-/// The pid that a script says behind `ready`.
+/// The pid that a script prints after `ready`.
 fn pid_of(line: &str) -> Pid {
     Pid::from_raw(line["ready ".len()..].parse().expect("a pid"))
 }
 
 #[test]
-fn the_command_is_dead_before_the_session_can_end() {
+fn the_command_is_dead_before_the_session_can_expire() {
     let server = Server::start();
     let case = Case::on(&server, "lease-over");
     let script = "trap 'echo got TERM' TERM; echo ready $$; while :; do sleep 0.05; done";
@@ -28,9 +28,9 @@ fn the_command_is_dead_before_the_session_can_end() {
     let after = last_possible_confirmation.elapsed();
     let output = running.wait(SOON);
     server.thaw();
-    // What the client had sent before keeps the session alive for another T.
+    // Requests that the client had sent before keep the session alive for another T.
     case.wait_for_contenders(0);
-    assert!(after < T, "it lived on for {after:?}: {output}");
+    assert!(after < T, "it survived for {after:?}: {output}");
     output
         .assert_code(123)
         .assert_stderr("confirmed nothing for ")
@@ -39,7 +39,7 @@ fn the_command_is_dead_before_the_session_can_end() {
 }
 
 #[test]
-fn a_command_that_may_go_on_does_so_without_a_server() {
+fn with_on_lost_continue_the_command_runs_on_without_a_server() {
     let proxy = Proxy::to(shared());
     let case = Case::new("lease-continue").through(&proxy.connect_string());
     let script = "trap 'echo got TERM' TERM; echo ready; sleep 6; exit 9";
@@ -50,12 +50,12 @@ fn a_command_that_may_go_on_does_so_without_a_server() {
     let output = running.wait(SOON);
     output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
-    // Its worker goes on asking for the node until it has an answer.
+    // The worker asks for the node until it gets an answer.
     proxy.pass();
 }
 
 #[test]
-fn a_short_silence_costs_nothing() {
+fn a_short_silence_does_not_cost_the_lock() {
     let proxy = Proxy::to(shared());
     let case = Case::new("short-silence").through(&proxy.connect_string());
     let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 4; exit 8");
@@ -67,7 +67,7 @@ fn a_short_silence_costs_nothing() {
     assert_eq!(output.assert_code(8).stderr, "");
 }
 
-/// The worker can do nothing while it is stopped: the monitor does.
+/// A stopped worker can't act, so the monitor stops the command.
 #[test]
 fn a_frozen_worker_loses_its_lock_and_its_command() {
     let case = Case::new("frozen");
@@ -77,17 +77,17 @@ fn a_frozen_worker_loses_its_lock_and_its_command() {
     let worker = worker_of(running.pid());
     freeze(worker);
     wait_until("the end of the command", SOON, || !is_alive(command));
-    assert!(began.elapsed() < T, "it lived on for {:?}", began.elapsed());
+    assert!(began.elapsed() < T, "it survived for {:?}", began.elapsed());
     let output = running.wait(SOON);
     output.assert_code(123).assert_stderr(case.path()).assert_stderr("the worker process stood still");
     output.assert_stderr("the command was stopped with all its processes");
-    assert!(!is_alive(worker), "it might go on");
+    assert!(!is_alive(worker), "it could continue");
     assert_eq!(case.contenders(), [""; 0]);
 }
 
-/// Shorter than the lease, as on a busy machine.
+/// The freeze is shorter than the lease, as on a busy machine.
 #[test]
-fn a_worker_that_stands_still_for_a_moment_goes_on() {
+fn a_worker_that_is_frozen_for_a_moment_continues() {
     let case = Case::new("frozen-shortly");
     let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 1.5; exit 8");
     let worker = worker_of(running.pid());
@@ -99,9 +99,9 @@ fn a_worker_that_stands_still_for_a_moment_goes_on() {
     assert_eq!(output.assert_code(8).stderr, "");
 }
 
-/// The worker goes on without it, for as long as it takes.
+/// The worker continues without the monitor for any time.
 #[test]
-fn a_frozen_monitor_costs_nothing() {
+fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");
     let script = "trap 'kill $! 2>/dev/null; exit 7' TERM; sleep 60 & echo ready; wait";
     let running = start(&case, &["--session-timeout", "6", "--kill-after", "1"], script);
@@ -110,7 +110,7 @@ fn a_frozen_monitor_costs_nothing() {
     let frozen_since = Instant::now();
     wait_until("more than a session timeout", SOON, || frozen_since.elapsed() > Duration::from_secs(9));
     assert_eq!(case.contenders(), node);
-    // What was sent meanwhile arrives.
+    // The signal that was sent meanwhile is delivered.
     running.signal(Signal::SIGTERM);
     assert!(running.is_running());
     thaw(running.pid());
@@ -118,7 +118,7 @@ fn a_frozen_monitor_costs_nothing() {
     assert_eq!(output.assert_code(7).stderr, "");
 }
 
-/// Nobody who queues has to wait until somebody continues the monitor.
+/// Other contenders don't have to wait until the monitor is continued.
 #[test]
 fn a_frozen_monitor_blocks_no_other_contender() {
     let case = Case::new("frozen-monitor-end");
@@ -135,15 +135,16 @@ fn a_frozen_monitor_blocks_no_other_contender() {
     running.wait(SOON).assert_code(3);
 }
 
-/// As when a container is paused, or a laptop sleeps: nobody could act in time. Whichever half of zklock goes on first.
+/// As when a container is paused or a laptop sleeps: neither process could act in time. The result doesn't depend on
+/// which of them continues first.
 #[test]
-fn a_stopped_command_does_nothing_more_when_it_is_too_late() {
+fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
     for monitor_first in [true, false] {
         let case = Case::new("all-frozen");
-        let file = case.dir().join("deeds");
+        let file = case.dir().join("writes");
         let script = format!(
             "trap 'echo TERM >> {0}' TERM; trap 'echo CONT >> {0}' CONT; echo ready $$; \
-             while :; do echo deed >> {0}; done",
+             while :; do echo alive >> {0}; done",
             file.display()
         );
         let running = start(&case, &["--session-timeout", "2", "--kill-after", "1"], &script);
@@ -152,8 +153,8 @@ fn a_stopped_command_does_nothing_more_when_it_is_too_late() {
         for pid in [running.pid(), worker, command] {
             freeze(pid);
         }
-        let deeds = || std::fs::read_to_string(&file).expect("deeds");
-        let before = deeds();
+        let writes = || std::fs::read_to_string(&file).expect("the file");
+        let before = writes();
         let frozen_since = Instant::now();
         wait_until("the session's end", SOON, || {
             frozen_since.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
@@ -165,6 +166,6 @@ fn a_stopped_command_does_nothing_more_when_it_is_too_late() {
         thaw(running.pid());
         let output = running.wait(SOON);
         output.assert_code(123);
-        assert_eq!(deeds().len(), before.len(), "it went on after the lock was gone: {output}");
+        assert_eq!(writes().len(), before.len(), "it continued after the lock was lost: {output}");
     }
 }

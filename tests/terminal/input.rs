@@ -1,13 +1,13 @@
-//! What is typed reaches the command when it asks for it.
+//! Typed input reaches the command when it reads.
 
 use super::{CTRL_C, CTRL_D, CTRL_Z, assert_foreground, enter};
 use crate::support::{Case, SOON};
 
-/// Does what a pager does: copies its input, sets the terminal up, reads a key from it and sets it back.
+/// Behaves like a pager: copies its input, configures the terminal, reads a key from it, and restores it.
 const PAGER: &str = "bash -c 'cat; printf :; read -r -s -n 1 key </dev/tty; echo \"<$key>\"'";
 
 #[test]
-fn a_command_reads_what_is_typed() {
+fn a_command_reads_from_the_terminal() {
     let case = Case::new("read");
     let mut shell = case.shell();
     enter(&mut shell, &case, "sh -c 'echo up; read -r x; echo \"<$x>\"; exit 5'", "up\r\n");
@@ -31,7 +31,7 @@ fn cat_reads_to_the_end_of_input() {
 }
 
 #[test]
-fn a_pager_behind_or_under_zklock_gets_its_keys() {
+fn a_pager_after_or_under_zklock_reads_keys() {
     let case = Case::new("pager");
     let mut shell = case.shell();
     let zklock = format!("$zklock {}", case.path());
@@ -52,7 +52,7 @@ fn a_pager_behind_or_under_zklock_gets_its_keys() {
 }
 
 #[test]
-fn a_job_in_the_background_that_reads_is_stopped_and_reads_after_fg() {
+fn a_background_job_that_reads_is_stopped_until_fg() {
     let case = Case::new("background-read");
     let mut shell = case.shell();
     let line = format!("$zklock {} sh -c 'echo up; read -r x; echo \"<$x>\"' &", case.path());
@@ -68,7 +68,7 @@ fn a_job_in_the_background_that_reads_is_stopped_and_reads_after_fg() {
 }
 
 #[test]
-fn a_job_in_the_background_runs_to_its_end() {
+fn a_background_job_runs_to_its_end() {
     let case = Case::new("background");
     let mut shell = case.shell();
     shell.run(&format!("$zklock {} sh -c 'sleep 0.2; exit 6' &", case.path()), SOON);
@@ -77,7 +77,7 @@ fn a_job_in_the_background_runs_to_its_end() {
 }
 
 #[test]
-fn a_job_in_the_background_can_be_brought_to_the_front() {
+fn fg_brings_a_background_job_to_the_foreground() {
     let case = Case::new("fg");
     let mut shell = case.shell();
     shell.run(&format!("$zklock {} sleep 60 &", case.path()), SOON);
@@ -90,9 +90,9 @@ fn a_job_in_the_background_can_be_brought_to_the_front() {
     assert_foreground(&mut shell);
 }
 
-/// It was given the terminal before it was seen that it isn't there.
+/// zklock gives the command the terminal before the exec fails.
 #[test]
-fn a_start_that_fails_gives_the_terminal_back() {
+fn a_failed_start_returns_the_terminal_to_the_shell() {
     let case = Case::new("failed-start");
     let mut shell = case.shell();
     shell.run(&format!("$zklock {} no-such-command", case.path()), SOON);
@@ -107,7 +107,7 @@ fn a_start_that_fails_gives_the_terminal_back() {
 }
 
 #[test]
-fn the_terminal_is_afterwards_as_it_was_before() {
+fn zklock_leaves_the_terminal_s_settings_unchanged() {
     let case = Case::new("stty");
     let mut shell = case.shell();
     let before = shell.run("stty -a", SOON);

@@ -2,7 +2,7 @@
 
 use super::{
     CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer, sleeps,
-    stop_asleep,
+    stop_while_asleep,
 };
 use crate::support::{Case, SOON, end, wait_until};
 use nix::sys::signal::Signal;
@@ -27,7 +27,7 @@ fn ctrl_c_reaches_the_command_once() {
 }
 
 #[test]
-fn the_shell_sees_what_the_command_died_of() {
+fn the_shell_sees_the_signal_that_killed_the_command() {
     let case = Case::new("ctrl-c-code");
     let mut shell = case.shell();
     for (key, signal) in [(CTRL_C, Signal::SIGINT), (CTRL_BACKSLASH, Signal::SIGQUIT)] {
@@ -67,7 +67,7 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 
     shell.fg();
     shell.terminal().expect("got CONT", SOON);
-    // The keys are the command's again.
+    // Keys reach the command again.
     shell.terminal().send(CTRL_C);
     shell.terminal().expect("got INT", SOON);
     shell.terminal().send(CTRL_Z);
@@ -90,12 +90,12 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 }
 
 #[test]
-fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
+fn a_job_that_is_stopped_for_long_keeps_its_lock() {
     let case = Case::new("ctrl-z-long");
     let mut shell = case.shell();
     shell.enter(&format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
     shell.terminal().expect("up\r\n", SOON);
-    stop_asleep(&mut shell, &case);
+    stop_while_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     let node = case.wait_for_contenders(1);
@@ -112,9 +112,9 @@ fn a_job_that_stays_stopped_for_long_has_its_lock_all_the_time() {
     assert_foreground(&mut shell);
 }
 
-/// Whom a stopped waiter kept waiting would wait for as long as its user is at lunch.
+/// A stopped waiter that kept its place would block the queue until its user returns.
 #[test]
-fn a_stopped_waiter_that_becomes_first_lets_others_pass_and_queues_again_on_fg() {
+fn a_stopped_waiter_that_becomes_first_leaves_and_queues_again_on_fg() {
     let case = Case::new("ctrl-z-turn");
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran here");
@@ -136,7 +136,7 @@ fn a_stopped_waiter_that_becomes_first_lets_others_pass_and_queues_again_on_fg()
 }
 
 #[test]
-fn ctrl_z_stops_a_waiter_and_fg_lets_it_go_on() {
+fn ctrl_z_stops_a_waiter_and_fg_continues_it() {
     let case = Case::new("ctrl-z-waiting");
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
@@ -150,9 +150,9 @@ fn ctrl_z_stops_a_waiter_and_fg_lets_it_go_on() {
     assert_eq!(shell.code(SOON), 0);
 }
 
-/// Nobody could continue it: there is no shell. The kernel would not stop the command alone either.
+/// Without a shell no process could continue it. The kernel would not stop the command alone either.
 #[test]
-fn ctrl_z_without_a_shell_freezes_nothing() {
+fn ctrl_z_without_a_shell_stops_nothing() {
     let case = Case::new("ctrl-z-leader");
     let command = crate::support::signal_printer(&["QUIT=4"]);
     let mut terminal = case.lock(&[], command).in_terminal();

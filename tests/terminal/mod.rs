@@ -1,10 +1,10 @@
-//! In a terminal, zklock with a command behaves as the command alone would.
+//! On a terminal, zklock with a command behaves like the command alone.
 
-mod either;
 mod input;
 mod keys;
 mod scripts;
 mod window;
+mod with_and_without;
 
 use crate::support::{Case, Running, SOON, Shell, processes_of, signal_printer, wait_until};
 
@@ -13,14 +13,14 @@ const CTRL_D: &[u8] = b"\x04";
 const CTRL_Z: &[u8] = b"\x1a";
 const CTRL_BACKSLASH: &[u8] = b"\x1c";
 
-/// Runs `zklock` with the case's lock and this command line in the shell, and waits for the text.
+/// Runs zklock with the case's lock and this command line in the shell, and waits for the text.
 #[track_caller]
 fn enter(shell: &mut Shell, case: &Case, command: &str, expected: &str) {
     shell.enter(&format!("$zklock {} {command}", case.path()), SOON);
     shell.terminal().expect(expected, SOON);
 }
 
-/// Runs `zklock` with the case's lock and this command line in the shell, behind a holder, which is returned.
+/// Runs zklock with the case's lock and this command line in the shell, behind a holder, which is returned.
 #[track_caller]
 fn enter_behind_a_holder(shell: &mut Shell, case: &Case, command: &str) -> Running {
     let holder = case.holder();
@@ -29,28 +29,27 @@ fn enter_behind_a_holder(shell: &mut Shell, case: &Case, command: &str) -> Runni
     holder
 }
 
-/// The program that says what reaches it and exits with 4 at Ctrl-\, as a command line.
+/// The command line of a program that prints its signals, and exits with 4 on Ctrl-\.
 fn printer() -> String {
     signal_printer(&["QUIT=4"]).join(" ")
 }
 
-/// Whether the `sleep` of a job is there.
 fn sleeps(case: &Case) -> bool {
     processes_of(case.marker()).iter().any(|(_, name)| name.starts_with("sleep"))
 }
 
-/// Types Ctrl-Z once the job's `sleep` runs. A shell that starts programs as after `vfork`, such as dash, doesn't stop
-/// while a child stands stopped before its exec, with zklock or without.
+/// Types Ctrl-Z once the job's `sleep` runs. A shell that starts programs like `vfork`, such as dash, can't be stopped
+/// while its child is stopped before the exec, with zklock or without.
 #[track_caller]
-fn stop_asleep(shell: &mut Shell, case: &Case) {
+fn stop_while_asleep(shell: &mut Shell, case: &Case) {
     wait_until("the job to sleep", SOON, || sleeps(case));
     shell.terminal().send(CTRL_Z);
 }
 
-/// The shell has the terminal's foreground.
+/// Asserts that the shell is in the terminal's foreground.
 #[track_caller]
 fn assert_foreground(shell: &mut Shell) {
-    let said = shell.run("[ $(ps -o tpgid= -p $$) = $$ ] && echo ours", SOON);
-    // What zklock says as it stops may come after the shell's prompt.
-    assert!(said.ends_with("ours\n"), "{said}");
+    let output = shell.run("[ $(ps -o tpgid= -p $$) = $$ ] && echo foreground", SOON);
+    // zklock's message about the stop may appear after the shell's prompt.
+    assert!(output.ends_with("foreground\n"), "{output}");
 }

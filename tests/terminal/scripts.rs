@@ -1,18 +1,17 @@
-//! A shell script with zklock in it, run from a terminal: one key means the whole script.
+//! A shell script that calls zklock, run from a terminal: a key affects the whole script.
 
 use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, printer};
 use crate::support::{Case, SOON, Shell};
 use std::fs;
 
-/// A script in the case's directory that runs `body` three times.
-fn looping(case: &Case, body: &str) -> String {
+/// Writes a script that runs `body` three times.
+fn write_loop_script(case: &Case, body: &str) -> String {
     let path = case.dir().join("script.sh");
     let text = format!("for i in 1 2 3; do\n{body}\ndone\necho 'not reached'\n");
     fs::write(&path, text).expect("a script");
     path.display().to_string()
 }
 
-/// One Ctrl-C ends the loop in its first round.
 #[track_caller]
 fn assert_one_ctrl_c_ends(shell: &mut Shell, line: &str) {
     shell.enter(line, SOON);
@@ -29,7 +28,7 @@ fn one_ctrl_c_ends_a_loop() {
     let case = Case::new("loop");
     let mut shell = case.shell();
     let body = format!("$zklock {} sh -c \"echo round $i; exec sleep 60\"", case.path());
-    let script = looping(&case, &body);
+    let script = write_loop_script(&case, &body);
     for line in [
         format!("bash {script}"),
         format!("sh {script}"),
@@ -41,13 +40,13 @@ fn one_ctrl_c_ends_a_loop() {
     }
 }
 
-/// The command has asked for the terminal, so that Ctrl-C reaches its group alone.
+/// The command is in the terminal's foreground, so Ctrl-C reaches only its process group.
 #[test]
 fn one_ctrl_c_ends_a_loop_whose_command_reads_from_the_terminal() {
     let case = Case::new("loop-read");
     let mut shell = case.shell();
     let body = format!("$zklock {} sh -c \"read -r x; echo round $i; read -r x\"", case.path());
-    let script = looping(&case, &body);
+    let script = write_loop_script(&case, &body);
     for line in [format!("bash {script}"), format!("sh {script}")] {
         shell.enter(&line, SOON);
         shell.terminal().send(b"go\n");
@@ -75,11 +74,11 @@ fn one_ctrl_c_ends_a_whole_pipeline_whose_command_reads_from_the_terminal() {
 }
 
 #[test]
-fn a_loop_goes_on_when_the_command_handles_ctrl_c() {
+fn a_loop_continues_if_the_command_handles_ctrl_c() {
     let case = Case::new("loop-handled");
     let mut shell = case.shell();
     let command = "sh -c \"trap 'kill \\$!; exit 0' INT; echo round $i; sleep 60 & wait\"";
-    let script = looping(&case, &format!("$zklock {} {command}", case.path()));
+    let script = write_loop_script(&case, &format!("$zklock {} {command}", case.path()));
     shell.enter(&format!("bash {script}"), SOON);
     for round in 1..=3 {
         shell.terminal().expect(&format!("round {round}"), SOON);
@@ -93,7 +92,7 @@ fn a_loop_goes_on_when_the_command_handles_ctrl_c() {
 fn ctrl_c_in_a_script_reaches_the_command_once() {
     let case = Case::new("script-once");
     let mut shell = case.shell();
-    let script = looping(&case, &format!("$zklock {} {}; exit $?", case.path(), printer()));
+    let script = write_loop_script(&case, &format!("$zklock {} {}; exit $?", case.path(), printer()));
     shell.enter(&format!("sh -c 'trap : INT QUIT; . {script}'"), SOON);
     shell.terminal().expect("ready", SOON);
     shell.terminal().send(CTRL_C);
@@ -111,10 +110,10 @@ fn ctrl_z_stops_a_script_and_fg_continues_it() {
     let mut shell = case.shell();
     for command in [
         "sh -c 'echo up; exec sleep 60'",
-        // This one has the terminal when the key comes.
+        // This command has the terminal when the key is typed.
         "sh -c 'read -r x; echo up; read -r x'",
     ] {
-        let script = looping(&case, &format!("$zklock {} {command}", case.path()));
+        let script = write_loop_script(&case, &format!("$zklock {} {command}", case.path()));
         shell.enter(&format!("bash {script}"), SOON);
         shell.terminal().send(b"go\n");
         shell.terminal().expect("up\r\n", SOON);

@@ -1,13 +1,13 @@
-//! The window changes its size, or is closed.
+//! A terminal window that is resized or closed.
 
-use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_asleep};
+use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_while_asleep};
 use crate::support::{Case, SOON, Shell, assert_no_processes, end};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
 
-/// The command hears of a new size once, and sees it.
+/// Asserts that the command gets one SIGWINCH and sees the new size.
 #[track_caller]
-fn assert_hears_once(case: &Case, line: &str) {
+fn assert_one_winch(case: &Case, line: &str) {
     let mut shell = case.shell();
     shell.enter(line, SOON);
     shell.terminal().expect("ready", SOON);
@@ -23,18 +23,18 @@ fn assert_hears_once(case: &Case, line: &str) {
 #[test]
 fn a_new_size_reaches_the_command_once() {
     let case = Case::new("winch");
-    assert_hears_once(&case, &format!("$zklock {} {}", case.path(), printer()));
+    assert_one_winch(&case, &format!("$zklock {} {}", case.path(), printer()));
 }
 
 #[test]
-fn also_in_a_pipeline_and_in_a_script() {
+fn a_new_size_reaches_the_command_once_in_a_pipeline_and_a_script() {
     let case = Case::new("winch-pipeline");
     let zklock = format!("$zklock {} {}", case.path(), printer());
-    assert_hears_once(&case, &format!("{zklock} | cat"));
-    assert_hears_once(&case, &format!("bash -c '{zklock}; exit 1'"));
+    assert_one_winch(&case, &format!("{zklock} | cat"));
+    assert_one_winch(&case, &format!("bash -c '{zklock}; exit 1'"));
 }
 
-/// Closes the window of a shell: no process and no node is left, the case itself sees to the node.
+/// Closes a shell's window, and asserts that no process and no node is left.
 #[track_caller]
 fn assert_ends_all(case: &Case, mut shell: Shell) {
     shell.terminal().hang_up();
@@ -51,7 +51,7 @@ fn a_closed_window_ends_the_command() {
 }
 
 #[test]
-fn a_closed_window_ends_a_command_in_the_background_and_a_stopped_one() {
+fn a_closed_window_ends_background_and_stopped_commands() {
     let case = Case::new("hang-up-background");
     let mut shell = case.shell();
     let line = format!("$zklock {} sh -c 'echo up; sleep 61; :' &", case.path());
@@ -61,7 +61,7 @@ fn a_closed_window_ends_a_command_in_the_background_and_a_stopped_one() {
 
     let mut shell = case.shell();
     enter(&mut shell, &case, "sh -c 'echo up; sleep 61; :'", "up\r\n");
-    stop_asleep(&mut shell, &case);
+    stop_while_asleep(&mut shell, &case);
     shell.terminal().expect("Stopped", SOON);
     shell.prompt(SOON);
     assert_ends_all(&case, shell);
@@ -88,7 +88,7 @@ fn a_closed_window_ends_a_waiter() {
 }
 
 #[test]
-fn a_closed_window_ends_a_zklock_that_was_started_in_it_directly() {
+fn a_closed_window_ends_a_zklock_without_a_shell() {
     let case = Case::new("hang-up-leader");
     let command = ["sh", "-c", "echo up; sleep 61; :"];
     let mut terminal = case.lock(&[], command).in_terminal();

@@ -1,4 +1,4 @@
-//! The worker stands still.
+//! The worker is frozen.
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use std::time::Duration;
 
 #[test]
-fn a_signal_ends_a_waiter_all_the_same() {
+fn a_signal_ends_a_waiter_with_a_frozen_worker() {
     let case = Case::new("frozen-waits");
     let holder = case.holder();
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
@@ -25,9 +25,9 @@ fn a_signal_ends_a_waiter_all_the_same() {
     end(holder);
 }
 
-/// Two seconds are enough for a busy machine.
+/// The monitor waits two seconds, which is enough on a busy machine.
 #[test]
-fn a_waiter_that_goes_on_in_time_hears_of_it() {
+fn a_waiter_that_is_thawed_in_time_handles_the_signal() {
     let case = Case::new("frozen-briefly");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
@@ -42,12 +42,12 @@ fn a_waiter_that_goes_on_in_time_hears_of_it() {
 }
 
 #[test]
-fn the_command_is_over_before_another_runs() {
+fn the_command_of_a_frozen_worker_ends_before_the_next_runs() {
     let case = Case::new("frozen-holds");
     let history = case.history();
     let options = ["--session-timeout", "3", "--kill-after", "0.5"];
     let first = case.lock(&options, ["bash", "-c", &history.steady_job("first")]).spawn();
-    wait_until("the first to run", SOON, || history.sections().unwrap().len() == 1);
+    wait_until("the first command to run", SOON, || history.sections().unwrap().len() == 1);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
     case.wait_for_contenders(2);
     freeze(worker_of(first.pid()));
@@ -57,23 +57,23 @@ fn the_command_is_over_before_another_runs() {
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
 
-/// Nobody is given to the monitor before the worker is dead, and that can take longer than the lease.
+/// The monitor inherits the worker's children only when the worker is dead, which can take longer than the lease.
 #[test]
-fn processes_below_a_worker_that_dies_slowly_are_killed_meanwhile() {
+fn descendants_of_a_worker_that_dies_slowly_are_killed_meanwhile() {
     let case = Case::new("frozen-dies-slowly");
     let history = case.history();
     let options = ["--session-timeout", "3", "--kill-after", "0.5"];
     let script = |name| history.steady_job(name);
     let job = format!("setsid bash -c '{}' & {}", script("first").replace('\'', "'\\''"), script("other"));
     let first = case.lock(&options, ["bash", "-c", &job]).spawn();
-    wait_until("both to run", SOON, || history.sections().unwrap().len() == 2);
+    wait_until("both commands to run", SOON, || history.sections().unwrap().len() == 2);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
     case.wait_for_contenders(2);
     let worker = worker_of(first.pid());
     freeze(worker);
     let held = Held::at_its_end(worker);
     next.wait(SOON).assert_code(0);
-    assert!(is_alive(worker), "it was to be held");
+    assert!(is_alive(worker), "the worker is held at its end");
     first.wait_for_line("(zklock-worker) doesn't end after KILL", SOON);
     drop(held);
     let output = first.wait(SOON);
@@ -84,13 +84,13 @@ fn processes_below_a_worker_that_dies_slowly_are_killed_meanwhile() {
 }
 
 #[test]
-fn a_short_standstill_costs_nothing() {
+fn a_worker_that_is_frozen_shortly_keeps_the_lock() {
     let case = Case::new("frozen-short");
     let history = case.history();
     let options = ["--session-timeout", "9", "--kill-after", "1"];
     let job = format!("{}; exit 6", history.steady_job("only"));
     let running = case.lock(&options, ["bash", "-c", &job]).spawn();
-    wait_until("it to run", SOON, || history.sections().unwrap().len() == 1);
+    wait_until("the command to run", SOON, || history.sections().unwrap().len() == 1);
     let worker = worker_of(running.pid());
     for _ in 0..3 {
         freeze(worker);
@@ -102,9 +102,9 @@ fn a_short_standstill_costs_nothing() {
     assert_eq!(running.wait(SOON).assert_code(6).stderr, "");
 }
 
-/// What is left then takes seconds at most, so that a worker which takes longer isn't waited for.
+/// The rest takes seconds at most, so the monitor doesn't wait for a worker that takes longer.
 #[test]
-fn a_standstill_during_the_release_keeps_zklock_from_its_end_for_so_long_only() {
+fn a_worker_that_is_frozen_during_the_release_delays_the_exit_only_briefly() {
     let proxy = Proxy::to(shared());
     let case = Case::new("frozen-releases").through(&proxy.connect_string());
     proxy.once(op::DELETE, At::Hold);

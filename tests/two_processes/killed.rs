@@ -1,4 +1,4 @@
-//! The worker is killed, by `kill -9` or for want of memory.
+//! The worker is killed by `kill -9` or the out-of-memory killer.
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
@@ -14,7 +14,7 @@ fn kill_worker(running: &Running) {
 }
 
 #[test]
-fn a_waiter_fails_and_leaves_the_queue() {
+fn a_waiter_whose_worker_is_killed_fails_and_leaves_the_queue() {
     let case = Case::new("worker-waits");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
@@ -28,7 +28,7 @@ fn a_waiter_fails_and_leaves_the_queue() {
 }
 
 #[test]
-fn a_contender_without_a_connection_fails_too() {
+fn a_contender_whose_worker_is_killed_while_connecting_fails() {
     let proxy = Proxy::to(shared());
     proxy.blackhole();
     let case = Case::new("worker-connects").through(&proxy.connect_string());
@@ -40,14 +40,14 @@ fn a_contender_without_a_connection_fails_too() {
     assert_eq!(output.stdout, "");
 }
 
-/// Some of whom have left their group, their session and their parent.
+/// Some descendants have left the process group, the session and the parent.
 #[test]
-fn every_process_of_the_command_ends_and_then_the_lock_is_free_at_once() {
+fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
     for options in [&[][..], &["--on-lost", "continue"], &["-s"], &["--slots", "2"]] {
         let case = Case::new("worker-holds");
-        let family =
+        let job_script =
             "(setsid sleep 61 & sleep 62 &); env -i sleep 63 & sleep 64 | sleep 65 & echo ready; sleep 66; :";
-        let running = start(&case, options, family);
+        let running = start(&case, options, job_script);
         let sleeps =
             || processes_of(case.marker()).iter().filter(|(_, name)| name.starts_with("sleep")).count();
         wait_until("the whole job", SOON, || sleeps() == 5);
@@ -56,21 +56,21 @@ fn every_process_of_the_command_ends_and_then_the_lock_is_free_at_once() {
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
         assert!(
             job.iter().all(|(pid, _)| *pid == running.pid() || !is_alive(*pid)),
-            "first they, then the lock"
+            "the processes end before the lock is released"
         );
         let output = running.wait(SOON);
         output.assert_code(123).assert_stderr(KILLED).assert_stderr("was stopped with all its processes");
-        assert!(output.closed, "also the one without an environment is gone");
+        assert!(output.closed, "the process without an environment has ended too");
     }
 }
 
 #[test]
-fn the_next_one_never_runs_beside_the_command() {
+fn the_next_contender_never_runs_beside_the_command_of_a_killed_worker() {
     for _ in 0..5 {
         let case = Case::new("worker-next");
         let history = case.history();
         let first = case.lock(&[], ["bash", "-c", &history.steady_job("first")]).spawn();
-        wait_until("the first to run", SOON, || history.sections().unwrap().len() == 1);
+        wait_until("the first command to run", SOON, || history.sections().unwrap().len() == 1);
         let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
         case.wait_for_contenders(2);
         kill_worker(&first);
@@ -80,9 +80,9 @@ fn the_next_one_never_runs_beside_the_command() {
     }
 }
 
-/// The command has ended by itself; what became of it stands.
+/// The command has ended by itself, so its exit code counts.
 #[test]
-fn during_the_release_the_command_s_own_code_stands() {
+fn a_worker_killed_during_the_release_keeps_the_command_s_exit_code() {
     let proxy = Proxy::to(shared());
     let case = Case::new("worker-releases").through(&proxy.connect_string());
     for end in ["exit 3", "exit 0"] {
@@ -97,16 +97,16 @@ fn during_the_release_the_command_s_own_code_stands() {
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
         let output = running.wait(SOON);
         output.assert_code(code).assert_stderr("the command had ended before");
-        // Whom the command left behind is left alone, as ever.
+        // Background processes that the command left are not stopped.
         let left = output.stdout.trim()["ready ".len()..].parse().expect("a pid");
-        kill(nix::unistd::Pid::from_raw(left), Signal::SIGKILL).expect("whom it left behind");
+        kill(nix::unistd::Pid::from_raw(left), Signal::SIGKILL).expect("the process that it left");
     }
 }
 
-/// Around the start of the command: it never outlives the worker, and the code says whether it ran. A node whose
-/// creation the worker hadn't told of yet goes with its session.
+/// Kills the worker around the start of the command: the command never outlives it, and the exit code shows whether it
+/// ran. If the worker is killed before it has reported its node, the node is deleted with its session.
 #[test]
-fn whenever_it_is_killed_nothing_is_left() {
+fn a_worker_killed_at_any_time_leaves_nothing() {
     for round in 0..40 {
         let case = Case::new("worker-anytime");
         let ran = case.dir().join("ran");

@@ -1,17 +1,17 @@
-//! zklock is two processes, and to everybody else it is one.
+//! zklock's two processes, monitor and worker, when one is killed, frozen or signalled.
 
-mod broken;
-mod core;
 mod frozen;
-mod inherited;
+mod hidden_proc;
 mod killed;
-mod names;
+mod memory;
 mod nested;
-mod unrecorded;
-mod unseen;
+mod poll_failure;
+mod process_names;
+mod unrecorded_success;
+mod unrelated_children;
 
 use crate::support::worker_of;
 use std::time::Duration;
 
-/// What a hand-off takes at most, although the session lives on for 30 s.
+/// The longest time of a hand-off, although the session lives on for 30 s.
 const HAND_OFF: Duration = Duration::from_secs(6);

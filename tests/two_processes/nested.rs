@@ -1,4 +1,4 @@
-//! A zklock in the command of another, of which one process is killed.
+//! Nested zklocks, of which one process is killed.
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
@@ -7,7 +7,7 @@ use crate::support::{
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Two pairs around one command, and the second lock.
+/// Two pairs of processes around one command, and the path of the inner lock.
 struct Nest {
     case: Case,
     outer: Running,
@@ -24,15 +24,15 @@ impl Nest {
         let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "3", &second];
         let outer = case.lock(&[], inner.into_iter().chain(["--", "bash", "-c", script])).spawn();
         outer.wait_for_stdout("ready", SOON);
-        let inner = wait_for("the inner one", SOON, || {
+        let inner = wait_for("the inner zklock", SOON, || {
             let below = children_of(worker_of(outer.pid())).into_iter().map(|(pid, _)| pid);
             below.into_iter().find(|pid| status_of(*pid, "Name").as_deref() == Some("zklock"))
         });
         Self { case, outer, inner, second }
     }
 
-    /// One is killed: the command ends with all its processes, and both locks are free. Where both inner ones end at
-    /// once, as part of the outer one's command, the second is so at the end of its session.
+    /// Kills one process: the command ends with all its processes, and both locks are freed. If both inner processes
+    /// are killed as part of the outer command, the inner lock is freed at the end of its session.
     #[track_caller]
     fn end(self, killed: Pid) -> Output {
         kill(killed, Signal::SIGKILL).expect("a process");
@@ -46,7 +46,7 @@ impl Nest {
 }
 
 #[test]
-fn the_inner_worker() {
+fn killing_the_inner_worker_frees_both_locks() {
     let nest = Nest::start("inner-worker");
     let worker = worker_of(nest.inner);
     let output = nest.end(worker);
@@ -54,14 +54,14 @@ fn the_inner_worker() {
 }
 
 #[test]
-fn the_inner_monitor() {
+fn killing_the_inner_monitor_frees_both_locks() {
     let nest = Nest::start("inner-monitor");
     let inner = nest.inner;
     nest.end(inner).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
-fn the_outer_worker() {
+fn killing_the_outer_worker_frees_both_locks() {
     let nest = Nest::start("outer-worker");
     let worker = worker_of(nest.outer.pid());
     let output = nest.end(worker);
@@ -69,15 +69,15 @@ fn the_outer_worker() {
 }
 
 #[test]
-fn the_outer_monitor() {
+fn killing_the_outer_monitor_frees_both_locks() {
     let nest = Nest::start("outer-monitor");
     let outer = nest.outer.pid();
     nest.end(outer).assert_signal(Signal::SIGKILL);
 }
 
-/// The inner one has become the command: there is one pair, and nothing of it is lost.
+/// The inner zklock has exec'd the command: there is one pair of processes.
 #[test]
-fn on_the_same_path_there_is_one_worker() {
+fn nested_zklocks_on_the_same_path_have_one_worker() {
     let case = Case::new("nested-one");
     let words = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), case.path(), "--"];
     let script = ["bash", "-c", "echo ready; sleep 61 & wait"];
@@ -94,9 +94,9 @@ fn status_of_all(case: &Case) -> Vec<String> {
     processes_of(case.marker()).into_iter().filter_map(|(pid, _)| status_of(pid, "Name")).collect()
 }
 
-/// The outer one is stopped by force, and the inner one gets a moment to take back what it has in its queue.
+/// The outer command is stopped by force, and the inner zklock gets a moment to delete its node.
 #[test]
-fn a_frozen_outer_worker_costs_the_inner_lock_nothing() {
+fn a_frozen_outer_worker_frees_both_locks() {
     let case = Case::new("outer-frozen");
     let second = format!("{}-b", case.path());
     let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "40", &second];

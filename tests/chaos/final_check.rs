@@ -1,0 +1,69 @@
+//! The checks at the end of a run, after all faults are healed.
+
+use crate::harness::Harness;
+use crate::invocation::{Invocation, Kind, LOCK, LOCKS, Wait};
+use crate::job::{Descendants, Job};
+use crate::support::{Observer, processes_of};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The time for all queued contenders to finish.
+const DRAIN: Duration = Duration::from_mins(2);
+/// The time for a new contender to run after healing: the node of a killed host may remain for its session's ten
+/// seconds and a tick.
+const FRESH: Duration = Duration::from_secs(20);
+const CLEAN_UP: Duration = Duration::from_secs(15);
+
+/// Every contender ends, a new contender gets the lock, and no node or process is left.
+pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Option<String> {
+    harness.stop.store(true, Ordering::SeqCst);
+    let running =
+        || harness.running().iter().map(|contender| contender.name().to_owned()).collect::<Vec<_>>();
+    wait_until_done(DRAIN, || running().is_empty() || harness.violation().is_some());
+    if let Some(violation) = harness.violation() {
+        return Some(violation);
+    }
+    if !running().is_empty() {
+        let messages: Vec<_> = harness.running().iter().map(|contender| contender.stderr()).collect();
+        return Some(format!(
+            "still running {DRAIN:?} after all faults were healed: {:?}\n{}",
+            running(),
+            messages.join("\n")
+        ));
+    }
+    let job = Job {
+        name: "new_contender".to_owned(),
+        duration: Duration::from_millis(50),
+        ignores_term: false,
+        descendants: Descendants::None,
+    };
+    let new_contender = Instant::now();
+    harness.run_contender(Invocation {
+        host: 0,
+        locks: &[LOCK],
+        kind: Kind::Exclusive,
+        wait_limit: Wait::Unlimited,
+        session: Duration::from_secs(2),
+        kill_after: None,
+        unread: false,
+        job,
+    });
+    if new_contender.elapsed() > FRESH || !harness.history.seen("new_contender").ended {
+        return Some(format!("a new contender took {:?}", new_contender.elapsed()));
+    }
+    let nodes = || LOCKS.iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
+    let left = || processes_of(&harness.place.marker);
+    wait_until_done(CLEAN_UP, || nodes().is_empty() && left().is_empty());
+    match (nodes(), left()) {
+        (nodes, left) if nodes.is_empty() && left.is_empty() => harness.violation(),
+        (nodes, left) => Some(format!("left behind: nodes {nodes:?}, processes {left:?}")),
+    }
+}
+
+fn wait_until_done(within: Duration, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + within;
+    while !done() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,127 @@
+//! The history while it is being written: every query first reads it to its end.
+
+use crate::checker::{Checker, LastSeen, Numbers, Seen};
+use crate::clock;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const EXCERPT_LINES: usize = 30;
+
+pub(crate) struct History {
+    path: PathBuf,
+    reader: Mutex<Reader>,
+}
+
+struct Reader {
+    file: File,
+    partial: String,
+    lines: usize,
+    checker: Checker,
+    violation: Option<Violation>,
+}
+
+/// The first line that a correct lock can't produce.
+#[derive(Clone, Debug)]
+struct Violation {
+    line: usize,
+    why: String,
+}
+
+impl History {
+    /// Creates an empty history in `dir`.
+    pub(crate) fn new(dir: &Path) -> Self {
+        let path = dir.join("history");
+        fs::write(&path, "").expect("a file for the history");
+        let file = File::open(&path).expect("the history");
+        let (partial, checker) = (String::new(), Checker::default());
+        Self { path, reader: Mutex::new(Reader { file, partial, lines: 0, checker, violation: None }) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first violation so far.
+    pub(crate) fn violation(&self) -> Option<String> {
+        let violation = self.read().violation.clone()?;
+        Some(format!("line {}: {}", violation.line, violation.why))
+    }
+
+    pub(crate) fn seen(&self, name: &str) -> Seen {
+        self.read().checker.seen(name)
+    }
+
+    /// See [`Checker::evict`].
+    pub(crate) fn evict(&self, name: &str) {
+        self.read().checker.evict(name);
+    }
+
+    /// See [`Checker::zklock_ended`].
+    pub(crate) fn zklock_ended(&self, name: &str) {
+        self.read().checker.zklock_ended(name, clock::now());
+    }
+
+    /// See [`Checker::recorded`].
+    pub(crate) fn recorded(&self, name: &str, period: Duration) -> Result<(), String> {
+        self.read().checker.recorded(name, period)
+    }
+
+    /// See [`Checker::last_seen`].
+    pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
+        self.read().checker.last_seen()
+    }
+
+    pub(crate) fn holder(&self, lock: &str) -> Option<String> {
+        self.read().checker.holder(lock).map(str::to_owned)
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        self.read().checker.numbers.clone()
+    }
+
+    /// The lines around the violation, or the last ones. Consecutive signs of life are one line.
+    pub(crate) fn excerpt(&self) -> String {
+        let violation = self.read().violation.as_ref().map(|violation| violation.line);
+        let text = fs::read_to_string(&self.path).expect("the history");
+        let mut shown: Vec<(usize, String)> = Vec::new();
+        let mut last = String::new();
+        for (index, line) in text.lines().enumerate() {
+            let what = line.split_once(' ').map_or("", |(_, what)| what);
+            if what == last && what.starts_with("alive") && Some(index + 1) != violation {
+                shown.pop();
+            }
+            what.clone_into(&mut last);
+            let mark = if Some(index + 1) == violation { " <==" } else { "" };
+            shown.push((index + 1, format!("{:>7} {line}{mark}", index + 1)));
+        }
+        let centre = violation.unwrap_or(usize::MAX);
+        let middle = shown.partition_point(|(number, _)| *number < centre);
+        let (from, to) = (middle.saturating_sub(EXCERPT_LINES), (middle + EXCERPT_LINES).min(shown.len()));
+        shown[from..to].iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn read(&self) -> MutexGuard<'_, Reader> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.catch_up();
+        reader
+    }
+}
+
+impl Reader {
+    fn catch_up(&mut self) {
+        self.file.read_to_string(&mut self.partial).expect("the history");
+        let whole = self.partial.rfind('\n').map_or(0, |end| end + 1);
+        let rest = self.partial.split_off(whole);
+        for line in std::mem::replace(&mut self.partial, rest).lines() {
+            self.lines += 1;
+            // Only the first violation counts; the later ones may follow from it.
+            if let (Err(why), None) = (self.checker.line(line), &self.violation) {
+                self.violation = Some(Violation { line: self.lines, why });
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Chooses the contender that a fault meets, and injects the faults of lock nodes.
+
+use crate::contender::Contender;
+use crate::contender_fault::ContenderFault;
+use crate::fault::Draw;
+use crate::injector::{Injected, Injector};
+use crate::invocation::LOCKS;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+impl Injector<'_> {
+    /// In half of the cases the holder, where a fault matters most; else a contender that met a fault before; else any.
+    pub(crate) fn target(&self, draw: &Draw, fault: ContenderFault) -> Option<Arc<Contender>> {
+        let can = |contender: &Arc<Contender>| contender.can_apply(fault);
+        let others: Vec<_> = self.harness.running().into_iter().filter(can).collect();
+        let faulted: Vec<_> =
+            others.iter().filter(|other| !other.contender_faults().is_empty()).cloned().collect();
+        let one_of =
+            |mut some: Vec<_>| (!some.is_empty()).then(|| some.swap_remove(draw.choice / 10 % some.len()));
+        let first = match draw.choice % 10 {
+            0..5 => self.holder().filter(can),
+            5..7 => one_of(faulted),
+            _ => None,
+        };
+        first.or_else(|| one_of(others))
+    }
+
+    /// A node of one of the locks, and its owner by the pid in its data. `None` if the servers don't answer in time.
+    fn node(&self, draw: &Draw) -> Option<(&'static str, String, Arc<Contender>)> {
+        let lock = LOCKS[if draw.choice.is_multiple_of(2) { 0 } else { draw.choice / 2 % LOCKS.len() }];
+        // An observer without an answer panics, and can be used again.
+        let ask_observer =
+            |ask: &dyn Fn() -> Option<String>| catch_unwind(AssertUnwindSafe(ask)).ok().flatten();
+        let node = ask_observer(&|| {
+            let nodes = self.observer.children(lock);
+            nodes.get(draw.choice / 10 % nodes.len().max(1)).cloned()
+        })?;
+        let data = ask_observer(&|| self.observer.data(&format!("{lock}/{node}")))?;
+        let record: serde_json::Value = serde_json::from_str(&data).ok()?;
+        let pid = record["pid"].as_u64()?;
+        let owner = self.harness.running().into_iter().find(|contender| contender.has_pid(pid))?;
+        Some((lock, node, owner))
+    }
+
+    /// Revokes a lock with `zklock revoke`.
+    pub(crate) fn revoke(&self, draw: &Draw) -> Option<Injected> {
+        let (lock, node, owner) = self.node(draw)?;
+        if !owner.apply(ContenderFault::Revoked) {
+            return None;
+        }
+        let target = format!("{} ({node})", owner.name());
+        let path = format!("{lock}/{node}");
+        let arguments = ["revoke", "-z", &self.network.direct(), lock, "--node", &node];
+        self.harness.run_admin_command(&arguments, move || owner.is_revoked(path));
+        Some(Injected { target, undo: None })
+    }
+
+    /// Deletes a node as an administrator would.
+    pub(crate) fn delete_node(&self, draw: &Draw) -> Option<Injected> {
+        let (lock, node, owner) = self.node(draw)?;
+        // Noted first: the contender may exit before the delete returns.
+        if !owner.apply(ContenderFault::NodeDeleted) {
+            return None;
+        }
+        self.harness.history.evict(owner.name());
+        let path = format!("{lock}/{node}");
+        let delete = || self.observer.call("delete", move |client| client.delete(&path, None)).ok();
+        catch_unwind(AssertUnwindSafe(delete)).ok();
+        Some(Injected { target: format!("{} ({node})", owner.name()), undo: None })
+    }
+}

@@ -1,0 +1,158 @@
+//! Children of the lock path that zklock didn't create: which are contenders, which are ignored, and which are refused.
+
+use crate::support::Case;
+use zookeeper::CreateMode;
+
+/// The name of a lock node of Curator's mutex with the marker as uuid, without its sequence number.
+fn curator(case: &Case) -> String {
+    format!("_c_{}-lock-", case.marker())
+}
+
+/// Creates a child of the lock path, and returns its path.
+fn child(case: &Case, name: &str, mode: CreateMode) -> String {
+    case.observer().mkdirs(case.path());
+    let path = format!("{}/{name}", case.path());
+    case.observer().create(&path, "", mode)
+}
+
+#[test]
+fn children_that_are_no_contenders_are_ignored() {
+    let case = Case::new("foreign");
+    let mut children = vec![child(&case, "config-", CreateMode::PersistentSequential)];
+    for name in [
+        "-",
+        "0000000000",
+        "lock",
+        "lock-",
+        "lock-12",
+        "_c_-lock-x",
+        "leases",
+        "x-lock-0000000000",
+        "__lock__0000000000",
+        "write-0000000000",
+        "lock-00000000000",
+        "\u{e4}-0000000000",
+    ] {
+        children.push(child(&case, name, CreateMode::Persistent));
+    }
+    for options in [&[][..], &["-n"]] {
+        let output = case.lock(&[&["-w", "5"], options].concat(), ["echo", "ran"]).run();
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+    }
+    for path in children {
+        case.observer().delete(&path);
+    }
+}
+
+/// No session's end deletes it, so a contender would wait forever.
+#[test]
+fn a_persistent_node_with_a_contenders_name_is_refused() {
+    for mode in [CreateMode::Persistent, CreateMode::Container] {
+        let case = Case::new("not-ephemeral");
+        let node = child(&case, "lock-0000000000", mode);
+        let says = format!("{node} has a contender's name but isn't ephemeral");
+        for options in [&[][..], &["-n", "-E", "0"], &["-s"]] {
+            let output = case.lock(options, ["echo", "must not run"]).run();
+            assert_eq!(output.assert_code(125).assert_stderr(&says).stdout, "");
+        }
+        let check = case.zklock().args(["check", case.path()]).run();
+        check.assert_code(125).assert_stdout("fail  queue").assert_stdout(&says);
+        assert_eq!(case.observer().children(case.path()), ["lock-0000000000"]);
+        case.observer().delete(&node);
+        case.zklock().args(["check", case.path()]).run().assert_code(0);
+    }
+}
+
+#[test]
+fn older_clients_of_the_same_naming_are_queued_behind() {
+    let case = Case::new("family");
+    let id = case.marker().replace('-', "");
+    for name in ["lock-", &format!("_c_{id}-lock-"), &format!("_c_{}-read-lock-", case.marker())] {
+        let ahead = child(&case, name, CreateMode::EphemeralSequential);
+        for options in [&["-n"][..], &["-w", "0.7"]] {
+            let output = case.lock(options, ["echo", "ran"]).run();
+            output.assert_code(124).assert_stderr(ahead.rsplit('/').next().unwrap());
+            assert_eq!(output.stdout, "");
+        }
+        case.observer().delete(&ahead);
+    }
+}
+
+/// zklock fails with these reasons, and leaves no node.
+fn is_refused(case: &Case, options: &[&str], reasons: &[&str]) {
+    let output = case.lock(options, ["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr(case.path());
+    for reason in reasons {
+        output.assert_stderr(reason);
+    }
+    assert_eq!(output.stdout, "");
+    assert_eq!(case.contenders().len(), 1, "zklock's node is deleted");
+}
+
+/// Node names of clients that don't recognise zklock's nodes, or that use another number of slots.
+fn incompatible_names(case: &Case) -> Vec<(String, &'static str)> {
+    let (uuid, id) = (case.marker(), case.marker().replace('-', ""));
+    vec![
+        (format!("{id}__lock__"), "kazoo"),
+        (format!("{id}__rlock__"), "kazoo"),
+        (format!("_c_{uuid}-__WRIT__"), "curator-rw"),
+        (format!("_c_{uuid}-__READ__"), "curator-rw"),
+        (format!("_c_{uuid}-slots3-lock-"), "3 slots"),
+    ]
+}
+
+#[test]
+fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
+    let case = Case::new("strangers");
+    for (name, reason) in incompatible_names(&case) {
+        let node = child(&case, &name, CreateMode::EphemeralSequential);
+        let name = node.rsplit('/').next().unwrap();
+        is_refused(&case, &[], &[name, reason]);
+        is_refused(&case, &["-w", "3", "-E", "0"], &[name, reason]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn contenders_that_would_not_see_zklock_s_nodes_are_an_error_and_not_a_conflict() {
+    let case = Case::new("strangers-nonblock");
+    for (name, reason) in incompatible_names(&case) {
+        let node = child(&case, &name, CreateMode::EphemeralSequential);
+        is_refused(&case, &["-n", "-E", "0"], &[reason]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn a_sequence_number_near_its_limit_is_refused() {
+    let case = Case::new("end");
+    for number in ["2147483646", "2147483647", "-2147483648", "-000000001"] {
+        let node = child(&case, &format!("{}{number}", curator(&case)), CreateMode::Persistent);
+        is_refused(&case, &["-w", "5"], &[number, "near its end", "delete the path"]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn two_contenders_with_the_same_number_are_refused() {
+    // The path's first child: zklock's node gets the same number.
+    let case = Case::new("tie");
+    let node = child(&case, &format!("{}0000000001", curator(&case)), CreateMode::Persistent);
+    is_refused(&case, &[], &["the same number", &curator(&case)]);
+    case.observer().delete(&node);
+}
+
+#[test]
+fn control_characters_in_a_record_are_not_printed() {
+    let case = Case::new("escape");
+    let node = child(&case, &curator(&case), CreateMode::EphemeralSequential);
+    let escape_sequences =
+        r#"{"version":1,"host":"\u001b[2J","pid":1,"user":"u","program":"p\r\u0007","mode":"x","slots":1}"#;
+    for data in [escape_sequences, "\u{1b}]0;title\u{7}", "", "{}", "[1]"] {
+        case.observer().set_data(&node, data);
+        let output = case.lock(&["-n"], ["true"]).run();
+        output.assert_code(124).assert_stderr("busy");
+        assert!(!output.stderr.trim_end().contains(char::is_control), "{:?}", output.stderr);
+    }
+    case.observer().delete(&node);
+}

@@ -1,0 +1,68 @@
+//! The live line's cost on the servers: nothing, or one read of the holder's node if the holder isn't the predecessor.
+
+use super::{LINE, end, holder, on_terminal, second};
+use crate::support::{Case, Proxy, SOON, op, shared, wait_until};
+use nix::sys::signal::Signal;
+
+/// The requests of one wait, without pings and confirmations, whose number depends on time; and the reads of nodes.
+#[derive(Debug, PartialEq)]
+struct Requests {
+    all: usize,
+    reads: usize,
+}
+
+/// Waits for some seconds behind the others, and counts the requests.
+#[track_caller]
+fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
+    let counted =
+        || Requests { all: proxy.count_all() - proxy.count(op::MULTI), reads: proxy.count(op::GET_DATA) };
+    let (before, position) = (counted(), case.contenders().len() + 1);
+    let by_time = || proxy.count(op::MULTI) + proxy.count(op::PING);
+    let started = by_time();
+    let options = &["--session-timeout", "4"][..];
+    if terminal {
+        let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
+        wait_until("several redraws", SOON, || waiter.text().matches(LINE).count() >= 4);
+        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        waiter.send(b"\x03");
+        case.wait_for_contenders(position - 1);
+        // The close of its session is counted too.
+        waiter.wait(SOON);
+    } else {
+        let waiter = case.lock(options, ["echo", "work"]).spawn();
+        case.wait_for_contenders(position);
+        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        waiter.signal(Signal::SIGINT);
+        waiter.wait(SOON).assert_signal(Signal::SIGINT);
+    }
+    let after = counted();
+    Requests { all: after.all - before.all, reads: after.reads - before.reads }
+}
+
+#[test]
+fn behind_the_holder_the_live_line_costs_no_request() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("line-cost").through(&proxy.connect_string());
+    let holder = holder(&case, "one");
+    // A later change of the holder's node would cost another read.
+    case.wait_until_it_tells_since_when(1);
+    let without = wait_for_a_while(&case, &proxy, false);
+    let with = wait_for_a_while(&case, &proxy, true);
+    assert_eq!(with, without);
+    end(holder);
+}
+
+#[test]
+fn behind_another_waiter_the_live_line_reads_the_holder_once() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("line-cost-third").through(&proxy.connect_string());
+    let holder = holder(&case, "one");
+    // A later change of the holder's node would cost another read.
+    case.wait_until_it_tells_since_when(1);
+    let second = second(&case, "two");
+    let without = wait_for_a_while(&case, &proxy, false);
+    let with = wait_for_a_while(&case, &proxy, true);
+    assert_eq!(with, Requests { all: without.all + 1, reads: without.reads + 1 });
+    end(second);
+    end(holder);
+}

@@ -1,0 +1,55 @@
+//! Cases without a live line.
+
+use super::{LINE, end, holder, wait_until_watched, waiter};
+use crate::support::{Case, SOON};
+
+#[test]
+fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
+    let case = Case::new("line-none");
+    for (options, environment) in
+        [(&["-q"][..], "TERM=xterm"), (&[], "TERM=dumb"), (&[], "TERM="), (&["-q", "-w", "60"], "TERM=xterm")]
+    {
+        let holder = holder(&case, "one");
+        let ahead = case.contenders().pop().unwrap();
+        let prelude = format!("stty cols 250; export {environment}; [ -n \"$TERM\" ] || unset TERM");
+        let mut waiter = case.lock(options, ["echo", "work"]).prelude(&prelude).in_terminal();
+        wait_until_watched(&case, &ahead);
+        end(holder);
+        waiter.expect("work\r\n", SOON);
+        assert!(waiter.wait(SOON).success());
+        assert_eq!(waiter.text(), "work\r\n", "{options:?} {environment}");
+    }
+}
+
+/// A control for the test above: the same wait on a terminal that shows the line.
+#[test]
+fn other_terminals_show_the_live_line() {
+    let case = Case::new("line-some");
+    let holder = holder(&case, "one");
+    let mut waiter = waiter(&case, &[], &["echo", "work"]);
+    waiter.expect(LINE, SOON);
+    end(holder);
+    waiter.expect("work\r\n", SOON);
+    assert!(waiter.wait(SOON).success());
+}
+
+#[test]
+fn no_live_line_without_a_terminal() {
+    let case = Case::new("line-pipe");
+    let holder = holder(&case, "one");
+    let ahead = case.contenders().pop().unwrap();
+    let waiter = case.lock(&[], ["echo", "work"]).env("TERM", "xterm").spawn();
+    wait_until_watched(&case, &ahead);
+    end(holder);
+    let output = waiter.wait(SOON);
+    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("work\n", ""));
+}
+
+#[test]
+fn no_live_line_without_a_wait() {
+    let case = Case::new("line-free");
+    let mut terminal = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
+    terminal.expect("work\r\n", SOON);
+    assert!(terminal.wait(SOON).success());
+    assert_eq!(terminal.text(), "work\r\n");
+}

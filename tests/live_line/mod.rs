@@ -1,0 +1,53 @@
+//! The live line, which a terminal shows while zklock waits.
+
+mod content;
+mod cost;
+mod hidden;
+mod job_control;
+mod screen;
+
+use crate::support::{Case, Running, SOON, Terminal, Zklock, end, host, shared, wait_until};
+
+/// A text that only the live line contains.
+const LINE: &str = ", waiting ";
+
+/// zklock with these options and this command on a terminal that is wide enough for the line.
+fn on_terminal(case: &Case, options: &[&str], command: &[&str]) -> Zklock {
+    case.lock(options, command).prelude("stty cols 250").env("TERM", "xterm")
+}
+
+/// Starts a waiter on such a terminal, and returns when it watches the last contender.
+#[track_caller]
+fn waiter(case: &Case, options: &[&str], command: &[&str]) -> Terminal {
+    let ahead = case.contenders().pop().expect("a contender ahead");
+    let waiter = on_terminal(case, options, command).in_terminal();
+    wait_until_watched(case, &ahead);
+    waiter
+}
+
+/// Waits until two clients watch the node: its owner and its successor.
+#[track_caller]
+fn wait_until_watched(case: &Case, node: &str) {
+    let node = format!("{}/{node}", case.path());
+    wait_until("a waiter", SOON, || shared().watchers_of(&node) == 2);
+}
+
+/// Starts a holder with this label.
+#[track_caller]
+fn holder(case: &Case, label: &str) -> Running {
+    let zklock = Zklock::at(&shared().connect_string(), case.marker());
+    let command = ["--", "sh", "-c", "echo running; exec sleep 60"];
+    let holder = zklock.args(["--label", label, case.path()]).args(command).spawn();
+    holder.wait_for_stdout("running", SOON);
+    holder
+}
+
+/// Starts a waiter without a terminal at the end of the queue.
+#[track_caller]
+fn second(case: &Case, label: &str) -> Running {
+    let ahead = case.contenders().pop().expect("a contender ahead");
+    let zklock = Zklock::at(&shared().connect_string(), case.marker());
+    let second = zklock.args(["--label", label, case.path(), "--", "sleep", "60"]).spawn();
+    wait_until_watched(case, &ahead);
+    second
+}

@@ -1,0 +1,131 @@
+//! Behaviour that is specific to one client library.
+
+use super::{
+    KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, runs, start_zklock, take_neighbour_lock, wait_until_it_runs,
+    wait_until_it_waits,
+};
+use crate::support::{Case, SOON, shared, wait_until};
+use zookeeper::CreateMode;
+
+/// kazoo's plain `Lock` ignores all readers, including its own: on a path with readers use `WriteLock`.
+#[test]
+fn a_plain_lock_of_kazoo_s_ignores_a_reader_that_waits_for_it() {
+    let case = Case::new("kazoo-plain");
+    let reader = start_zklock(&case, KAZOO_READ);
+    wait_until_it_runs(&reader);
+    let plain = take_neighbour_lock(&case, "kazoo lock");
+    plain.wait_held();
+    assert!(reader.is_running(), "both hold, because of kazoo's plain lock");
+    let later = start_zklock(&case, KAZOO_READ);
+    wait_until_it_waits(&later);
+    assert!(!runs(&later), "a later reader waits for it");
+    plain.give();
+    wait_until_it_runs(&later);
+    end(later);
+    end(reader);
+}
+
+/// The cause isn't zklock's naming: among kazoo's own locks it is the same.
+#[test]
+fn a_plain_lock_of_kazoo_s_ignores_kazoo_s_own_readers_too() {
+    let case = Case::new("kazoo-own");
+    let reader = take_neighbour_lock(&case, "kazoo read");
+    reader.wait_held();
+    let plain = take_neighbour_lock(&case, "kazoo lock");
+    plain.wait_held();
+    let writer = start_zklock(&case, KAZOO);
+    wait_until_it_waits(&writer);
+    plain.give();
+    reader.give();
+    wait_until_it_runs(&writer);
+    end(writer);
+}
+
+/// go-zookeeper writes the uuid of its protected nodes without dashes.
+#[test]
+fn zklock_waits_for_a_node_of_the_go_client() {
+    let case = Case::new("go");
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_9a2c3f607a5e4d5b8a670123456789ab-lock-", case.path());
+    let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+    let waiter = start_zklock(&case, &[]);
+    wait_until_it_waits(&waiter);
+    assert!(!runs(&waiter));
+    case.observer().delete(&node);
+    wait_until_it_runs(&waiter);
+    end(waiter);
+}
+
+/// Curator after 5.4 gives the reader the number of the writer, which no other node has then. No library of that
+/// version is available here; nodes with its names represent it.
+#[test]
+fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
+    let case = Case::new("same-number");
+    case.observer().mkdirs(case.path());
+    let name = |kind| format!("{}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-__{kind}__", case.path());
+    let writer = case.observer().create(&name("WRIT"), "", CreateMode::EphemeralSequential);
+    let reader = format!("{}{}", name("READ"), &writer[writer.len() - 10..]);
+    let waiter = start_zklock(&case, RW_WRITE);
+    wait_until_it_waits(&waiter);
+    case.observer().create(&reader, "", CreateMode::Ephemeral);
+    case.observer().delete(&writer);
+    wait_until("the waiter to watch the reader", SOON, || shared().watchers_of(&reader) == 1);
+    assert!(!runs(&waiter));
+    case.observer().delete(&reader);
+    wait_until_it_runs(&waiter);
+    end(waiter);
+}
+
+/// Curator 5.4 gives the reader a number of its own, behind a writer that waits already and is the first then.
+/// Curator's own locks behave the same, and later contenders can't see it.
+#[test]
+fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
+    let case = Case::new("stepping");
+    for zklock_waits in [true, false] {
+        let stepping = take_neighbour_lock(&case, "stepping");
+        stepping.wait_held();
+        if zklock_waits {
+            let writer = start_zklock(&case, RW_WRITE);
+            wait_until_it_waits(&writer);
+            stepping.step_down();
+            wait_until_it_runs(&writer);
+            end(writer);
+        } else {
+            let writer = take_neighbour_lock(&case, "write");
+            case.wait_for_contenders(2);
+            stepping.step_down();
+            writer.wait_held();
+            writer.give();
+        }
+        stepping.give();
+    }
+}
+
+/// Without a contender in between the reader is like any other.
+#[test]
+fn a_writer_of_curator_s_that_has_stepped_down_excludes_later_writers() {
+    let case = Case::new("stepped");
+    let stepping = take_neighbour_lock(&case, "stepping");
+    stepping.wait_held();
+    stepping.step_down();
+    let writer = start_zklock(&case, RW_WRITE);
+    wait_until_it_waits(&writer);
+    assert!(!runs(&writer));
+    stepping.give();
+    wait_until_it_runs(&writer);
+    end(writer);
+}
+
+#[test]
+fn zklock_s_readers_run_as_soon_as_a_writer_of_curator_s_has_stepped_down() {
+    let case = Case::new("stepping-readers");
+    let stepping = take_neighbour_lock(&case, "stepping");
+    stepping.wait_held();
+    let readers: Vec<_> = (0..2).map(|_| start_zklock(&case, RW_READ)).collect();
+    readers.iter().for_each(wait_until_it_waits);
+    assert!(!readers.iter().any(runs));
+    stepping.step_down();
+    readers.iter().for_each(wait_until_it_runs);
+    readers.into_iter().for_each(end);
+    stepping.give();
+}

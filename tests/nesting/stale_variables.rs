@@ -1,0 +1,80 @@
+//! Variables of a released lock, which a daemon that the command started inherits.
+
+use super::{HOLD, end, inner, outer, shell, start, value};
+use crate::support::{Case, SOON, wait_until};
+
+/// The value of `ZKLOCK_HELD` for a command that has ended.
+fn held_by_ended_command(case: &Case) -> String {
+    let output = outer(case, &[], &[shell("env")]).run();
+    value(&output.assert_code(0).stdout, "ZKLOCK_HELD").to_owned()
+}
+
+#[test]
+fn variables_of_a_released_lock_are_ignored() {
+    let case = Case::new("stale");
+    let held = held_by_ended_command(&case);
+    let running = start(case.lock(&[], shell(HOLD)).env("ZKLOCK_HELD", &held));
+    assert_eq!(case.contenders().len(), 1, "a node of its own");
+    case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", &held).run().assert_code(124);
+    let waiter = case.lock(&["-v"], ["true"]).env("ZKLOCK_HELD", &held).spawn();
+    waiter.wait_for_line("waiting for", SOON);
+    end(running);
+    waiter.wait(SOON).assert_code(0);
+}
+
+#[test]
+fn stale_variables_do_no_harm_inside_a_new_lock() {
+    let case = Case::new("stale-inside");
+    let held = held_by_ended_command(&case);
+    let parts = [inner(&case, &["-n"]), inner(&case, &["-n"]), shell("exit 9")];
+    outer(&case, &[], &parts).env("ZKLOCK_HELD", &held).run().assert_code(9);
+}
+
+#[test]
+fn a_daemon_that_outlives_the_lock_queues_for_it() {
+    let case = Case::new("daemon");
+    let (go, done) = (case.dir().join("go"), case.dir().join("done"));
+    let daemon = format!(
+        "until [ -e {} ]; do sleep 0.01; done; \"$@\" 2> {}.err; echo $? > {}",
+        go.display(),
+        done.display(),
+        done.display(),
+    );
+    let script = format!("setsid sh -c '{daemon}' sh \"$@\" </dev/null >/dev/null 2>&1 & exit 0");
+    let words = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+    outer(&case, &[], &[words, inner(&case, &["-n"]), shell("true")]).run().assert_code(0);
+    let holder = case.holder();
+    std::fs::write(go, "").unwrap();
+    wait_until("the daemon to be done", SOON, || {
+        std::fs::read_to_string(&done).is_ok_and(|code| code == "124\n")
+    });
+    end(holder);
+}
+
+#[test]
+fn malformed_variables_are_ignored() {
+    for text in ["", "garbage", "{}", "[1]", r#"[{"path":"/x"}]"#] {
+        let case = Case::new("garbage");
+        case.lock(&[], ["true"]).env("ZKLOCK_HELD", text).run().assert_code(0);
+    }
+}
+
+/// The path and the node exist, but the node isn't the one in the variable: another czxid, or another session.
+#[test]
+fn a_node_with_the_old_name_but_another_identity_does_not_count_as_held() {
+    let case = Case::new("forged");
+    let holder = case.holder();
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let stat = case.observer().stat(&node).unwrap();
+    let held = |token: i64, session: i64| {
+        format!(
+            r#"[{{"path":"{}","node":"{node}","fencing_token":{token},"session":{session},"mode":"exclusive","slots":1}}]"#,
+            case.path()
+        )
+    };
+    let run = |held: String| case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", held).run();
+    run(held(stat.czxid, stat.ephemeral_owner)).assert_code(0);
+    run(held(stat.czxid - 1, stat.ephemeral_owner)).assert_code(124);
+    run(held(stat.czxid, stat.ephemeral_owner + 1)).assert_code(124);
+    end(holder);
+}

@@ -1,0 +1,87 @@
+//! The content of the record, and `status`, which shows it.
+
+use super::{HOUR, MOMENT, record, run};
+use crate::support::{Case, SOON};
+use serde_json::Value;
+
+fn recorded(case: &Case) -> Value {
+    serde_json::from_str(&case.observer().data(&record(case)).expect("a record")).expect("JSON")
+}
+
+#[test]
+fn status_shows_the_last_success() {
+    let case = Case::new("once-status");
+    let job = case.lock(HOUR, ["sh", "-c", "echo $ZKLOCK_FENCING_TOKEN"]).spawn();
+    let pid = job.pid().as_raw();
+    let token: i64 = job.wait(SOON).assert_code(0).stdout.trim().parse().unwrap();
+    let at = case.observer().stat(&record(&case)).unwrap().mtime;
+    let at = jiff::Timestamp::from_millisecond(at).unwrap();
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let output = case.zklock().args(["status", "--json", case.path()]).run();
+    let seen: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(
+        seen["locks"][0]["last_success"],
+        serde_json::json!({"at": format!("{at:.3}"), "host": host, "pid": pid, "fencing_token": token})
+    );
+    let text = case.zklock().args(["status", case.path()]).run().stdout;
+    let when = at.strftime("%Y-%m-%d %H:%M:%SZ");
+    assert_eq!(text, format!("{}  free; last success {when} on {host}:{pid}\n", case.path()));
+}
+
+#[test]
+fn each_success_is_recorded_once_and_the_command_s_arguments_never() {
+    let case = Case::new("once-version");
+    for version in 0..3 {
+        run(&case, MOMENT, "true # password=secret").assert_code(0);
+        assert_eq!(case.observer().stat(&record(&case)).unwrap().version, version);
+        let record = recorded(&case);
+        assert_eq!(record["program"], "sh");
+        assert!(!record.to_string().contains("secret"), "{record}");
+    }
+}
+
+/// Another contender may hold the lock by then, so a lost holder must not record a success.
+#[test]
+fn a_holder_that_lost_its_node_records_no_success() {
+    let case = Case::new("once-lost");
+    let options = [&["--on-lost", "continue"], HOUR].concat();
+    let go = case.dir().join("go");
+    let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done", go.display());
+    let running = case.lock(&options, ["sh", "-c", &job]).spawn();
+    running.wait_for_stdout("running", SOON);
+    case.zklock().args(["revoke", "--force", case.path()]).run().assert_code(0);
+    running.wait_for_line("deleted by another client", SOON);
+    std::fs::write(&go, "").unwrap();
+    running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
+    assert!(!case.observer().exists(&record(&case)));
+
+    let running = case.lock(HOUR, ["sh", "-c", "trap 'exit 0' TERM; echo running; sleep 60 & wait"]).spawn();
+    running.wait_for_stdout("running", SOON);
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    running.wait(SOON).assert_code(123);
+    assert!(!case.observer().exists(&record(&case)), "a command that was stopped has not succeeded");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_keeps_the_command_s_exit_code() {
+    let case = Case::new("once-acl");
+    case.observer().mkdirs("/t");
+    let acl = vec![zookeeper::Acl::new(zookeeper::Permission::READ, "world", "anyone")];
+    let mode = zookeeper::CreateMode::Persistent;
+    case.observer().create_with_acl(&record(&case), "", mode, acl).unwrap();
+    let output = run(&case, MOMENT, "echo ran");
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    output.assert_stderr("the success could not be recorded");
+    assert!(case.contenders().is_empty());
+}
+
+/// The node may be unrelated, or written by a later version.
+#[test]
+fn an_unknown_record_still_counts_by_its_time() {
+    let case = Case::new("once-strange");
+    case.observer().mkdirs("/t");
+    case.observer().create(&record(&case), "?", zookeeper::CreateMode::Persistent);
+    super::assert_skipped(&run(&case, HOUR, "echo ran"), 124);
+    run(&case, MOMENT, "true").assert_code(0);
+    assert_eq!(recorded(&case)["program"], "sh");
+}

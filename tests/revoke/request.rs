@@ -1,0 +1,104 @@
+//! A revoked holder stops its command as on TERM, and reports the revoker.
+
+use super::{end, holder, host, revoke};
+use crate::support::{Case, SOON};
+use std::time::Duration;
+
+#[test]
+fn a_revoked_holder_stops_and_names_the_revoker() {
+    let case = Case::new("revoke");
+    let holder = holder(&case, &["--label", "nightly"]);
+    let pid = holder.pid();
+    let revoking = case.zklock().args(["revoke", case.path()]).spawn();
+    let revoker = format!("{}:{}", host(), revoking.pid());
+    let output = revoking.wait(SOON);
+    let message = format!("{}: {}:{pid} (nightly): asked to stop\n", case.path(), host());
+    assert_eq!(output.assert_code(0).stdout, message);
+    assert_eq!(output.stderr, "");
+    let output = holder.wait(SOON);
+    output.assert_code(123).assert_stderr(&format!("the lock was revoked by {revoker}"));
+    output.assert_stderr(case.path());
+}
+
+#[test]
+fn a_revoked_command_gets_its_grace_period() {
+    let case = Case::new("revoke-grace");
+    let cleans = "trap 'echo cleaning; sleep 0.3; echo clean; exit 0' TERM; echo running; sleep 60 & wait";
+    let holder = case.lock(&[], ["sh", "-c", cleans]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    revoke(&case, &[]).assert_code(0);
+    let output = holder.wait(SOON);
+    assert_eq!(output.assert_code(123).stdout, "running\ncleaning\nclean\n");
+}
+
+#[test]
+fn a_revoked_command_that_ignores_term_is_killed_after_its_grace_period() {
+    let case = Case::new("revoke-kill");
+    let ignores_term = "trap '' TERM; echo running; while :; do sleep 60; done";
+    let holder = case.lock(&["--kill-after", "0.5"], ["sh", "-c", ignores_term]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    let began = std::time::Instant::now();
+    revoke(&case, &[]).assert_code(0);
+    holder.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_next_contender_runs_when_the_revoked_holder_has_stopped() {
+    let case = Case::new("revoke-next");
+    let history = case.dir().join("order");
+    let log = history.display();
+    let job =
+        format!("trap 'sleep 0.2; echo first ended >>{log}; exit 0' TERM; echo running; sleep 60 & wait");
+    let holder = case.lock(&[], ["sh", "-c", &job]).spawn();
+    holder.wait_for_stdout("running", SOON);
+    let next = case.lock(&[], ["sh", "-c", &format!("echo next began >>{log}")]).spawn();
+    case.wait_for_contenders(2);
+    revoke(&case, &[]).assert_code(0);
+    holder.wait(SOON).assert_code(123);
+    next.wait(SOON).assert_code(0);
+    assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
+}
+
+/// The mark stays on the node of a holder with `--on-lost continue`.
+#[test]
+fn a_second_revoke_says_that_the_holder_was_asked_before() {
+    let case = Case::new("revoke-twice");
+    let holder = holder(&case, &["--on-lost", "continue"]);
+    assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));
+    holder.wait_for_line("revoked by", SOON);
+    let data = || case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0]));
+    let first = data();
+    assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": was asked to stop before\n"));
+    assert_eq!(data(), first, "the first revoker stays in the record");
+    let table = case.zklock().args(["status", case.path()]).run().stdout;
+    assert!(table.contains("held, asked to stop"), "{table}");
+    end(holder);
+}
+
+#[test]
+fn a_revoke_changes_nothing_else_in_the_record() {
+    let case = Case::new("revoke-record");
+    let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
+    case.wait_until_it_tells_since_when(1);
+    let record = || {
+        let node = format!("{}/{}", case.path(), case.contenders()[0]);
+        serde_json::from_str::<serde_json::Value>(&case.observer().data(&node).unwrap()).unwrap()
+    };
+    let before = record();
+    revoke(&case, &["-q"]).assert_code(0);
+    let mut after = record();
+    let by = after.as_object_mut().unwrap().remove("revoked_by").unwrap();
+    assert!(by.as_str().unwrap().starts_with(&host()), "{by}");
+    assert_eq!(after, before);
+    end(holder);
+}
+
+#[test]
+fn revoke_with_quiet_prints_nothing() {
+    let case = Case::new("revoke-quiet");
+    let holder = holder(&case, &[]);
+    let output = revoke(&case, &["-q"]);
+    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
+    holder.wait(SOON).assert_code(123);
+}

@@ -1,0 +1,124 @@
+//! Connections that are too slow for a lease: zklock reports that before it starts the command, and leaves the queue.
+
+use crate::support::{At, Case, Proxy, SOON, assert_no_processes, end, op, pass_time, shared, wait_until};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A case behind a proxy with this round trip.
+fn behind(name: &str, trip: Duration) -> (Proxy, Case) {
+    let proxy = Proxy::to(shared());
+    proxy.delay(trip / 2);
+    let case = Case::new(name).through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    (proxy, case)
+}
+
+/// The session timeout that the message proposes.
+fn proposal(stderr: &str) -> u64 {
+    let rest = stderr.split_once("use --session-timeout ").expect("a proposal").1;
+    rest.split_once(' ').expect("a unit").0.parse().expect("a number of seconds")
+}
+
+#[test]
+fn a_too_slow_connection_is_reported_before_the_command_starts() {
+    for (timeout, trip) in [("2", 400), ("4", 700), ("4", 1_500)] {
+        let (_proxy, case) = behind("slow-line", ms(trip));
+        let output = case.lock(&["--session-timeout", timeout], ["echo", "ran"]).run();
+        output.assert_code(125).assert_stderr(case.path()).assert_stderr(case.hosts());
+        output.assert_stderr("is too slow").assert_stderr(&format!("a session timeout of {timeout} s"));
+        output.assert_stderr("it was not started");
+        assert_eq!(output.stdout, "");
+        assert!(proposal(&output.stderr) > timeout.parse().unwrap(), "{output}");
+        case.wait_for_contenders(0);
+        // On such a connection the session may expire: then zklock looks for its node, for at most the timeout.
+        assert_no_processes(case.marker(), SOON);
+    }
+}
+
+#[test]
+fn the_proposed_session_timeout_works() {
+    let (_proxy, case) = behind("slow-line-better", ms(400));
+    let refused = case.lock(&["--session-timeout", "2"], ["echo", "ran"]).run();
+    let timeout = proposal(&refused.assert_code(125).stderr).to_string();
+    // Longer than a lease that isn't renewed.
+    let command = ["sh", "-c", &format!("sleep {timeout}; sleep {timeout}; echo ran")];
+    let output = case.lock(&["--session-timeout", &timeout], command).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_single_delay_does_not_make_zklock_refuse() {
+    let (proxy, case) = behind("hiccup", Duration::ZERO);
+    proxy.once(op::CREATE, At::Hold);
+    let running = case.lock(&["--session-timeout", "8"], ["echo", "ran"]).spawn();
+    proxy.wait_fired(1, SOON);
+    pass_time(ms(900));
+    proxy.release();
+    assert_eq!(running.wait(SOON).assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn a_host_on_a_slow_connection_blocks_no_other_host() {
+    let (proxy, slow) = behind("slow-line-ahead", Duration::ZERO);
+    let holder = slow.holder();
+    let first = slow.lock(&["-v", "--session-timeout", "4"], ["echo", "ran"]).spawn();
+    first.wait_for_line("waiting for", SOON);
+    let hosts = shared().connect_string();
+    let behind = crate::support::Zklock::at(&hosts, slow.marker()).args([slow.path(), "--", "echo", "next"]);
+    let behind = behind.spawn();
+    slow.wait_for_contenders(3);
+    proxy.delay(ms(400));
+    end(holder);
+    let output = first.wait(SOON);
+    output.assert_code(125).assert_stderr("is too slow");
+    assert_eq!(output.stdout, "");
+    assert_eq!(behind.wait(SOON).assert_code(0).stdout, "next\n");
+}
+
+#[test]
+fn a_long_silence_while_connecting_does_not_raise_the_limit_for_later_silences() {
+    let proxies = [Proxy::to(shared()), Proxy::to(shared())];
+    let hosts = proxies.each_ref().map(Proxy::connect_string).join(",");
+    let case = Case::new("patient-start").through(&hosts);
+    proxies.iter().for_each(Proxy::blackhole);
+    let options = ["-v", "--session-timeout", "12", "--connect-timeout", "60"];
+    let running = case.lock(&options, ["sh", "-c", "echo up; sleep 12; echo done"]).spawn();
+    // Each server was tried for as long as a connected server may be silent, and the next attempt gets more time.
+    pass_time(ms(4_200));
+    proxies.iter().for_each(Proxy::pass);
+    running.wait_for_stdout("up", SOON * 2);
+    let used = proxies
+        .iter()
+        .find(|proxy| proxy.answered(op::CREATE) > 0)
+        .expect("the proxy that the create went through");
+    used.blackhole();
+    running.wait_for_line("connected again", SOON);
+    assert_eq!(running.wait(SOON * 2).assert_code(0).stdout, "up\ndone\n");
+}
+
+#[test]
+fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
+    let (proxy, case) = behind("dropping", Duration::ZERO);
+    let running = case.lock(&["-v"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
+    running.wait_for_stdout("up", SOON);
+    let connected = || running.stderr().count("connected again");
+    let (mut before, mut dropped) = (connected(), 0);
+    let began = Instant::now();
+    proxy.cut_all();
+    // A connection that is cut before it is accepted doesn't count: the client has a pause of its own after that.
+    while began.elapsed() < Duration::from_secs(4) {
+        if connected() > before {
+            (before, dropped) = (connected(), dropped + 1);
+            proxy.cut_all();
+        }
+        thread::sleep(ms(5));
+    }
+    // The pauses are 25 ms, 50 ms and so on up to a second; they start again after a connection that lasted a second.
+    assert!((2..16).contains(&dropped), "{dropped} connections in 4 s");
+    wait_until("the connection to last", SOON, || connected() > before || proxy.answered(op::MULTI) > 0);
+    end(running);
+}

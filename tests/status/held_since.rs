@@ -1,0 +1,119 @@
+//! The time since when a lock is held, beside the time when its holder queued.
+
+use super::{end, holder, json, waiter};
+use crate::support::{At, Case, Proxy, Running, SOON, op, shared, start, wait_until};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The contender at this position in `status --json`.
+fn contender(case: &Case, place: usize) -> Value {
+    json(case, &[case.path()])["locks"][0]["contenders"][place - 1].clone()
+}
+
+fn time(contender: &Value, field: &str) -> Timestamp {
+    contender[field].as_str().unwrap_or_else(|| panic!("no {field}: {contender}")).parse().unwrap()
+}
+
+/// Queues a contender behind the holder `first`, and ends that. Returns the new holder, and a time at which `first`
+/// still held the lock.
+#[track_caller]
+fn next_holder(case: &Case, first: Running) -> (Running, i64) {
+    let next = case.lock(&[], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
+    case.wait_for_contenders(2);
+    let queued = case.observer().stat(&format!("{}/{}", case.path(), case.contenders()[1])).unwrap().ctime;
+    // The server's time, from a write while the first holder still exists.
+    let clock = format!("{}-clock", case.path());
+    case.observer().mkdirs(&clock);
+    let now = || {
+        case.observer().set_data(&clock, "");
+        case.observer().stat(&clock).unwrap().mtime
+    };
+    wait_until("a second to pass", SOON, || now() >= queued + 1_200);
+    let before = now();
+    case.observer().delete(&clock);
+    end(first);
+    next.wait_for_stdout("running", SOON);
+    (next, before)
+}
+
+#[test]
+fn a_holder_that_waited_publishes_both_times() {
+    let case = Case::new("held-since");
+    let first = holder(&case, &[]);
+    let (next, before) = next_holder(&case, first);
+    case.wait_until_it_tells_since_when(1);
+    let seen = contender(&case, 1);
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let written = case.observer().stat(&node).unwrap().mtime;
+    let (since, held) = (time(&seen, "since"), time(&seen, "held_since"));
+    assert!(since.as_millisecond() + 1_000 <= held.as_millisecond(), "{seen}");
+    // Both times are from this machine's clock; the server's are in whole milliseconds.
+    assert!((before - 5..=written - 900).contains(&held.as_millisecond()), "{before} {written} {seen}");
+    end(next);
+}
+
+#[test]
+fn a_waiter_has_no_held_since() {
+    let case = Case::new("held-waiting");
+    let (first, second) = (holder(&case, &[]), waiter(&case, &[], 2));
+    case.wait_until_it_tells_since_when(1);
+    assert_eq!(contender(&case, 2)["held_since"], Value::Null);
+    end(second);
+    end(first);
+}
+
+#[test]
+fn held_since_is_kept_when_the_holder_is_revoked() {
+    let case = Case::new("held-kept");
+    let job = start(&case, &["--on-lost", "continue"], "echo ready; exec sleep 60");
+    case.wait_until_it_tells_since_when(1);
+    let held = contender(&case, 1)["held_since"].clone();
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    let seen = contender(&case, 1);
+    assert!(seen["revoked_by"].is_string(), "{seen}");
+    assert_eq!(seen["held_since"], held);
+    end(job);
+}
+
+#[test]
+fn every_lock_and_slot_has_held_since() {
+    let case = Case::new("held-several");
+    let paths = ["", "-b"].map(|ending| format!("{}{ending}", case.path()));
+    let words = ["--slots", "2", &paths[1], &paths[0], "--", "sh", "-c", "echo running; exec sleep 60"];
+    let job = case.zklock().args(words).spawn();
+    job.wait_for_stdout("running", SOON);
+    wait_until("both to publish it", SOON, || {
+        let seen = json(&case, &[&paths[0], &paths[1]]);
+        (0..2).all(|lock| seen["locks"][lock]["contenders"][0]["held_since"].is_string())
+    });
+    end(job);
+}
+
+/// Both write at the same time, and the revoke comes first.
+#[test]
+fn held_since_does_not_overwrite_a_revoke() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("held-mark").through(&proxy.connect_string());
+    proxy.once(op::SET_DATA, At::Hold);
+    let job = holder(&case, &["--on-lost", "continue"]);
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    proxy.wait_fired(1, SOON);
+    case.observer().set_data(&node, "__REVOKE__");
+    proxy.release();
+    job.wait_for_line("revoked", SOON);
+    wait_until("the server to refuse it", SOON, || proxy.answered(op::SET_DATA) == 1);
+    assert_eq!(case.observer().data(&node).as_deref(), Some("__REVOKE__"));
+    end(job);
+}
+
+#[test]
+fn a_short_command_writes_nothing() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("held-short").through(&proxy.connect_string());
+    case.lock(&[], ["true"]).run().assert_code(0);
+    assert_eq!(proxy.count(op::SET_DATA), 0);
+    let job = holder(&case, &[]);
+    case.wait_until_it_tells_since_when(1);
+    assert_eq!(proxy.count(op::SET_DATA), 1, "a longer one writes once");
+    end(job);
+}

@@ -1,0 +1,22 @@
+//! A success that can't be recorded: the command would run again each time, so `-q` doesn't hide the error.
+
+use crate::support::Case;
+use zookeeper::{Acl, Permission};
+
+#[test]
+fn an_unrecorded_success_is_reported_even_with_quiet() {
+    let case = Case::new("once-refused");
+    let above = format!("{}-above", case.path());
+    let lock = format!("{above}/lock");
+    case.observer().mkdirs(&lock);
+    // Clients may queue at the lock, but not create a node beside it.
+    let closed = vec![Acl::new(Permission::READ | Permission::ADMIN, "world", "anyone")];
+    let set = case.observer().call("acl", move |client| client.set_acl(&above, closed.clone(), None));
+    set.expect("another ACL");
+    for options in [&[][..], &["-q"]] {
+        let words = [options, &["--once-per", "3600", &lock, "--", "sh", "-c", "echo ran"]].concat();
+        let output = case.zklock().args(words).run();
+        output.assert_code(0).assert_stderr("the success could not be recorded").assert_stderr("/lock");
+        assert_eq!(output.stdout, "ran\n", "it isn't skipped the next time");
+    }
+}

@@ -1,0 +1,40 @@
+//! zklock exits in time and with the right exit code although its messages aren't read.
+
+use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
+use crate::support::{Case, Running, SOON, Zklock, end, free_port};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+for_each_unread_stderr! {
+    zklock_exits_like_the_command
+    an_unread_error_keeps_its_exit_code
+}
+
+/// Messages that can't be written within a moment are dropped, so zklock exits within this time.
+const EXIT_LIMIT: Duration = Duration::from_secs(8);
+
+fn zklock_exits_like_the_command(stderr: UnreadStderr) {
+    for verbosity in VERBOSITIES {
+        let case = Case::new("unheard-end");
+        let job = stderr.start(&case, verbosity, "sleep 0.3; exit 9");
+        assert_eq!(job.end(EXIT_LIMIT), Ok(9), "{verbosity:?}");
+        let job = stderr.start(&case, verbosity, "sleep 0.3; kill -USR1 $$");
+        assert_eq!(job.end(EXIT_LIMIT), Err(Signal::SIGUSR1), "{verbosity:?}");
+    }
+}
+
+fn an_unread_error_keeps_its_exit_code(stderr: UnreadStderr) {
+    for verbosity in VERBOSITIES {
+        let case = Case::new("unheard-error");
+        let holder: Running = case.holder();
+        let busy = case.lock(&[verbosity, &["-n", "-E", "77"]].concat(), ["echo", "must not run"]);
+        assert_eq!(stderr.begin(&case, busy).end(EXIT_LIMIT), Ok(77), "{verbosity:?}");
+        end(holder);
+        let missing = case.lock(verbosity, ["/no/such/program"]);
+        assert_eq!(stderr.begin(&case, missing).end(EXIT_LIMIT), Ok(127), "{verbosity:?}");
+        let nowhere = Zklock::at(&format!("127.0.0.1:{}", free_port()), case.marker())
+            .args(verbosity)
+            .args(["--connect-timeout", "1", case.path(), "--", "echo", "must not run"]);
+        assert_eq!(stderr.begin(&case, nowhere).end(SOON), Ok(125), "{verbosity:?}");
+    }
+}

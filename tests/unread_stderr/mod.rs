@@ -1,0 +1,163 @@
+//! zklock's stderr isn't read: its decisions don't wait for that.
+
+mod exit;
+mod holder;
+mod live_line;
+mod pipe;
+mod resumed_reading;
+mod waiter;
+
+use crate::support::{Case, Running, SOON, Terminal, Zklock, wait_until};
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use pipe::Pipe;
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+const CTRL_S: &[u8] = b"\x13";
+const CTRL_Q: &[u8] = b"\x11";
+
+/// The verbosity: few messages, or all messages of zklock and its client library.
+const VERBOSITIES: [&[&str]; 2] = [&[], &["-vvvv"]];
+
+/// Why stderr isn't read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum UnreadStderr {
+    /// stderr is a full pipe.
+    FullPipe,
+    /// stderr is a pipe whose other end is closed.
+    BrokenPipe,
+    /// stderr is closed.
+    Closed,
+    /// Ctrl-S was typed on the terminal.
+    CtrlS,
+}
+
+/// A zklock whose stderr isn't read.
+struct UnreadZklock {
+    process: Process,
+    pipe: Option<Pipe>,
+}
+
+enum Process {
+    Piped(Running),
+    Tty(Terminal),
+}
+
+impl UnreadStderr {
+    /// Starts a zklock for the case's lock, and returns when it is queued.
+    #[track_caller]
+    fn start(self, case: &Case, options: &[&str], script: &str) -> UnreadZklock {
+        let before = case.contenders().len();
+        let unheard = self.begin(case, case.lock(options, ["bash", "-c", script]));
+        case.wait_for_contenders(before + 1);
+        unheard
+    }
+
+    /// Starts a zklock whose stderr isn't read from the beginning.
+    #[track_caller]
+    fn begin(self, case: &Case, zklock: Zklock) -> UnreadZklock {
+        let piped = |prelude: &str, zklock: Zklock| Process::Piped(zklock.prelude(prelude).spawn());
+        match self {
+            Self::CtrlS => UnreadZklock { process: Process::Tty(after_ctrl_s(case, zklock)), pipe: None },
+            Self::Closed => UnreadZklock { process: piped("exec 2>&-", zklock), pipe: None },
+            Self::BrokenPipe => UnreadZklock { process: piped("exec 2> >(:); wait $!", zklock), pipe: None },
+            Self::FullPipe => {
+                let pipe = Pipe::new(case.dir());
+                pipe.fill();
+                let process = piped(&format!("exec 2>'{}'", pipe.path().display()), zklock);
+                UnreadZklock { process, pipe: Some(pipe) }
+            }
+        }
+    }
+}
+
+/// Starts a zklock on a terminal whose output is stopped before zklock starts.
+#[track_caller]
+fn after_ctrl_s(case: &Case, zklock: Zklock) -> Terminal {
+    let [tty, go] = ["tty", "go"].map(|name| case.dir().join(name));
+    fs::remove_file(&tty).ok();
+    fs::remove_file(&go).ok();
+    let wait = format!("until [ -e '{}' ]; do sleep 0.02; done", go.display());
+    let prelude = format!("tty >'{0}.new'; mv '{0}.new' '{0}'; {wait}", tty.display());
+    let terminal = zklock.prelude(&prelude).env("TERM", "xterm").in_terminal();
+    wait_until("the terminal's name", SOON, || tty.exists());
+    terminal.send(CTRL_S);
+    let slave = slave(fs::read_to_string(tty).expect("a terminal").trim());
+    wait_until("the output to stop", SOON, || !accepts_output(&slave));
+    fs::write(go, "").expect("a file");
+    terminal
+}
+
+impl UnreadZklock {
+    fn pid(&self) -> Pid {
+        match &self.process {
+            Process::Piped(running) => running.pid(),
+            Process::Tty(terminal) => terminal.pid(),
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).expect("a running zklock");
+    }
+
+    /// The exit code, or the signal that killed it.
+    #[track_caller]
+    fn end(self, within: Duration) -> Result<i32, Signal> {
+        let (code, signal) = match self.process {
+            Process::Piped(running) => {
+                let output = running.wait(within);
+                (output.code, output.signal)
+            }
+            Process::Tty(mut terminal) => {
+                let status = terminal.wait(within);
+                (status.code(), status.signal())
+            }
+        };
+        code.ok_or_else(|| Signal::try_from(signal.expect("an end")).expect("a signal"))
+    }
+}
+
+/// The terminal's slave side, opened without blocking.
+fn slave(name: &str) -> File {
+    let flags = OFlag::O_NOCTTY | OFlag::O_NONBLOCK;
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags.bits()).open(name);
+    opened.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn accepts_output(slave: &File) -> bool {
+    let mut ready = [PollFd::new(slave.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut ready, PollTimeout::ZERO).expect("a terminal") > 0
+}
+
+/// Makes tests of each function, one for each kind of unread stderr.
+macro_rules! for_each_unread_stderr {
+    ($($name:ident)*) => {$(
+        mod $name {
+            use super::super::UnreadStderr;
+
+            #[test]
+            fn behind_a_full_pipe() {
+                super::$name(UnreadStderr::FullPipe);
+            }
+            #[test]
+            fn behind_a_broken_pipe() {
+                super::$name(UnreadStderr::BrokenPipe);
+            }
+            #[test]
+            fn without_stderr() {
+                super::$name(UnreadStderr::Closed);
+            }
+            #[test]
+            fn after_ctrl_s() {
+                super::$name(UnreadStderr::CtrlS);
+            }
+        }
+    )*};
+}
+use for_each_unread_stderr;

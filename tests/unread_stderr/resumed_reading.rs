@@ -1,0 +1,95 @@
+//! Reading resumes: dropped messages are counted, and the most important ones are kept.
+
+use super::{CTRL_Q, Process, UnreadStderr, UnreadZklock};
+use crate::support::{Case, SOON, wait_until};
+use nix::sys::signal::Signal;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A command that only KILL ends, and that counts its signals. With `-vvvv` zklock logs each signal with more than 100
+/// bytes.
+const IGNORES_TERM: &str = "trap '' TERM; trap 'printf . >>\"$0\"' USR1; exec 9<> <(:); printf . >\"$0\"; \
+     while :; do read -rt 0.05 -u 9; done";
+
+/// The log of this many signals is longer than the 256 KiB that zklock keeps.
+const TOO_MANY: u64 = 3000;
+
+/// Makes a holder log more than zklock keeps, and then deletes its node. The holder must report that, and is about to
+/// exit.
+#[track_caller]
+fn overflow_the_queue(case: &Case, stderr: UnreadStderr) -> UnreadZklock {
+    let count = case.dir().join("count");
+    let script = format!("exec bash -c '{}' '{}'", IGNORES_TERM.replace('\'', "'\\''"), count.display());
+    let holder = stderr.start(case, &["-vvvv", "--kill-after", "4"], &script);
+    let counted = || fs::metadata(&count).map_or(0, |count| count.len());
+    wait_until("the command", SOON, || counted() > 0);
+    let deadline = Instant::now() + 3 * SOON;
+    while counted() < TOO_MANY {
+        assert!(Instant::now() < deadline, "{} signals", counted());
+        holder.signal(Signal::SIGUSR1);
+        // Two pending signals of a kind are merged into one.
+        thread::sleep(Duration::from_micros(300));
+    }
+    case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+    holder
+}
+
+/// Asserts that the warning and the error are there, in order, after the number of dropped messages.
+#[track_caller]
+fn assert_reported(text: &str) {
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{}", last(text)));
+    let counted = place("messages were dropped: stderr was not read in time");
+    let warned = place("the lock is lost: its node was deleted by another client");
+    let ended = place("the lock was lost: its node was deleted by another client");
+    assert!(counted < ended && warned < ended, "{}", last(text));
+    let before = text[..counted].trim_end_matches(' ').rsplit(' ').next().unwrap();
+    assert!(
+        before.parse::<u32>().is_ok_and(|number| number > 0),
+        "the number of dropped messages: {before:?}"
+    );
+}
+
+fn last(text: &str) -> &str {
+    let from = text.len().saturating_sub(4000);
+    text.get(from..).unwrap_or(text)
+}
+
+#[test]
+fn dropped_messages_are_counted_on_a_pipe() {
+    let case = Case::new("heard-again");
+    let mut holder = overflow_the_queue(&case, UnreadStderr::FullPipe);
+    let lines = holder.pipe.take().unwrap().read();
+    assert_eq!(holder.end(SOON), Ok(123));
+    wait_until("the end of the output", SOON, || lines.is_closed());
+    assert_reported(&lines.text());
+}
+
+#[test]
+fn dropped_messages_are_counted_on_a_terminal() {
+    let case = Case::new("seen-again");
+    let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
+    let Process::Tty(terminal) = &mut holder.process else { unreachable!() };
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.wait(SOON).code(), Some(123));
+    wait_until("the last message", SOON, || terminal.text().contains("the lock was lost"));
+    assert_reported(&terminal.text());
+}
+
+/// Few messages were written, and all of them are kept.
+#[test]
+fn a_few_unread_messages_are_kept_completely() {
+    let case = Case::new("heard-late");
+    let mut holder =
+        UnreadStderr::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
+    let Process::Piped(running) = &holder.process else { unreachable!() };
+    running.wait_for_stdout("up", SOON);
+    let lines = holder.pipe.take().unwrap().read();
+    lines.wait_for("acquired after", SOON);
+    holder.signal(Signal::SIGTERM);
+    assert_eq!(holder.end(SOON), Ok(6));
+    wait_until("the end of the output", SOON, || lines.is_closed());
+    let text = lines.text();
+    assert!(text.contains("queued as") && text.contains("released"), "{text}");
+    assert!(!text.contains("left out"), "{text}");
+}

@@ -1,0 +1,59 @@
+//! A waiter acquires the lock in the queue's order, and ends on a signal.
+
+use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
+use crate::support::{Case, SOON, end};
+use nix::sys::signal::Signal;
+use std::time::Duration;
+
+for_each_unread_stderr! {
+    a_waiter_that_becomes_first_runs_its_command
+    a_signal_ends_a_waiter
+    a_signal_ends_a_waiter_without_a_server
+}
+
+fn a_waiter_that_becomes_first_runs_its_command(stderr: UnreadStderr) {
+    for verbosity in VERBOSITIES {
+        let case = Case::new("unheard-first");
+        let ran = case.dir().join("ran");
+        let holder = case.holder();
+        let waiter = stderr.start(&case, verbosity, &format!("echo ran >'{}'; exit 5", ran.display()));
+        end(holder);
+        assert_eq!(waiter.end(SOON), Ok(5), "{verbosity:?}");
+        assert!(ran.exists());
+    }
+}
+
+fn a_signal_ends_a_waiter(stderr: UnreadStderr) {
+    let case = Case::new("unheard-signal");
+    let holder = case.holder();
+    for verbosity in VERBOSITIES {
+        for signal in [Signal::SIGTERM, Signal::SIGINT] {
+            let waiter = stderr.start(&case, verbosity, "echo must not run");
+            waiter.signal(signal);
+            assert_eq!(waiter.end(Duration::from_secs(5)), Err(signal), "{verbosity:?}");
+            case.wait_for_contenders(1);
+        }
+    }
+    end(holder);
+}
+
+/// The client library logs every failure to connect.
+fn a_signal_ends_a_waiter_without_a_server(stderr: UnreadStderr) {
+    let proxy = crate::support::Proxy::to(crate::support::shared());
+    let case = Case::new("unheard-away").through(&proxy.connect_string());
+    let holder = {
+        let direct = crate::support::Zklock::at(&crate::support::shared().connect_string(), case.marker());
+        let command = ["--", "sh", "-c", "echo holding; exec sleep 60"];
+        let holder = direct.arg(case.path()).args(command).spawn();
+        holder.wait_for_stdout("holding", SOON);
+        holder
+    };
+    let options = ["-vvvv", "--session-timeout", "2"];
+    let waiter = stderr.start(&case, &options, "echo must not run");
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    case.observer().wait_for_contenders(case.path(), 1, SOON);
+    waiter.signal(Signal::SIGTERM);
+    assert_eq!(waiter.end(Duration::from_secs(6)), Err(Signal::SIGTERM));
+    end(holder);
+}
