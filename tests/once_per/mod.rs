@@ -5,6 +5,7 @@ mod faults;
 mod forget;
 mod period;
 mod record;
+mod unrecorded_success;
 mod usage;
 
 use crate::support::{Case, Output};

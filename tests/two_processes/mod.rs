@@ -7,7 +7,6 @@ mod memory;
 mod nested;
 mod poll_failure;
 mod process_names;
-mod unrecorded_success;
 mod unrelated_children;
 
 use crate::support::worker_of;
