@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::slack::{Slack, outlived, slack};
 use crate::support::network::{Ensemble, Network};
 use crate::support::{Observer, Server, kill_all, new_marker};
-use crate::transaction_log::removals;
+use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -39,6 +39,8 @@ pub(crate) const FAILED: &str = "the checker failed; see the message above";
 /// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) violation: Option<String>,
+    /// Proof that the servers lost transactions.
+    pub(crate) lost: Option<String>,
     pub(crate) numbers: Numbers,
     /// The faults during the longest pause.
     pub(crate) pause_faults: String,
@@ -106,6 +108,7 @@ pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Pa
     });
     Outcome {
         violation,
+        lost: lost_transactions(&logged(&network)),
         pause_faults: harness.faults.within(&harness.history.numbers().longest_pause),
         numbers: harness.history.numbers(),
         excerpt: harness.history.excerpt(),
@@ -122,7 +125,11 @@ pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Pa
 fn slacks(network: &Network, harness: &Harness) -> HashMap<String, Slack> {
     // The sections first: the logs must be at least as new.
     let sections = harness.history.last_seen();
-    slack(&sections, &removals(network.servers.iter().map(Server::data)))
+    slack(&sections, &removals(&logged(network)))
+}
+
+fn logged(network: &Network) -> Vec<Transaction> {
+    transactions(network.servers.iter().map(Server::data))
 }
 
 /// Logs a fault when the machine is too busy for naps of the right length.

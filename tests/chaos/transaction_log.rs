@@ -1,5 +1,5 @@
-//! The times at which nodes were deleted, from the servers' own transaction logs. Each entry has the time at which the
-//! leader proposed it, and no client can see the deletion earlier.
+//! What happened when, by the servers' own transaction logs. Each entry has the time at which the leader proposed it,
+//! and no client can see the change earlier.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -10,13 +10,31 @@ use std::time::Duration;
 const HEADER: usize = 16;
 const MAGIC: &[u8] = b"ZKLG";
 
+const CREATE: i32 = 1;
 const DELETE: i32 = 2;
 const MULTI: i32 = 14;
+const CREATE2: i32 = 15;
+const CREATE_CONTAINER: i32 = 19;
 const DELETE_CONTAINER: i32 = 20;
 const CLOSE_SESSION: i32 = -11;
 
-/// A deletion in a log: the path, and the number of the transaction (zxid).
-type Deletion = (String, i64);
+/// A transaction, in the order of the servers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Transaction {
+    /// The number that the leader gave it (zxid).
+    zxid: i64,
+    /// Since the epoch of the servers' clock.
+    time: Duration,
+    ends_session: bool,
+    changes: Changes,
+}
+
+/// The paths that a transaction creates and deletes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Changes {
+    created: Vec<String>,
+    deleted: Vec<String>,
+}
 
 /// How a node was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,28 +45,60 @@ pub(crate) struct Removal {
     pub(crate) with_session: bool,
 }
 
-/// How each deleted node was deleted. `data`: the directories of the servers.
-pub(crate) fn removals<'a>(data: impl Iterator<Item = &'a Path>) -> HashMap<String, Removal> {
-    let mut logged: BTreeMap<Deletion, (Removal, usize)> = BTreeMap::new();
+/// The transactions that a majority of the servers have logged, in their order. `data`: the directories of the servers.
+///
+/// A proposal of a leader that was deposed meanwhile is in no other log: it never took effect.
+pub(crate) fn transactions<'a>(data: impl Iterator<Item = &'a Path>) -> Vec<Transaction> {
+    let mut logged: BTreeMap<Transaction, usize> = BTreeMap::new();
     let mut servers = 0;
     for directory in data {
         servers += 1;
-        let mut seen = HashSet::new();
-        for (path, zxid, removal) in files(directory).iter().flat_map(|bytes| deletions(bytes)) {
-            let key = (path, zxid);
-            if seen.insert(key.clone()) {
-                logged.entry(key).or_insert((removal, 0)).1 += 1;
-            }
+        let of_server: HashSet<_> =
+            files(directory).iter().flat_map(|bytes| transactions_in(bytes)).collect();
+        for transaction in of_server {
+            *logged.entry(transaction).or_default() += 1;
         }
     }
-    // A proposal of a leader that was deposed meanwhile is in no other log: it never took effect.
-    let happened = logged.into_iter().filter(|(_, (_, logs))| logs * 2 > servers);
-    let mut removed = HashMap::new();
-    for ((path, _), (removal, _)) in happened {
-        let first = removed.entry(path).or_insert(removal);
-        *first = removal.min(*first);
+    logged.into_iter().filter(|(_, logs)| logs * 2 > servers).map(|(transaction, _)| transaction).collect()
+}
+
+/// How each deleted node was deleted first.
+pub(crate) fn removals(transactions: &[Transaction]) -> HashMap<String, Removal> {
+    let mut removals = HashMap::new();
+    for Transaction { time, ends_session, changes, .. } in transactions {
+        let removal = Removal { time: *time, with_session: *ends_session };
+        for path in &changes.deleted {
+            let first = removals.entry(path.clone()).or_insert(removal);
+            *first = removal.min(*first);
+        }
     }
-    removed
+    removals
+}
+
+/// Proof that the servers lost transactions that a majority had logged: below a node that is never deleted they gave a
+/// new node a number that they had given before. Released servers do that after some elections, those of `ZooKeeper` 3.8.0
+/// among them (ZOOKEEPER-4785 and its relatives).
+pub(crate) fn lost_transactions(transactions: &[Transaction]) -> Option<String> {
+    let mut highest: HashMap<&str, (u64, i64)> = HashMap::new();
+    for transaction in transactions {
+        for (parent, number) in transaction.changes.created.iter().filter_map(|path| numbered(path)) {
+            let zxid = transaction.zxid;
+            let (given, earlier) = *highest.entry(parent).or_insert((number, zxid));
+            if number <= given && zxid > earlier {
+                return Some(format!(
+                    "below {parent} they gave out number {given} in transaction {earlier:#x}, and then {number} in {zxid:#x}"
+                ));
+            }
+            highest.insert(parent, (number, zxid));
+        }
+    }
+    None
+}
+
+/// The parent and the number of a sequential node.
+fn numbered(path: &str) -> Option<(&str, u64)> {
+    let (parent, name) = path.rsplit_once('/')?;
+    Some((parent, name.get(name.len().checked_sub(10)?..)?.parse().ok()?))
 }
 
 fn files(data: &Path) -> Vec<Vec<u8>> {
@@ -57,18 +107,13 @@ fn files(data: &Path) -> Vec<Vec<u8>> {
     logs.filter_map(|log| fs::read(log.path()).ok()).filter(|bytes| bytes.starts_with(MAGIC)).collect()
 }
 
-/// The nodes that each transaction of a log deletes. An entry that isn't written completely, or the preallocated rest,
-/// ends the log.
-fn deletions(bytes: &[u8]) -> Vec<(String, i64, Removal)> {
+/// The transactions of a log. An entry that isn't written completely, or the preallocated rest, ends the log.
+fn transactions_in(bytes: &[u8]) -> Vec<Transaction> {
     let mut log = Reader(bytes.get(HEADER..).unwrap_or_default());
-    let mut found = Vec::new();
-    while let Some((zxid, removal, paths)) = transaction(&mut log) {
-        found.extend(paths.into_iter().map(|path| (path, zxid, removal)));
-    }
-    found
+    std::iter::from_fn(|| transaction(&mut log)).collect()
 }
 
-fn transaction(log: &mut Reader<'_>) -> Option<(i64, Removal, Vec<String>)> {
+fn transaction(log: &mut Reader<'_>) -> Option<Transaction> {
     let checksum = log.long()?;
     let entry = log.buffer().filter(|entry| checksum != 0 && !entry.is_empty())?;
     let _end_of_record = log.take(1)?;
@@ -76,24 +121,29 @@ fn transaction(log: &mut Reader<'_>) -> Option<(i64, Removal, Vec<String>)> {
     let (_client, _cxid) = (entry.long()?, entry.int()?);
     let (zxid, time, kind) = (entry.long()?, entry.long()?, entry.int()?);
     let time = Duration::from_millis(u64::try_from(time).ok()?);
-    let removal = Removal { time, with_session: kind == CLOSE_SESSION };
-    Some((zxid, removal, deleted(kind, &mut entry).unwrap_or_default()))
+    let changes = changes(kind, &mut entry).unwrap_or_default();
+    Some(Transaction { zxid, time, ends_session: kind == CLOSE_SESSION, changes })
 }
 
-fn deleted(kind: i32, record: &mut Reader<'_>) -> Option<Vec<String>> {
+fn changes(kind: i32, record: &mut Reader<'_>) -> Option<Changes> {
+    let mut changes = Changes::default();
     match kind {
-        DELETE | DELETE_CONTAINER => Some(vec![record.text()?]),
-        CLOSE_SESSION => (0..record.int()?).map(|_| record.text()).collect(),
+        CREATE | CREATE2 | CREATE_CONTAINER => changes.created.push(record.text()?),
+        DELETE | DELETE_CONTAINER => changes.deleted.push(record.text()?),
+        CLOSE_SESSION => {
+            changes.deleted = (0..record.int()?).map(|_| record.text()).collect::<Option<_>>()?;
+        }
         MULTI => {
-            let mut all = Vec::new();
             for _ in 0..record.int()? {
                 let (kind, part) = (record.int()?, record.buffer()?);
-                all.extend(deleted(kind, &mut Reader(part)).unwrap_or_default());
+                let part = self::changes(kind, &mut Reader(part)).unwrap_or_default();
+                changes.created.extend(part.created);
+                changes.deleted.extend(part.deleted);
             }
-            Some(all)
         }
-        _ => Some(vec![]),
+        _ => {}
     }
+    Some(changes)
 }
 
 /// A reader for the parts of Jute that are needed.

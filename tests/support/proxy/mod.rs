@@ -7,10 +7,12 @@ mod rules;
 
 use super::ports;
 use super::server::Server;
-use super::wait::{SOON, try_for, wait_until};
+use super::wait::{SOON, wait_until};
 use link::Link;
+use nix::sys::socket::{Backlog, Shutdown, listen, shutdown};
 use rules::{Rule, Rules, Shared};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -54,7 +56,7 @@ impl Proxy {
         let shared = Arc::new(Shared::default());
         shared.change(|rules| (rules.listening, rules.raw) = (true, raw));
         let for_thread = Arc::clone(&shared);
-        thread::spawn(move || accept(listener, address, target, &for_thread));
+        thread::spawn(move || accept(&listener, target, &for_thread));
         Self { address, shared }
     }
 
@@ -207,19 +209,19 @@ impl Drop for Proxy {
     }
 }
 
-fn accept(mut listener: TcpListener, address: SocketAddrV4, target: u16, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, target: u16, shared: &Arc<Shared>) {
     loop {
         let client = listener.accept();
         if shared.look().refusing {
-            drop((client, listener));
+            drop(client);
+            // Not closed: another process could take the port.
+            shutdown(listener.as_raw_fd(), Shutdown::Read).expect("a listening socket");
             shared.change(|rules| rules.listening = false);
             shared.wait_while(|rules| rules.refusing && !rules.ended);
             if shared.look().ended {
                 return;
             }
-            // A process that was forked a moment ago has the old listener until its exec.
-            let again = || TcpListener::bind(address).ok();
-            listener = try_for(SOON, again).expect("our own port");
+            listen(listener, Backlog::MAXCONN).expect("a bound socket");
             shared.change(|rules| rules.listening = true);
             continue;
         }
