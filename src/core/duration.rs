@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-/// No wait is longer than this, and every sum of times stays far from overflow.
+/// The longest time in seconds, so that no sum of times overflows.
 const LONGEST: f64 = 1e9;
 
 /// The units, in milliseconds, the longest first.
 const UNITS: [(&str, u32); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Understands a time. A plain number is seconds. An error names the form to write.
+/// Parses a time. A plain number is seconds. An error names the valid forms.
 pub fn parse(text: &str) -> Result<Duration> {
     const FORM: &str = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! What programs read of a message: the name of its event, and the facts in it. docs/log-json.md has a table of them.
+//! The parts of a message that programs read: the name of its event, and its facts. docs/log-json.md has their tables.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use super::signal;
 /// One fact of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
-    /// Words.
+    /// A text.
     Text(String),
-    /// Several of them.
+    /// Several texts.
     Texts(Vec<String>),
     /// A number.
     Number(u64),
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
-    /// A span, which programs read in seconds.
+    /// A span of time, written in seconds.
     Span(Duration),
     /// It isn't known.
     Unknown,
@@ -27,7 +27,7 @@ pub enum Fact {
 pub type Named = (&'static str, Fact);
 
 impl Message {
-    /// The name of the event. Several messages may tell of one.
+    /// The name of the event. Several messages can have the same one.
     pub fn event(&self) -> &'static str {
         match self {
             Self::Queued { .. } => "queued",
@@ -55,12 +55,12 @@ impl Message {
         }
     }
 
-    /// Whether it is a step that every run takes; JSON output has these without `-v` too.
+    /// Whether it is one of the main steps of a run, which JSON output has without `-v` too.
     pub fn is_milestone(&self) -> bool {
         matches!(self.event(), "queued" | "waiting" | "acquired" | "started" | "released" | "left")
     }
 
-    /// The facts in it, each with its name.
+    /// Its facts, each with its name.
     pub fn facts(&self) -> Vec<Named> {
         match self {
             Self::WaitingFor { who, ahead } => vec![position(*ahead), text("predecessor", who)],
@@ -110,7 +110,7 @@ impl Message {
         }
     }
 
-    /// What went wrong, in one word. `None`: nothing did.
+    /// What went wrong, in one word; `None` if nothing did.
     fn failure(&self) -> Option<&'static str> {
         Some(match self {
             Self::Unreachable { .. } => "unreachable",

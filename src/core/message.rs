@@ -43,9 +43,9 @@ impl Level {
 /// The holder of a lock that zklock waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// As people know it.
+    /// Its description for people.
     pub who: String,
-    /// How long it has held the lock, if it says so.
+    /// How long it has held the lock, if its node says so.
     pub held_for: Option<Duration>,
     /// How long ago it queued, if that is known.
     pub queued_for: Option<Duration>,
@@ -67,17 +67,17 @@ pub enum Message {
         /// How many contenders are ahead.
         ahead: usize,
     },
-    /// With `--progress`: it still waits.
+    /// With `--progress`: zklock still waits.
     StillWaiting {
-        /// Since zklock was started.
+        /// The time since zklock was started.
         waited: Duration,
-        /// How many are ahead.
+        /// How many contenders are ahead.
         ahead: usize,
-        /// The contender just ahead.
+        /// The predecessor.
         predecessor: String,
-        /// Who holds, if that is known.
+        /// The holder, if known.
         holder: Option<Holder>,
-        /// For so long no server has answered, if it is long.
+        /// How long no server has answered, if that is long.
         silent_for: Option<Duration>,
     },
     /// zklock holds the lock.
@@ -108,7 +108,7 @@ pub enum Message {
     },
     /// zklock became first in the queue while stopped.
     LeftTheQueueStopped,
-    /// zklock is continued after that.
+    /// zklock was continued after that.
     QueueingAgainAfterStop,
     /// The session ended before the command was started.
     QueueingAgain(Failure),
@@ -126,7 +126,7 @@ pub enum Message {
     Skipped {
         /// How long ago the command succeeded.
         ago: Duration,
-        /// On which host, if known.
+        /// The host, if known.
         host: Option<String>,
         /// The period of `--once-per`.
         period: Duration,

@@ -1,7 +1,7 @@
-//! What decides, and nothing else: no clock, no input or output, no client library, no randomness.
+//! zklock's decisions, and nothing else: no clock, no input or output, no client library, no randomness.
 //!
-//! [`run`] is the machine of the process that works, [`monitor`] that of the process that watches over it. Both take in
-//! what happened, with the moment when it was noticed, and say what is to be done about it.
+//! [`run`] is the state machine of the worker process, [`monitor`] that of the monitor process. Both take in an event
+//! and the time when it was noticed, and return what to do about it.
 
 pub mod claim;
 pub mod duration;

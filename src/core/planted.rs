@@ -15,7 +15,7 @@ pub enum Mistake {
     LeaseNewest,
     /// `sync` counts as a confirmation.
     LeaseSync,
-    /// A new lease counts from the answer to the connect request, and not from before the request was sent.
+    /// A new lease counts from the answer to the connect request instead of from before the request was sent.
     LeaseFromConnect,
     /// Stop, KILL and the monitor's take-over have no reserve: they come up to a session timeout after the lease end.
     NoKillMargin,
@@ -39,7 +39,7 @@ pub enum Mistake {
     PredecessorIsAll,
     /// After a reconnection no watches are set.
     DeafAfterGap,
-    /// The lock is released as soon as the command was sent TERM, and not when it has ended.
+    /// The lock is released as soon as the command is sent TERM, instead of when it has ended.
     ReleaseEarly,
     /// zklock exits with 0 after it stopped the command because the lock was lost.
     ExitSwallowed,
@@ -51,12 +51,14 @@ pub enum Mistake {
     CreateAgain,
     /// A connection that comes back renews the lease.
     ///
-    /// An answer that comes after the end of the lease would be too little of a mistake: it proves a touch as any other does,
-    /// but for a race of microseconds within the leader, and a command is being stopped by then.
+    /// Counting an answer that comes after the lease end would be too small a mistake: except for a race of
+    /// microseconds within the leader, that answer proves a touch like any other, and the command is already being
+    /// stopped.
     LeaseRevived,
-    /// The lease counts from a confirmation that is too close to the next: a twelfth of the timeout before, and not a third.
+    /// The lease counts from a confirmation that is too close to the next: a twelfth of the timeout before it instead
+    /// of a third.
     ///
-    /// To count from the answer of the right one would be too little of a mistake: an answer that takes longer than a
+    /// Counting from the answer of the right one would be too small a mistake: an answer that takes longer than a
     /// twenty-fourth of the timeout costs the connection, and KILL comes earlier than that.
     LeaseTooClose,
     /// The first contender in the queue confirms as rarely as a waiter.
@@ -67,10 +69,10 @@ pub enum Mistake {
     GoneIsFirst,
     /// Contenders are ordered by their whole names, and so by their uuids.
     OrderByName,
-    /// A contender that gets one of several slots doesn't write that to its node, nor since when it holds.
+    /// A contender that gets one of several slots writes neither that nor the time since when it holds to its node.
     ///
-    /// Without the second half it would be too little of a mistake: that write comes a second later, and wakes the next
-    /// waiter too.
+    /// Leaving out only the first would be too small a mistake: the second is written a second later, and wakes the
+    /// next waiter too.
     SlotUntold,
     /// Several locks are acquired in the order of the command line.
     UnsortedLocks,
@@ -92,7 +94,7 @@ pub enum Mistake {
     HiddenIsGone,
     /// A create that an ACL denies counts as a busy lock.
     DeniedIsBusy,
-    /// The locks that the variables name count as held around zklock, whether their nodes are there or not.
+    /// The locks that the variables name count as held around zklock, whether or not their nodes exist.
     HeldUnchecked,
     /// A waiter doesn't notice that the holder is the zklock that it runs in.
     AncestorUnseen,

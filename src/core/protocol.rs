@@ -23,7 +23,7 @@ pub enum Request {
     },
     /// Create the lock path itself, and every missing node above it.
     MakeParents(NodePath),
-    /// Create a node that stays although it is empty, and what is missing above it.
+    /// Create a node that stays when it is empty, and the missing nodes above it.
     MakeLasting(NodePath),
     /// List the children of a path.
     List(NodePath),
@@ -80,7 +80,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Why the request failed, if it did.
+    /// Why the request failed; `None` if it succeeded.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Created(Err(failure))
@@ -167,8 +167,8 @@ impl Node {
         Some(self).filter(|node| !node.is_hidden())
     }
 
-    /// Whether it is known to belong to no session, so that it stays when its creator ends. The server shows a container
-    /// as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
+    /// Whether it is known to belong to no session, so that it stays when its creator ends. The server shows a
+    /// container as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
     pub fn is_permanent(&self) -> bool {
         matches!(self.owner, 0 | i64::MIN) && !self.is_hidden()
     }
@@ -269,7 +269,7 @@ pub enum SessionChange {
         /// Just before the request for the session was sent.
         began: BootTime,
     },
-    /// It couldn't be established by the deadline; each server's reason, in words that name the remedy.
+    /// It couldn't be established by the deadline; each server's reason, with the remedy.
     Unreachable(Vec<String>),
     /// The connection is lost. The session may still be alive.
     Disconnected,

@@ -1,6 +1,6 @@
 //! Whether the name of a program is a line for a shell: zklock starts no shell unless `-c` asks for one.
 
-/// Commands and keywords of the shell's own. A system that has a program of that name runs it.
+/// Commands and keywords of the shell itself. If a program of that name exists, zklock runs the program.
 const OF_THE_SHELL: [&[u8]; 32] = [
     b".",
     b":",
@@ -36,7 +36,7 @@ const OF_THE_SHELL: [&[u8]; 32] = [
     b"while",
 ];
 
-/// Whether only a shell could make sense of it: a whole line, an assignment, or a command of the shell's own.
+/// Whether only a shell can run it: a whole line, an assignment, or a command of the shell itself.
 pub fn is_for_a_shell(name: &[u8]) -> bool {
     let is_variable = |name: &[u8]| {
         name.first().is_some_and(|b| !b.is_ascii_digit())

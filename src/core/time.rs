@@ -24,7 +24,7 @@ impl BootTime {
         self.0
     }
 
-    /// How long ago `earlier` was; zero if it is still to come.
+    /// How long ago `earlier` was; zero if it is in the future.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

@@ -16,7 +16,7 @@ pub fn time(span: Duration) -> String {
     }
 }
 
-/// The same to the second, for what is read while it goes on.
+/// The same in whole seconds, for a line that is redrawn while time passes.
 pub fn whole(span: Duration) -> String {
     if span < Duration::from_secs(1) { "0 s".to_owned() } else { time(Duration::from_secs(span.as_secs())) }
 }
@@ -37,7 +37,7 @@ pub fn without_controls(text: &str) -> String {
     text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
 }
 
-/// Foreign bytes as they can be shown: what [`without_controls`] replaces, and what isn't UTF-8, is written as its code.
+/// Bytes from elsewhere as printable text: what [`without_controls`] replaces, and what isn't UTF-8, becomes its code.
 pub fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -54,8 +54,8 @@ pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(|line| escaped(line.as_bytes())).collect::<Vec<_>>().join("\n")
 }
 
-/// Control characters move the cursor; what orders text from right to left, or has no width, makes a name read
-/// as another; and a line must not end in the middle.
+/// Whether a character is safe to print. Control characters move the cursor, right-to-left and zero-width characters
+/// make one name look like another, and line separators break a line.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

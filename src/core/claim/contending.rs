@@ -1,4 +1,4 @@
-//! A session with its contenders and its lease: replies in, notices and the pace of the line out.
+//! A session with its contenders and its lease. It takes in replies, and measures how fast the connection is.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) struct Contending {
     /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
     pub(super) asked: Option<BootTime>,
     pub(super) gap: Option<Gap>,
-    /// Since the last confirmation, another was refused for lack of READ on zklock's node.
+    /// Since the last confirmation, another was refused because READ on zklock's node is missing.
     pub(super) forbidden: bool,
     /// For each lock, when its node was created and when the lock was acquired.
     pub(super) held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
@@ -58,7 +58,7 @@ impl Contending {
         }
     }
 
-    /// Notes when what is told of each lock happened.
+    /// Notes when each lock was queued for and when it was acquired.
     pub(super) fn note(&mut self, news: &[(LockIndex, News)], now: BootTime) {
         for (lock, news) in news {
             match news {

@@ -63,7 +63,7 @@ pub struct Claim {
 enum SessionEnd {
     /// No server has confirmed it: its nodes may still exist.
     Presumed,
-    /// The end was committed, or it never began: no node of it is left.
+    /// The end was committed, or the session never began: no node of it is left.
     Known,
 }
 
@@ -99,8 +99,8 @@ impl Claim {
         }
         self.end = self.end.max(match change {
             SessionChange::Unreachable(_) | SessionChange::Closed => Some(SessionEnd::Known),
-            // "Expired" too: a leader says so before the quorum has committed the end (`SessionTrackerImpl.run` marks the
-            // session as closing first). If another leads by then, the session has a whole timeout again.
+            // "Expired" too: a leader says so before the quorum has committed the end (`SessionTrackerImpl.run` marks
+            // the session as closing first). If another leads by then, the session has a whole timeout again.
             SessionChange::Lost(_) => Some(SessionEnd::Presumed),
             _ => None,
         });
@@ -182,8 +182,8 @@ impl Claim {
         contending.note(&step.news, now);
         let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
         if queued {
-            // The monitor must know which nodes to delete if this process can't, and before it is shown the next
-            // create.
+            // The monitor must know which nodes to delete if this process can't, and must know it before it is shown
+            // the next create.
             self.entering = None;
             let session_timeout = contending.renewal.lease.timeout();
             out.push(Effect::Own { session_timeout, nodes: owned(&contending.set) });
@@ -206,7 +206,7 @@ impl Claim {
         news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect()
     }
 
-    /// What the session leaves on the servers for as long as it may live. `None`: there was no session.
+    /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
     pub fn left_behind(&self) -> Option<Remains> {
         let session_timeout = self.lease()?.timeout();
         Some(Remains {
@@ -232,7 +232,7 @@ impl Claim {
         }
     }
 
-    /// Shows others since when the locks are held.
+    /// Shows other clients since when the locks are held.
     pub fn tell_held(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         if let Some(contending) = &mut self.contending {
             let held = &contending.held;

@@ -10,7 +10,7 @@ use crate::core::protocol::Failure;
 
 const PAGE: &str = include_str!("../../../docs/log-json.md");
 
-/// The message that follows this one in a walk through all of them. The compiler asks for new ones.
+/// The message after this one in a walk through all messages. The compiler reports a message that is missing here.
 fn next(message: &Message) -> Option<Message> {
     use Message as M;
     let (waited, word) = (Duration::from_secs(2), || "x".to_owned());
@@ -87,7 +87,7 @@ fn words(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The page's table of events, those without a message of a run left out.
+/// The page's table of events, without those that no message of a run has.
 fn table() -> BTreeMap<String, Row> {
     let (_, section) = PAGE.split_once("\n## Events\n").expect("a section on events");
     // The table of fields follows.

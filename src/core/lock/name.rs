@@ -50,8 +50,8 @@ impl Mode {
         }
     }
 
-    /// How many contenders may hold at the same time. For shared it is 1, although any number of readers may hold: the
-    /// mode's word says that.
+    /// How many contenders may hold at the same time. For shared it is 1, although any number of readers may hold: that
+    /// is what shared means.
     pub fn slots(self) -> u32 {
         if let Self::Slots(slots) = self { slots } else { 1 }
     }
@@ -96,8 +96,8 @@ impl<'a> Name<'a> {
 
 /// The prefix with which zklock creates a node: the whole name except the number, which the server appends.
 ///
-/// The uuid is new for each attempt; it finds a node whose create lost its reply. Only Curator's mutex has a name for
-/// slots. In the other families, a mode without a name is written as exclusive.
+/// The uuid is new for each attempt, so it identifies a node whose create lost its reply. Only Curator's mutex has a
+/// name for slots. In the other families, a mode without a name is written as exclusive.
 pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
     match (family, mode) {
         (Family::Curator, Mode::Exclusive) => format!("_c_{attempt}-lock-"),

@@ -90,8 +90,8 @@ impl Pace {
         self.trips.iter().max().copied()
     }
 
-    /// Whether the command may start under this lease. `sends`: when the next confirmation is to be sent, or was sent if
-    /// it is on its way.
+    /// Whether the command may start under this lease. `sends`: when the next confirmation is to be sent, or was sent
+    /// if it is on its way.
     pub fn start(&self, lease: &Lease, sends: BootTime, kill_after: Duration, now: BootTime) -> Start {
         // The answer to a create may be lost; then the first confirmation is measured.
         let Some(trip) = self.trip() else { return Start::NotYet };
@@ -109,15 +109,15 @@ impl Pace {
     }
 }
 
-/// Whether every answer arrives before the holder must stop its command, if answers take `trip` or a little longer. `next`:
-/// when the next confirmation is or was sent.
+/// Whether every answer arrives before the holder must stop its command, if answers take `trip` or a little longer.
+/// `next`: when the next confirmation is or was sent.
 ///
 /// A new lease is shorter than one in its steady state: connecting took a part of it, and it isn't renewed until the
 /// answers span a third of the timeout.
 ///
-/// Quicker answers aren't always better: a confirmation that is sent just before that third has passed doesn't count, and
-/// the lease needs one more. The calculation therefore takes the slowest answers, and for each confirmation the earliest
-/// time of sending that the quickest answers before it allow.
+/// Quicker answers aren't always better: a confirmation that is sent just before that third has passed doesn't count,
+/// and the lease needs one more. The calculation therefore takes the slowest answers, and for each confirmation the
+/// earliest time of sending that the quickest answers before it allow.
 fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Duration, now: BootTime) -> bool {
     let slow = jittered(trip);
     let early = slow.saturating_sub(trip) * STEPS_IN_A_THIRD;

@@ -1,6 +1,6 @@
 //! What a lock node says about its owner: one line of JSON, read by people and by `status`.
 //!
-//! It never has the command's arguments, which may be secret.
+//! It never contains the command's arguments, which may be secret.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::protocol::ServerTime;
 use crate::core::words::printable;
 
-/// The longest wait that is believable, some 30 years in milliseconds. A larger number was made up, and could overflow.
+/// The longest plausible wait, about 30 years, in milliseconds. A larger number is made up, and could overflow.
 const LONGEST_WAIT: u64 = 1_000_000_000_000;
 
 /// The data of a lock node.
@@ -30,16 +30,17 @@ pub struct Record {
     pub label: Option<String>,
     /// `exclusive`, `shared` or `slots`.
     pub mode: String,
-    /// How many may hold at once.
+    /// How many contenders may hold at once.
     pub slots: u32,
-    /// Set by a contender that acquires one of several slots after a wait: the contender behind it lists the queue again.
+    /// Set by a contender that acquires one of several slots after a wait: the contender behind it lists the queue
+    /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_slot: bool,
     /// Set by the owner while it is stopped, as by Ctrl-Z. A holder keeps the lock meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// How long after the creation of the node its owner acquired the lock, in milliseconds; set once the command has run
-    /// for a while. Relative to the node's own time, so that it stays true when the data is rewritten.
+    /// How long after the creation of the node its owner acquired the lock, in milliseconds; set once the command has
+    /// run for a while. Relative to the node's own time, so that it stays true when the data is rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_after_ms: Option<u64>,
     /// The process, identified even where host names are ambiguous, as in containers.
@@ -50,7 +51,7 @@ pub struct Record {
     pub revoked_by: Option<String>,
 }
 
-/// A process, distinguished from all others that had or will have its number.
+/// A process, identified so that no earlier or later process with the same number is mistaken for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// The boot of the kernel that it runs on: `/proc/sys/kernel/random/boot_id`.
@@ -64,7 +65,7 @@ pub struct Process {
 /// What Curator's clients write into a node whose owner should give up (`Revoker`).
 pub const CURATOR_REVOKES: &[u8] = b"__REVOKE__";
 
-/// Whether a node's data asks its owner to give up, and who asks if that is said.
+/// Whether a node's data asks its owner to give up, and which client asks, if the data says so.
 pub fn revocation(data: &[u8]) -> Option<Option<String>> {
     if data == CURATOR_REVOKES {
         return Some(None);
@@ -79,7 +80,7 @@ pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
     Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
 }
 
-/// Whether a node's data says that its owner waited for one of several slots and has got it.
+/// Whether a node's data says that its owner waited for one of several slots and acquired it.
 pub fn has_slot(data: &[u8]) -> bool {
     Record::from_bytes(data).is_some_and(|record| record.has_slot)
 }
@@ -96,7 +97,7 @@ impl Record {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Understands the data of a node, if a zklock wrote it.
+    /// Parses the data of a node; `None` if no zklock wrote it.
     pub fn from_bytes(data: &[u8]) -> Option<Self> {
         serde_json::from_slice(data).ok()
     }
@@ -110,8 +111,8 @@ impl fmt::Display for Record {
     }
 }
 
-/// A contender's description for people, or its node's name if its data says nothing. `own`: the record of this zklock, to
-/// recognize its earlier session.
+/// A contender's description for people, or its node's name if its data says nothing. `own`: the record of this zklock,
+/// to recognize its earlier session.
 pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
     match Record::from_bytes(data) {
         Some(record) if own.is_some_and(|own| record.is_of_the_same_process(own)) => {
@@ -126,8 +127,8 @@ pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {
     }
 }
 
-/// The data of a node of another program, printable. Curator writes an IP address, kazoo the name that the program chose,
-/// often `host:pid`.
+/// The data of a node of another program, printable. Curator writes an IP address, kazoo the name that the program
+/// chose, often `host:pid`.
 pub fn foreign(data: &[u8]) -> Option<String> {
     let said = str::from_utf8(data).ok()?.trim();
     (!said.is_empty()).then(|| printable(said))

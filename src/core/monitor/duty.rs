@@ -13,7 +13,8 @@ use crate::core::time::BootTime;
 /// How long a worker that is only waiting may take to notice a signal that ends it.
 const HEARING: Duration = Duration::from_secs(2);
 
-/// How long it may take to leave the queue then: twice what the servers get to answer (`releasing`), and a reserve.
+/// How long it may take to leave the queue then: twice the time that servers get to answer (`releasing`), and a
+/// reserve.
 const LEAVING: Duration = Duration::from_secs(15);
 
 /// The worker's state in the shared page, which needs no message.
@@ -48,7 +49,7 @@ pub enum Task {
 pub enum Why {
     /// The worker stands still: the lease is nearly over, and the command hasn't ended.
     Frozen,
-    /// The worker stands still while it waits: it didn't hear that it is to end, or heard it and never got there.
+    /// The worker stands still while it waits: it didn't take in a signal that ends it, or did and didn't end.
     Deaf(i32),
 }
 
@@ -60,7 +61,7 @@ pub(super) struct Duty {
     continued: u64,
     /// Signals that end a waiter: each one's number among the relayed signals, the signal, and when it was relayed.
     unheard: VecDeque<(u64, i32, BootTime)>,
-    /// The first of them, and when that was.
+    /// The first of them, and when it was relayed.
     told_to_end: Option<(i32, BootTime)>,
     exit: Option<Exit>,
     variables: Option<Vec<(String, String)>>,
@@ -92,7 +93,7 @@ impl Duty {
                 return Task::Stop { signal, whole_group };
             }
             // `Shorter` needs no task, since the monitor reads the page next. A stop with an old count is outdated: the
-            // worker hadn't yet heard that zklock is continued.
+            // worker hadn't yet learned that zklock is continued.
             Report::Shorter | Report::Stop { .. } => {}
             Report::Exit(exit) => self.exit = Some(exit),
             Report::Leave(exit) => {
@@ -121,7 +122,7 @@ impl Duty {
         self.limits(shown).map(|(at, _)| at).chain(shown.deadline).min()
     }
 
-    /// By when a worker that waits has to have heard of a signal, and by when to have ended.
+    /// The times by which a waiting worker must have taken in a signal, and must have ended.
     fn limits(&self, shown: Shown) -> impl Iterator<Item = (BootTime, i32)> {
         let hearing = self.unheard.front().map(|&(_, signal, at)| (at + HEARING, signal));
         let leaving = self.told_to_end.map(|(signal, at)| (at + LEAVING, signal));

@@ -1,4 +1,5 @@
-//! The state machine of the monitor, the process that the user started: what it does for its worker, and in its place.
+//! The state machine of the monitor, the process that the user started: what it does for its worker, and in its
+//! worker's place.
 //!
 //! Until every process of the command has ended, it requests nothing that could block it.
 
@@ -28,8 +29,9 @@ pub enum MonitorInput {
     Looked(Shown),
     /// The worker has ended and is reaped. All its reports have been taken in.
     WorkerEnded(Death, Shown),
-    /// Answer to [`MonitorEffect::EndWorker`] and [`MonitorEffect::EndEverybody`]: done, and all of the worker's reports have been
-    /// taken in. Carries the worker's last state in the page, and the path of a node that it may have been creating.
+    /// Answer to [`MonitorEffect::EndWorker`] and [`MonitorEffect::EndEverybody`]: done, and all of the worker's
+    /// reports have been taken in. Carries the worker's last state in the page, and the path of a node that it may have
+    /// been creating.
     Ended(Shown, Option<String>),
     /// Answer to [`MonitorEffect::EndEverybody`]: a process doesn't end, and the user wants zklock to end.
     GaveUp(Shown),
@@ -108,7 +110,7 @@ enum Cause {
 }
 
 impl Monitor {
-    /// For a new worker. `session_timeout` is the one that the worker will request.
+    /// The machine for a new worker. `session_timeout` is the one that the worker will request.
     pub fn new(session_timeout: Duration) -> Self {
         Self { duty: Duty::default(), state: MonitorState::Watching, session_timeout }
     }

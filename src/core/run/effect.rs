@@ -126,12 +126,12 @@ pub struct Seen {
     pub who: String,
     /// When its node was created; zero if unknown.
     pub since: ServerTime,
-    /// Since when it holds the lock, if it says so.
+    /// Since when it holds the lock, if its node says so.
     pub held_since: Option<ServerTime>,
 }
 
 impl Seen {
-    /// What there is to say of it as a holder at this time of the servers'.
+    /// What messages say about it as the holder, at this time on the servers' clock.
     pub fn at(&self, now: Option<ServerTime>) -> Holder {
         let since = |moment: ServerTime| now.map(|now| moment.until(now));
         Holder {

@@ -88,8 +88,8 @@ impl Lineage {
     }
 }
 
-/// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line, if
-/// one is shown, has its node read already.
+/// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line,
+/// if one is shown, has its node read already.
 fn look_at(holder: NodePath, shows_line: bool) -> Option<Request> {
     let (lock, name) = holder.split();
     match Name::parse(name) {

@@ -36,12 +36,12 @@ impl Progress {
         Self { every, at: None, clocks: None, queue: None, asked: None }
     }
 
-    /// zklock's node was created at this time of the servers'.
+    /// Notes that zklock's node was created at this time on the servers' clock.
     pub(super) fn queued(&mut self, created: ServerTime, now: BootTime) {
         self.clocks = Some((now, created));
     }
 
-    /// Contenders are `ahead`: the `nearest` one, and the node of the `holder` if that is another one.
+    /// Notes the contenders `ahead`: the `nearest` one, and the node of the `holder` if that is another one.
     pub(super) fn waiting(
         &mut self,
         path: LockPath,
@@ -66,8 +66,8 @@ impl Progress {
         self.at
     }
 
-    /// Reports if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is read first:
-    /// zklock doesn't watch it.
+    /// Reports if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is read
+    /// first: zklock doesn't watch it.
     pub(super) fn look(&mut self, is_stopped: bool, scene: &mut Scene<'_>) {
         let (Some(every), Some(at), Some(queue)) = (self.every, self.at, &self.queue) else { return };
         if scene.now < at {
@@ -102,7 +102,7 @@ impl Progress {
         });
         let holder = holder.map(|seen| seen.at(server_now));
         let (waited, predecessor) = (scene.now.since(scene.plan.began), nearest.who.clone());
-        // A waiter confirms all the time: so long without an answer, and the queue may be another.
+        // A waiter confirms all the time. After so long without an answer the queue may have changed.
         let claim = &scene.state.claim;
         let silent_for = claim.heard().map(|heard| scene.now.since(heard));
         let silent_for =

@@ -24,8 +24,8 @@ const FIRST_LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// The longest of these pauses.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay nothing
-/// for it.
+/// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
+/// nothing for it.
 const TELL_HELD_AFTER: Duration = Duration::from_secs(1);
 
 /// The running command, its lease, and what is known of its loss.
@@ -131,7 +131,8 @@ impl Running {
         }
     }
 
-    /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the answer.
+    /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the
+    /// answer.
     fn look_around(&mut self, scene: &mut Scene<'_>) {
         let (at, pause) = self.look_around;
         if at <= scene.now && self.lost.is_none() {
@@ -173,7 +174,8 @@ impl Running {
         let (now, plan) = (scene.now, scene.plan);
         // Without a monitor no other process would end the command if this one froze: it is killed immediately.
         let at_once = loss == Loss::MonitorDied;
-        // zklock still holds a revoked lock and renews its lease. After any other loss only the rest of the lease is left.
+        // zklock still holds a revoked lock and renews its lease. After any other loss only the rest of the lease is
+        // left.
         let kill_at = match loss {
             Loss::Revoked(_) => now + plan.kill_after,
             _ => scene.state.claim.lease().map_or(now, Lease::kill_at),
@@ -279,21 +281,21 @@ impl Running {
         let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         scene.says(Message::Suspended { command, wants_terminal, held });
-        // Written before the shell's prompt.
+        // The message is written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(limit));
         scene.does(Effect::StopWithCommand(signal));
     }
 
-    /// Shows the monitor from when on it must act if this process stands still.
+    /// Shows the monitor the time from which it must act if this process stands still.
     fn show_deadline(&mut self, scene: &mut Scene<'_>) {
         if self.supervisor.is_over().is_some() {
-            // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past, it
-            // would end the worker first.
+            // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past,
+            // it would end the worker first.
             return;
         }
         let killed = self.supervisor.has_killed();
         let (stopping, kill_after) = (self.supervisor.is_stopping(), scene.plan.kill_after);
-        // Where KILL has no effect, the monitor's KILL has none either.
+        // If KILL had no effect, the monitor's KILL would have none either.
         let in_vain = killed && self.stuck;
         let deadline = scene.state.claim.lease().map(|lease| {
             let act = match (killed, stopping) {

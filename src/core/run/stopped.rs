@@ -44,7 +44,7 @@ impl Stop {
             other => other,
         };
         scene.does(Effect::Line(LineUpdate::Clear));
-        // Written before the shell's prompt.
+        // The message is written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(scene.state.claim.time_to_spare()));
         scene.does(Effect::StopWaiting);
     }

@@ -1,6 +1,6 @@
-//! Decides what to do about the job when something happens: state and event in, actions out. Pure.
+//! Decides what to do about the job when something happens: state and event in, actions out.
 //!
-//! The order is always the same: stop the job, see it gone, reap it, and only then release the lock.
+//! The order is always the same: stop the job, see that it is gone, reap it, and only then release the lock.
 
 use std::time::Duration;
 

@@ -154,8 +154,8 @@ impl Contender {
     }
 }
 
-/// Whether the watched node is a predecessor that waits for one of several slots too. The first waiter watches the holders
-/// of all slots instead.
+/// Whether the watched node is a predecessor that waits for one of several slots too. The first waiter watches the
+/// holders of all slots instead.
 fn may_get_a_slot(mode: Mode, watch: &[String]) -> bool {
     matches!(mode, Mode::Slots(2..)) && watch.len() == 1
 }

@@ -21,7 +21,7 @@ pub struct Entry {
     pub data: Vec<u8>,
     /// The same data for an owner that waited for one of several slots and got it.
     pub data_with_slot: Vec<u8>,
-    /// Give up immediately if the lock is busy, and create nothing in that case.
+    /// Give up immediately if the lock is busy, without creating anything.
     pub nonblock: bool,
     /// The source of the uuids of its attempts.
     pub ids: Ids,

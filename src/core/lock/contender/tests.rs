@@ -181,7 +181,7 @@ fn holder_with_record() -> (Contender, String, Record) {
     (contender, own, Record::from_bytes(data).unwrap())
 }
 
-/// What a step writes to our node.
+/// What a step writes to zklock's node.
 fn written(step: &Step) -> Option<(Record, i32)> {
     match &step.requests[..] {
         [Request::Write(_, data, version)] => Some((Record::from_bytes(data).unwrap(), *version)),

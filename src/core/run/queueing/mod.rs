@@ -32,7 +32,8 @@ pub(super) struct Queueing {
     /// The last report of a wait: the lock, the predecessor, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     start: StartProgress,
-    /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted the node.
+    /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted
+    /// the node.
     node_gone: Option<LockPath>,
     stop: Stop,
     lineage: Lineage,

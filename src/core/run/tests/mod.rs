@@ -1,7 +1,7 @@
-//! Whole runs, told line by line: each event with the phase after it, and what the run wants done.
+//! Whole runs, line by line: each event, the phase after it, and the effects that the run requests.
 //!
-//! What a run has to do is checked by the simulation. These stories hold how it does that, word by word: `ZKLOCK_TELL=1
-//! cargo test --lib run::tests` writes them anew, for a change that was meant.
+//! The simulation checks what a run must do. These stories record how it does so, word for word. After an intended
+//! change, `ZKLOCK_TELL=1 cargo test --lib run::tests` rewrites them.
 
 mod ends;
 mod running;

@@ -1,4 +1,4 @@
-//! A run that a test drives by hand, and all that it does, in words.
+//! A run that a test drives step by step, and a story: everything that the run does, as text.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub(super) const THEIRS: i64 = 0x22;
 /// The servers' clock when the run begins.
 const EPOCH: i64 = 1_700_000_000_000;
 
-/// The beginning, on zklock's clock: not zero, so that "ago" never reaches the start of time.
+/// The beginning on zklock's clock. It isn't zero, so that no earlier time lies before the start of the clock.
 const BEGAN: Duration = Duration::from_secs(1000);
 
 /// The session timeout.
@@ -39,7 +39,7 @@ pub(super) fn lock(path: &str) -> LockPath {
     LockPath::parse(OsStr::new(path)).unwrap()
 }
 
-/// `zklock /locks/a -- job`, with what each test changes.
+/// `zklock /locks/a -- job`, which each test may change.
 pub(super) fn plan() -> Plan {
     Plan {
         first: lock("/locks/a"),
@@ -121,7 +121,7 @@ pub(super) struct Script {
     now: BootTime,
     key: SessionKey,
     story: String,
-    /// Whether everything is told from here on.
+    /// Whether the story keeps everything, also the usual beginning.
     in_full: bool,
     /// The path, without its number, of each node that was created.
     entered: Vec<String>,
@@ -147,13 +147,13 @@ impl Script {
         script
     }
 
-    /// Tells the usual beginning too, up to [`begun`](Self::begun).
+    /// Keeps the usual beginning, up to [`begun`](Self::begun), in the story.
     pub(super) fn in_full(mut self) -> Self {
         self.in_full = true;
         self
     }
 
-    /// What has come so far is the usual beginning: nothing of it is told.
+    /// Ends the usual beginning, and removes it from the story unless [`in_full`](Self::in_full) was called.
     pub(super) fn begun(&mut self) -> &mut Self {
         if !std::mem::replace(&mut self.in_full, true) {
             self.story.clear();
@@ -161,19 +161,19 @@ impl Script {
         self
     }
 
-    /// Describes this zklock, as the runtime would.
+    /// Answers [`Effect::Introduce`], as the runtime would.
     pub(super) fn introduce(&mut self, locks: usize) -> &mut Self {
         let ids = (0..locks as u128).map(|lock| Ids((lock + 1) << 64)).collect();
         self.on(Input::Introduced(Introduction { record: record("web1", 7), ids }))
     }
 
-    /// From here on, so many seconds after the beginning.
+    /// Continues this many seconds after the beginning.
     pub(super) fn at(&mut self, after: f64) -> &mut Self {
         self.now = BootTime::from_start(BEGAN) + seconds(after);
         self
     }
 
-    /// The same, and the run looks at the time whenever it wants to; told only where something comes of it.
+    /// The same, and wakes the run whenever it asked to be woken. The story keeps only wake-ups with effects.
     pub(super) fn pass(&mut self, until: f64) -> &mut Self {
         let until = BootTime::from_start(BEGAN) + seconds(until);
         for round in 0.. {
@@ -196,7 +196,7 @@ impl Script {
         self
     }
 
-    /// What comes of an input, untold.
+    /// The effects of an input, left out of the story.
     pub(super) fn effects(&mut self, input: Input) -> Vec<Effect> {
         self.run.on(self.now, input)
     }
@@ -235,7 +235,7 @@ impl Script {
         self.reply(Asker::Lock(LockIndex(lock)), Reply::Created(Ok(created)))
     }
 
-    /// The lock's list is answered: other contenders' numbers, and our own.
+    /// The lock's list is answered with other contenders' numbers and zklock's own.
     pub(super) fn listed(&mut self, lock: usize, others: &[u32], own: u32) -> &mut Self {
         let mut names: Vec<String> = others.iter().map(|number| other(*number)).collect();
         names.push(self.own(own));
@@ -266,7 +266,7 @@ impl Script {
         self.read(&own, node(OURS, 1, &record("web1", 7)))
     }
 
-    /// The same, and has begun to write what it has to say.
+    /// The same, after the run has begun to wait for its messages to be written.
     pub(super) fn first(&mut self) -> &mut Self {
         self.holds().begun().tick()
     }
@@ -290,14 +290,14 @@ impl Script {
             .on(Input::Reaped(Some(exit)))
     }
 
-    /// Leaves out all but what the run says on these levels.
+    /// Keeps only the run's messages on these levels.
     pub(super) fn tells_only(&mut self, levels: &[&str]) -> &mut Self {
         let is_said = |line: &&str| levels.iter().any(|level| line.trim_start().starts_with(level));
         self.story = self.story.lines().filter(is_said).fold(String::new(), |all, line| all + line + "\n");
         self
     }
 
-    /// Leaves out all lines but those with one of these words.
+    /// Keeps only lines with one of these words.
     pub(super) fn keeps_lines(&mut self, words: &[&str]) -> &mut Self {
         let is_kept = |line: &&str| words.iter().any(|word| line.contains(word));
         self.story = self.story.lines().filter(is_kept).fold(String::new(), |all, line| all + line + "\n");
@@ -326,8 +326,8 @@ impl Script {
         }
     }
 
-    /// The story must be the one under this title in `stories/FILE.txt`. With `ZKLOCK_TELL` in the environment it is
-    /// written there.
+    /// Checks that the story is the one under this title in `stories/FILE.txt`. With `ZKLOCK_TELL` in the environment,
+    /// writes it there instead.
     pub(super) fn is(&self, file: &str, title: &str) {
         static WRITING: Mutex<()> = Mutex::new(());
         let file =
@@ -353,7 +353,7 @@ impl Script {
     }
 }
 
-/// Without what is the same everywhere.
+/// Removes what is the same in every story.
 fn shortened(text: &str) -> String {
     let mut text = text.replace("_c_00000000-0000-0000-0000-000000000000-", "other-");
     for lock in 1..=3 {

@@ -1,4 +1,4 @@
-//! The table of signals in docs/signals.md is what the run does.
+//! The table of signals in docs/signals.md says what a run does.
 
 use super::script::{Script, plan};
 use crate::core::exit::Exit;

@@ -1,4 +1,4 @@
-//! Answers that are refused, lost, or about somebody else's nodes.
+//! Answers that are refused, lost, or about another client's nodes.
 
 use super::*;
 use crate::core::lock::neighbour::Recipe;
