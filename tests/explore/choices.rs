@@ -1,8 +1,8 @@
-//! Every schedule with a few departures from the plain one.
+//! Explores every schedule with a few departures from the plain one.
 //!
-//! A run asks at each point which of several ways it goes; 0 is the plain one. The search takes the plain run first, then
-//! each run with one departure, then each with two, and so on. A run is the same for the same departures, so that it is
-//! repeated from its start and nothing has to be copied.
+//! At each point a run asks which of several ways to go; 0 is the plain one. The search tries the plain run first, then
+//! each run with one departure, then each with two, and so on. A run is deterministic for given departures, so it can
+//! be repeated from its start and nothing has to be copied.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// At which point, and which way.
+/// The point of a departure, and the way taken there.
 pub(crate) type Departure = (u32, u8);
 
-/// The ways that one run goes.
+/// The choices of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
     given: Vec<Departure>,
     taken: usize,
     /// How many ways there were at each point.
     ways: Vec<u8>,
-    /// Whether the run is told step by step.
+    /// Whether the run prints each step.
     pub(crate) tells: bool,
 }
 
@@ -37,7 +37,7 @@ impl Choices {
         }
     }
 
-    /// How many departures there were so far.
+    /// How many departures the run has taken so far.
     pub(crate) fn taken(&self) -> usize {
         self.taken
     }
@@ -51,12 +51,12 @@ impl Choices {
     }
 }
 
-/// What a search has come to.
+/// The result of a search.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     pub(crate) runs: usize,
     pub(crate) points: usize,
-    /// The smallest of what the runs have measured.
+    /// The smallest measure of all runs.
     pub(crate) least: Option<i64>,
     pub(crate) violation: Option<(Vec<Departure>, String)>,
 }
@@ -67,10 +67,10 @@ impl fmt::Display for Found {
     }
 }
 
-/// What one run comes to: a measure, or what was violated.
+/// The result of one run: a measure, or the violation.
 pub(crate) type Outcome = Result<Option<i64>, String>;
 
-/// Tries every schedule with at most so many departures.
+/// Tries every schedule with at most `most` departures.
 pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> Found {
     let mut level = vec![vec![]];
     let mut found = Found::default();
@@ -112,7 +112,7 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
     found
 }
 
-/// The same schedule with one departure more, after all others.
+/// Extends a schedule by one departure that comes after all others, in every possible way.
 fn departing(given: &[Departure], ways: &[u8]) -> Vec<Vec<Departure>> {
     let first = given.last().map_or(0, |&(at, _)| at as usize + 1);
     let points = ways.iter().enumerate().skip(first);
@@ -120,13 +120,13 @@ fn departing(given: &[Departure], ways: &[u8]) -> Vec<Vec<Departure>> {
     departures.map(|departure| [given, &[departure]].concat()).collect()
 }
 
-/// The same run again, told step by step.
+/// Repeats a run and prints each step.
 pub(crate) fn tell(given: &[Departure], run: impl Fn(&mut Choices) -> Outcome) {
     let mut choices = Choices { given: given.to_vec(), tells: true, ..Choices::default() };
     let _ = run(&mut choices);
 }
 
-/// Says what a search came to, and how long it took. Whether it is as it should be.
+/// Prints the result of a search and how long it took. Returns whether nothing was violated.
 pub(crate) fn report(name: &str, most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> bool {
     let began = Instant::now();
     let found = search(most, &run);

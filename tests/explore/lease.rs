@@ -1,20 +1,22 @@
-//! The lease: a zklock behind a follower that may be slow, and the next in line at the leader's elbow, on the simulated
-//! servers' own pings and trackers. The worst moments are chosen on a grid of a twelfth of the session timeout.
+//! Explores the lease: one zklock is connected to a follower that may be slow, and the next waiter is connected to the
+//! leader. Pings and expiry are those of the simulated servers. The worst moments are chosen on a grid of a twelfth of
+//! the session timeout.
 //!
-//! Safe means here: when the leader ends a session, the command that ran under it is gone. The command is as stubborn as
-//! can be: it is gone when KILL has taken all the time that the lease leaves it.
+//! Safe means here: when the leader ends a session, the command that ran under it is gone. The command is as stubborn
+//! as can be: KILL takes all the time that the lease leaves it.
 //!
-//! | departure | what it is |
+//! | departure | meaning |
 //! |---|---|
-//! | slow | what the leader sends to the follower in this step arrives so many steps later |
-//! | cut | from now on nothing that the follower sends arrives at the leader |
-//! | held | what the follower sends to zklock in this step arrives so many steps later |
-//! | frozen | zklock's worker stands still for so many steps |
+//! | slow | messages from the leader to the follower in this step arrive some steps later |
+//! | cut | from now on no message from the follower arrives at the leader |
+//! | held | messages from the follower to zklock in this step arrive some steps later |
+//! | frozen | zklock's worker is frozen for some steps |
 //! | reset | zklock loses its connection |
-//! | silence | zklock and its server don't hear each other for nearly a third of the session timeout, once the lease has found its rhythm: the command goes on |
+//! | silence | zklock and its server receive nothing from each other for nearly a third of the session timeout, once the lease is in its steady rhythm: the command must continue |
 //! | isolate | the leader is cut off from the other servers |
 //!
-//! Messages that nothing holds up take no time: nobody could hear anything sooner.
+//! Messages take no time unless something holds them up, so that every contender receives everything as early as
+//! possible.
 
 use std::time::Duration;
 
@@ -35,20 +37,22 @@ const STEPS: u64 = 12;
 pub(crate) struct Setup {
     /// The session timeout, in ticks.
     pub(crate) ticks: u64,
-    /// How long after a ping of the leader's zklock begins, in half steps.
+    /// How long after a ping of the leader zklock begins, in half steps.
     pub(crate) offset: u64,
-    /// When in a tick the leader looks for sessions that have expired, in steps.
+    /// When in a tick the leader looks for expired sessions, in steps.
     pub(crate) phase: u64,
-    /// How long it goes on, in steps.
+    /// How long the run lasts, in steps.
     pub(crate) horizon: u64,
-    /// By how much the clock of its host is too slow, in parts of a thousand million. If it is, the command dies at once.
+    /// How much too slow the host's clock is, in parts per billion. If it is slow, the command dies immediately after
+    /// KILL.
     pub(crate) slow_by: i64,
-    /// The other one was first, and its command ends so many steps later.
+    /// If set, the other zklock was first, and its command ends this many steps later.
     pub(crate) waits_for: Option<u64>,
-    /// It is connected to the leader.
+    /// Whether zklock is connected to the leader.
     pub(crate) is_at_leader: bool,
     pub(crate) faults: &'static [Fault],
-    /// Any two faults may meet. Otherwise after one that lasts some steps only those that don't.
+    /// Whether any two faults may be combined. Otherwise a fault that lasts some steps may only be followed by one that
+    /// doesn't.
     pub(crate) any_two: bool,
 }
 
@@ -59,13 +63,14 @@ pub(crate) enum Fault {
     Held,
     Frozen,
     Reset,
-    /// zklock and its server don't hear each other for nearly a third of the session timeout: that is ridden out.
+    /// zklock and its server receive nothing from each other for nearly a third of the session timeout. The lease must
+    /// survive that.
     Silence,
-    /// The others can't hear the leader any more, nor it them.
+    /// The leader can no longer exchange messages with the other servers.
     Isolate,
 }
 
-/// How many steps a message is late.
+/// How many steps late a message may be.
 const DELAYS: [u64; 8] = [1, 2, 3, 4, 5, 7, 9, 12];
 
 const T: u64 = 2_400 * MS;
@@ -78,22 +83,22 @@ struct World<'a> {
     ensemble: Ensemble,
     leader: usize,
     follower: usize,
-    /// The one behind the slow follower, and the other one.
+    /// `slow` is the zklock behind the slow follower, `next` the other one.
     slow: Option<Bare>,
     next: Option<Bare>,
-    /// The way to the leader is cut.
+    /// The connection from the follower to the leader is cut, or the leader is isolated.
     is_cut: bool,
     /// Something was slow, held up or frozen.
     was_late: bool,
     /// The step in which a silence ends.
     silent_until: Option<u64>,
-    /// When the session of the slow one and its command were gone.
+    /// When the session of `slow` was gone, and when its command was.
     session_gone: Option<u64>,
     command_gone: Option<u64>,
     violation: Option<String>,
 }
 
-/// Lets it happen. The measure is the smallest margin, in parts of a thousand million of the session timeout.
+/// Runs a setup. The measure is the smallest margin between session and command, in billionths of the session timeout.
 pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
     let tick = T / setup.ticks;
     let config = Config {
@@ -104,7 +109,7 @@ pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
         peer_delay: 0,
         peer_jitter: 0,
         log_delay: 0,
-        // Nobody leaves a follower's leader for silence.
+        // A follower must not leave its leader because of silence.
         sync_limit: if setup.is_at_leader { 5 } else { 100 },
         ..Config::new(3, 1)
     };
@@ -115,11 +120,11 @@ pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
     let leads_from = ensemble.now();
     make_path(&mut ensemble);
     let leader = ensemble.leader().unwrap();
-    // Pings go out every half tick.
+    // Pings are sent every half tick.
     let half = tick / 2;
     let begins =
         leads_from + (ensemble.now() - leads_from).div_ceil(half) * half + half + setup.offset * STEP / 2;
-    // Just before a touch at a step of the grid is forgotten, or later.
+    // Just before the leader would forget a touch at a step of the grid, or later.
     ensemble.set_phase(leader, (2 * tick - 1 - begins % tick + setup.phase * STEP) % tick);
     ensemble.next(begins);
     while ensemble.now() < begins {
@@ -232,14 +237,14 @@ impl World<'_> {
         }
     }
 
-    /// What can happen at once does.
+    /// Processes everything that can happen immediately.
     fn settle(&mut self) {
         let now = self.ensemble.now();
         self.pass(now);
     }
 
     fn depart(&mut self, step: u64) {
-        // What was late in the step before is late; what comes now comes behind it.
+        // Messages of the step before stay late; messages of this step arrive after them.
         self.ensemble.delay_peer(self.leader, self.follower, 0);
         self.ensemble.delay_link(0, self.follower, Way::ToClient, 0);
         let is_over = self.slow.as_ref().is_some_and(Bare::is_over);
@@ -249,7 +254,7 @@ impl World<'_> {
         let mut ways: Vec<(Fault, u64)> = vec![];
         for &fault in self.setup.faults {
             match fault {
-                // A young lease has less to give.
+                // A young lease has less reserve.
                 Fault::Silence if step < 10 || step + 6 > self.setup.horizon => {}
                 Fault::Cut | Fault::Reset | Fault::Silence | Fault::Isolate => ways.push((fault, 0)),
                 Fault::Frozen => ways.extend([1, 2].map(|steps| (fault, steps))),
@@ -327,7 +332,7 @@ impl World<'_> {
         }
     }
 
-    /// After each event.
+    /// Checks the state after each event.
     fn look(&mut self, now: u64) {
         let Some(slow) = &mut self.slow else { return };
         slow.passes(now);

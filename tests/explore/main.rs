@@ -1,12 +1,12 @@
-//! The shipped core on the simulated ensemble, under every schedule with a few departures from the plain one.
+//! Runs the shipped core on the simulated ensemble, under every schedule with a few departures from the plain one.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
 //! | `choices` | which schedules there are, and the search through them |
 //! | `recipe` | the queue: messages held up, connections lost, zklocks killed, nodes deleted |
-//! | `lease` | time: a slow follower, a cut line, a clock that is too slow |
-//! | `scenes` | who contends, and how much is explored |
-//! | `bare`, `client`, `ensemble` | those of `tests/simulation` |
+//! | `lease` | time: a slow follower, a cut line, a slow clock |
+//! | `scenes` | the contenders, and how much is explored |
+//! | `bare`, `client`, `ensemble` | shared with `tests/simulation` |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         words.get(place + 1).map(String::as_str)
     };
     if words.iter().any(|word| word == "--list") {
-        // `cargo test -- --list` asks every test program.
+        // `cargo test -- --list` runs every test program with this option.
         return ExitCode::SUCCESS;
     }
     #[cfg(planted)]

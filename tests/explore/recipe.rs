@@ -1,14 +1,14 @@
-//! The recipe: a few zklocks for one lock or two, every message held up, every connection lost, every zklock killed, at
-//! every point, one or two at a time.
+//! Explores the recipe with a few zklocks for one or two locks. It tries every fault at every point, one or two at a
+//! time: a message held up, a connection lost, a zklock killed.
 //!
-//! | in the world | here |
+//! | in reality | here |
 //! |---|---|
 //! | the core | the shipped `Run` |
 //! | servers, sessions, watches | the simulated ensemble and the simulated client |
-//! | time | messages take the same time, the host none; the command a few milliseconds |
-//! | the monitor | kills the command of a worker that was killed, and deletes its node |
+//! | time | all messages take the same time, the host takes none, the command a few milliseconds |
+//! | the monitor | kills the command of a killed worker, and deletes its node |
 //!
-//! Between two messages of clients nothing that a zklock does can depend on what else is chosen there, so that each message
+//! Between two messages of clients, nothing that a zklock does can depend on what else is chosen there. So each message
 //! is a point: before it arrives at a server, and before it arrives at a client.
 
 use std::time::Duration;
@@ -24,21 +24,22 @@ use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, MS, Output, Upcoming, Way};
 
-/// The session timeout, of two ticks.
+/// The session timeout, which is two ticks.
 const T: u64 = 2_400 * MS;
-/// Long enough for the others to come and go.
+/// How long a message is held up: long enough for the others to come and go.
 const HOLD: u64 = 25 * MS;
-/// What is due is done within this time, when nothing is held up.
+/// Due actions are done within this time if nothing is held up.
 const AT_ONCE: u64 = 10 * MS;
 
-/// Who contends.
+/// The contenders and servers of a scene.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
-    /// The lock path is there.
+    /// Whether the lock path exists already.
     pub(crate) is_made: bool,
-    /// Whether any two faults may meet, or only some: the others are too many for more than two contenders.
+    /// Whether any two faults may be combined. With more than two contenders that would be too many schedules, so only
+    /// some are.
     pub(crate) any_two: bool,
 }
 
@@ -52,15 +53,15 @@ pub(crate) struct Contender {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The way is slow for a moment: what else is under way comes first.
+    /// One direction is slow for a moment, so that other messages under way arrive first.
     Hold(Way),
     /// The connection is lost.
     Reset,
     /// The connection is lost, and the next one goes to another server.
     Move,
-    /// All other followers are late with what is committed.
+    /// All other followers apply commits late.
     Lag,
-    /// The worker stands still until its session has expired.
+    /// The worker is frozen until its session has expired.
     Freeze,
     /// The line is cut until the session has expired.
     Expire,
@@ -71,7 +72,7 @@ enum Fault {
     Signal,
 }
 
-/// What is to be done later.
+/// An action scheduled for later.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Start(usize),
@@ -80,7 +81,7 @@ enum Act {
     KillJob(usize),
 }
 
-/// Where the tokens of acts begin.
+/// The first alarm token for actions.
 const ACTS: u64 = 1 << 32;
 const OPERATOR: u64 = ACTS - 2;
 
@@ -93,17 +94,17 @@ struct World<'a> {
     acts: Vec<Act>,
     operator: Client,
     faults: Vec<Fault>,
-    /// Nothing is held up any more, and nobody looks for a server.
+    /// From this time on nothing is held up and no zklock is looking for a server.
     quiet_from: u64,
     violation: Option<String>,
 }
 
-/// What happened to a contender, for the checks.
+/// The facts about a contender that the checks need.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts {
-    /// It may end otherwise than its command did.
+    /// Its exit may differ from its command's.
     excused: bool,
-    /// Somebody deleted its node: the lock passes on at once.
+    /// Its node was deleted by hand, so the lock passes on immediately.
     deleted: bool,
     /// Its line was slow or cut.
     late: bool,
@@ -146,7 +147,7 @@ pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
     world.violation.map_or(Ok(None), Err)
 }
 
-/// Somebody who looks after the locks by hand.
+/// Opens the session of an operator who changes locks by hand.
 fn open_operator(ensemble: &mut Ensemble, scene: &Scene) -> Client {
     let settings = Settings {
         zone: scene.contenders.len(),
@@ -215,7 +216,7 @@ impl World<'_> {
         (0..self.zklocks.len()).all(|number| self.is_ended(number))
     }
 
-    /// A point: what may happen before this message of a zklock arrives.
+    /// Offers the faults that may happen before this message of a zklock arrives.
     fn may_fail(&mut self, zone: usize, way: Way) {
         let Some(Some(zklock)) = self.zklocks.get(zone) else { return };
         if zklock.is_over() {
@@ -399,7 +400,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets a zklock do something, and looks at what came of it.
+    /// Acts on a zklock and checks the result.
     fn touch(&mut self, number: usize, act: impl FnOnce(&mut Bare, &mut Ensemble)) {
         let Some(zklock) = &mut self.zklocks[number] else { return };
         let (token, was_over) = (zklock.token, zklock.is_over());
@@ -433,7 +434,7 @@ impl World<'_> {
         self.violation.get_or_insert_with(what);
     }
 
-    /// A command starts: nobody runs whom its lock excludes.
+    /// Checks a start: no command runs that the lock excludes.
     fn check_start(&mut self, number: usize, token: i64) {
         if self.facts[number].deleted {
             return;
@@ -464,7 +465,7 @@ impl World<'_> {
         }
     }
 
-    /// Under a command its session lives, or its node has been deleted by hand.
+    /// Checks that the session of every running command lives, unless its node was deleted by hand.
     fn check_sessions(&mut self) {
         for number in 0..self.zklocks.len() {
             let Some(zklock) = &self.zklocks[number] else { continue };
@@ -478,7 +479,7 @@ impl World<'_> {
         }
     }
 
-    /// Nothing happens for a while: whoever can run does.
+    /// Checks that every zklock that can run its command does so, because nothing happens for a while.
     fn check_idle(&mut self) {
         if self.ensemble.now() < self.quiet_from {
             return;

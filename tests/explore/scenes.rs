@@ -1,4 +1,4 @@
-//! Who contends, and how much is explored.
+//! The contenders, and how much is explored.
 
 use zklock::core::lock::name::Mode::{self, Exclusive, Shared, Slots};
 
@@ -19,7 +19,7 @@ fn scene(servers: usize, contenders: Vec<Contender>, any_two: bool) -> Scene {
     Scene { servers, contenders, is_made: true, any_two }
 }
 
-/// The name of each, and how many departures at most.
+/// The recipe scenes: name, largest number of departures, contenders.
 fn recipes() -> Vec<(&'static str, usize, Scene)> {
     let two = || vec![contender(Exclusive, 2), contender(Exclusive, 2)];
     let three = |modes: [Mode; 3]| modes.map(|mode| contender(mode, 2)).to_vec();
@@ -58,7 +58,8 @@ const SLOW: Setup = Setup {
     any_two: false,
 };
 
-/// The name of each, how many departures at most, and the setups: few, or every beginning within a tick (`is_whole`).
+/// The lease scenes: name, largest number of departures, setups. The setups are a few, or with `is_whole` every
+/// beginning within a tick.
 fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
     let places: &'static [u64] = if is_whole { &[0, 1, 2, 3, 4, 5] } else { &[0, 3] };
     let with = |setup: Setup| -> Vec<Setup> {
@@ -67,7 +68,7 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
         let every = every.filter(|(offset, phase)| is_whole || offset == phase);
         every.map(|(offset, phase)| Setup { offset, phase, ..setup }).collect()
     };
-    // A clock that loses a twelfth of the session timeout in that time.
+    // A clock that loses a twelfth of the session timeout while the timeout passes.
     let slow_by = 1_000_000_000 / 13;
     let silence = Setup { faults: &[Fault::Silence], horizon: 24, ..SLOW };
     let waits: &[u64] = if is_whole { &[1, 3, 5, 8, 12, 15] } else { &[3, 12] };
@@ -90,7 +91,7 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
     ]
 }
 
-/// Explores all whose names contain this. Whether nothing was violated.
+/// Explores all scenes whose name contains `wanted`. Returns whether nothing was violated.
 pub(crate) fn all(wanted: &str, is_whole: bool) -> bool {
     let mut good = true;
     for (name, most, scene) in recipes().into_iter().filter(|(name, ..)| name.contains(wanted)) {
@@ -108,7 +109,8 @@ pub(crate) fn all(wanted: &str, is_whole: bool) -> bool {
     good
 }
 
-/// What the lease doesn't bear is noticed, so that what is not noticed is borne.
+/// Checks that the search notices a fault that a lease doesn't withstand, so that a search without a finding proves
+/// something.
 fn beyond() -> bool {
     let setups: Vec<Setup> =
         (0..6).map(|phase| Setup { phase, slow_by: 1_000_000_000 / 4, ..SLOW }).collect();
@@ -117,7 +119,7 @@ fn beyond() -> bool {
     found.violation.is_some()
 }
 
-/// Explores with this mistake, or with one after the other. Whether each is found.
+/// Explores with the named mistake, or with each mistake in turn. Fails unless every mistake is found.
 #[cfg(planted)]
 pub(crate) fn planted(name: &str, wanted: &str) -> std::process::ExitCode {
     use clap::ValueEnum;

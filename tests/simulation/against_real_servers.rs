@@ -1,15 +1,15 @@
-//! The simulated ensemble and its client, compared with real servers: the same scenes, told to both.
+//! Compares the simulated ensemble and its client with real servers: the same scenes run on both.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | [`ensemble`] | servers that keep ZooKeeper's rules, on a virtual clock; faults |
-//! | [`client`] | what a session of `zklock::runtime::zk` does, on that ensemble |
-//! | [`scenes`] | short stories that are told to the simulation and to real servers alike, and must end alike |
-//! | [`storm`] | faults drawn from a seed, and what must hold all the same |
-//! | [`speed`] | how fast it is |
+//! | [`ensemble`] | servers that follow ZooKeeper's rules, on a virtual clock; faults |
+//! | [`client`] | a session of `zklock::runtime::zk` on that ensemble |
+//! | [`scenes`] | short scenes that must end alike on the simulation and on real servers |
+//! | [`storm`] | faults drawn from a seed, and what must hold in spite of them |
+//! | [`speed`] | the speed of the simulation |
 //!
-//! Virtual time is a number of nanoseconds, and belongs to the ensemble. A host reads a clock of its own
-//! ([`client::HostClock`]), which may run at another rate.
+//! The ensemble keeps virtual time, in nanoseconds. Each host has a clock of its own ([`client::HostClock`]), which may
+//! run at a different rate.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,7 +1,7 @@
-//! A zklock without its monitor and without the details of its command: the shipped `Run` on a simulated session.
+//! A zklock without its monitor and with a simplified command: the shipped `Run` on a simulated session.
 //!
-//! It takes no time for anything, its timers are exact, and its command is as stubborn as a command can be. `host` has
-//! the whole of it; this one is small, for crowds and for searches.
+//! It takes no time for anything, its timers are exact, and its command is as stubborn as a command can be. `host`
+//! simulates a whole zklock; this smaller version is for crowds and searches.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
 
-/// What a bare zklock is to do.
+/// The options of a bare zklock.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub(crate) locks: &'static [&'static str],
@@ -30,7 +30,7 @@ pub(crate) struct Wish {
     pub(crate) timeout: u64,
     /// How long its command runs.
     pub(crate) lasts: u64,
-    /// How long KILL takes.
+    /// How long the command takes to be gone after KILL.
     pub(crate) reaping: u64,
     pub(crate) kill_after: Duration,
     pub(crate) nonblock: bool,
@@ -39,10 +39,10 @@ pub(crate) struct Wish {
     pub(crate) clock: HostClock,
 }
 
-/// What was asked of the servers, and what they told without being asked.
+/// The numbers of requests sent and of watch events received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Requests that are no confirmations, and the release as two.
+    /// Requests other than confirmations. The release of one lock counts as two.
     pub(crate) requests: u64,
     pub(crate) lists: u64,
     pub(crate) confirmations: u64,
@@ -56,11 +56,11 @@ pub(crate) enum Job {
     Runs {
         ends: u64,
     },
-    /// It was killed, and is gone then.
+    /// The command was killed and is gone at this time.
     Dying {
         gone: u64,
     },
-    /// Not reaped yet.
+    /// The command has ended and isn't reaped yet.
     Dead {
         killed: bool,
     },
@@ -69,14 +69,14 @@ pub(crate) enum Job {
     },
 }
 
-/// One zklock.
+/// A simulated zklock without a monitor.
 pub(crate) struct Bare {
     wish: Wish,
     number: u64,
     run: Box<Run>,
     client: Option<Box<Client>>,
     key: SessionKey,
-    /// Its session; 0 before there is one.
+    /// The session's id; 0 before there is a session.
     pub(crate) session: i64,
     pub(crate) job: Job,
     /// The fencing token of the command that was started.
@@ -87,9 +87,9 @@ pub(crate) struct Bare {
     effects: VecDeque<Effect>,
     answers: VecDeque<Input>,
     looked: bool,
-    /// The death of its command was told.
+    /// The run was told that the command died.
     told: bool,
-    /// It is frozen until then, and what comes for it waits.
+    /// It is frozen until this time, and events for it wait.
     frozen_until: u64,
     deferred: Vec<Output>,
     /// When its monitor has to act for it.
@@ -100,7 +100,7 @@ pub(crate) struct Bare {
 const EXIT_DEAD: Exit = Exit::Signal(zklock::core::signal::SIGKILL);
 
 impl Bare {
-    /// One that begins now. `number` tells it from all others.
+    /// Starts a zklock. `number` distinguishes it from all others.
     pub(crate) fn begin(ensemble: &mut Ensemble, wish: Wish, number: u64) -> Self {
         let began = wish.clock.boot_time(ensemble.now());
         let locks: Vec<LockPath> =
@@ -152,12 +152,12 @@ impl Bare {
         bare
     }
 
-    /// Whose an alarm of the ensemble is.
+    /// The number of the zklock that an alarm belongs to.
     pub(crate) fn number_of(token: u64) -> u64 {
         token >> 1
     }
 
-    /// The connection that it has or tries to get.
+    /// Its connection, established or being attempted.
     pub(crate) fn conn(&self) -> Option<ConnId> {
         self.client.as_ref().and_then(|client| client.conn())
     }
@@ -166,7 +166,7 @@ impl Bare {
         self.exit.is_some()
     }
 
-    /// Whether a process of its command is there.
+    /// Whether a process of its command exists.
     pub(crate) fn runs(&self) -> bool {
         matches!(self.job, Job::Runs { .. } | Job::Dying { .. })
     }
@@ -175,12 +175,12 @@ impl Bare {
         &self.wish
     }
 
-    /// How far its run is.
+    /// The phase of its run.
     pub(crate) fn phase(&self) -> zklock::core::run::PhaseName {
         self.run.phase()
     }
 
-    /// Takes what comes out of the ensemble for it.
+    /// Handles an output of the ensemble that is meant for it.
     pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
         let now = ensemble.now();
         self.job_goes_on(now);
@@ -198,13 +198,13 @@ impl Bare {
         self.work(ensemble);
     }
 
-    /// Freezes the process that works, not its monitor.
+    /// Freezes the worker, but not its monitor.
     pub(crate) fn freeze(&mut self, ensemble: &mut Ensemble, until: u64) {
         self.frozen_until = until;
         ensemble.wake_at(until, self.number << 1 | 1);
     }
 
-    /// Its command ends now.
+    /// Ends its command now.
     pub(crate) fn end_command(&mut self, ensemble: &mut Ensemble) {
         let now = ensemble.now();
         if let Job::Runs { ends } = &mut self.job {
@@ -214,7 +214,7 @@ impl Bare {
         }
     }
 
-    /// Somebody sends it a signal.
+    /// Sends it a signal.
     pub(crate) fn signal(&mut self, ensemble: &mut Ensemble, signal: i32) {
         if !self.is_over() {
             self.answers.push_back(Input::Signal(signal));
@@ -222,7 +222,7 @@ impl Bare {
         }
     }
 
-    /// The host is dead, and its command with it. The session isn't.
+    /// Kills its host, and its command with it. The session lives on.
     pub(crate) fn crash(&mut self, ensemble: &mut Ensemble) {
         if !self.is_over() {
             self.ends(ensemble, EXIT_DEAD);
@@ -236,7 +236,7 @@ impl Bare {
         self.wish.clock.boot_time(now)
     }
 
-    /// What time alone makes of its command.
+    /// Updates its command to the current time.
     pub(crate) fn passes(&mut self, now: u64) {
         self.job_goes_on(now);
     }
@@ -245,7 +245,7 @@ impl Bare {
         match self.job {
             Job::Runs { ends } if ends <= now => self.job = Job::Dead { killed: false },
             Job::Dying { gone } if gone <= now => self.job = Job::Dead { killed: true },
-            // The monitor kills the command of a worker that stands still.
+            // The monitor kills the command of a frozen worker.
             Job::Runs { .. } if self.frozen_until > now => {
                 let act = self.deadline.map(|deadline| deadline.act);
                 if act.is_some_and(|act| act <= self.clock(now)) {
@@ -256,7 +256,7 @@ impl Bare {
         }
     }
 
-    /// The worker's loop, up to where it would wait.
+    /// Runs the worker's loop until it would wait.
     fn work(&mut self, ensemble: &mut Ensemble) {
         let now = ensemble.now();
         if self.frozen_until <= now {
@@ -321,11 +321,11 @@ impl Bare {
     }
 
     fn ids(&self, lock: usize) -> Ids {
-        // In another order than they come.
+        // The ids sort in another order than the zklocks arrive.
         Ids(u128::from(mix(self.number + 1)) << 64 | (lock as u128) << 48)
     }
 
-    /// What the names of all its nodes have in common.
+    /// The part that the names of all its nodes share.
     fn id(&self) -> String {
         let number = mix(self.number + 1);
         format!("_c_{:08x}-{:04x}-{:04x}-", number >> 32, number >> 16 & 0xffff, number & 0xffff)
@@ -388,7 +388,7 @@ impl Bare {
                     client.release(ensemble, nodes);
                 }
             }
-            // The nodes go with their session here.
+            // Here the nodes aren't deleted but go with their session.
             Effect::Clean(_) => self.answers.push_back(Input::Cleaned(false)),
             Effect::StartCommand { variables, latest, deadline } => {
                 let started = if latest.is_some_and(|latest| self.clock(now) >= latest) {
@@ -479,5 +479,5 @@ impl Bare {
     }
 }
 
-/// What the lease asks with, beside the numbers of the locks.
+/// The number of the lease's requests. Smaller numbers belong to the locks.
 const LEASE: usize = 1_000;

@@ -1,4 +1,4 @@
-//! How long things may take.
+//! Upper bounds on how long things may take.
 
 use zklock::core::lock::name::{Mode, Name};
 use zklock::core::lock::queue::{Decision, decide};
@@ -12,56 +12,58 @@ use super::world::{Event, Whose, World};
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// So often it is looked who could run.
+/// How often `check_what_runs` is called.
 pub(crate) const LOOK_EVERY: u64 = 200 * MS;
 
-/// What a quorum write takes besides the client's line: up to 0.4 ms for each of four ways, and 0.5 ms for the disk, twice.
+/// The time that a quorum write takes besides the client's line: up to 0.4 ms for each of four hops, and 0.5 ms for the
+/// disk, twice.
 const SERVERS_TAKE: u64 = 3 * MS;
 
-/// The longest that is waited for words to be written.
+/// The longest that zklock waits for its messages to be written.
 const WORDS: u64 = 500 * MS;
 
 impl Contender {
-    /// The round trip of a quorum write.
+    /// The round trip of a quorum write, R.
     fn trip(&self) -> u64 {
         2 * self.line + SERVERS_TAKE
     }
 
-    /// From the moment when the lock is free at the leader until the command runs, if nothing has gone wrong: the watch
-    /// fires and the queue is listed (2R); a look at the record of the last success, or a confirmation where none was
-    /// answered yet, or three where the first were slow (4R); then there is time for words, and the command is started.
+    /// The time from when the lock is free at the leader until the command runs, if nothing has gone wrong. The watch
+    /// fires and the queue is listed (2R). Then zklock reads the record of the last success, or waits for a
+    /// confirmation if none was answered yet, or for three if the first were slow (4R). Then it waits for its messages
+    /// to be written, and starts the command.
     ///
-    /// A new lease counts from the connect request. Up to 9R later the create is answered, and the lease is renewed by the
-    /// second confirmation after a third of T: at most 7T/12 and 13R after the connect request. The stop would begin after
-    /// 5T/6, so that nobody has to wait for a fresh lease while 13R is less than T/4. On a slower line it may have to be
-    /// earned, and once more if the time for words has held up a confirmation.
+    /// A new lease counts from the connect request. The create is answered up to 9R later, and the second confirmation
+    /// after a third of T renews the lease, at most 7T/12 and 13R after the connect request. The stop would begin after
+    /// 5T/6, so no zklock has to wait for a fresh lease while 13R is less than T/4. On a slower line the lease may have
+    /// to be earned, and once more if writing messages has held up a confirmation.
     fn hand_off(&self) -> u64 {
         let trip = self.trip();
         let lease = if 13 * trip < self.session_timeout / 4 { 0 } else { 2 * self.earns_a_lease() };
         6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
     }
 
-    /// A lease is earned in T/3 and three confirmations, each T/12 after the answer to the one before.
+    /// Earning a lease takes T/3 and three confirmations, each sent T/12 after the answer to the one before.
     fn earns_a_lease(&self) -> u64 {
         self.session_timeout / 3 + 3 * (self.session_timeout / 12 + self.trip())
     }
 
-    /// The same after a fault. The client takes T/8 to see that its connection is dead. An attempt that began during the
-    /// fault is given up after 3T/5 at most, and a server that was silent rests for twice as long; a pause of up to 1.25 s
-    /// follows. A lease that ran out has to be earned.
+    /// The same after a fault. The client takes T/8 to notice that its connection is dead. An attempt that began during
+    /// the fault is given up after at most 3T/5, and a silent server rests for twice as long; a pause of up to 1.25 s
+    /// follows. An expired lease has to be earned again.
     fn comes_back(&self) -> u64 {
         let timeout = self.session_timeout;
         timeout / 8 + timeout * 9 / 5 + 2 * S + self.earns_a_lease() + self.hand_off()
     }
 
-    /// Slower than that, it may be refused.
+    /// Whether the line is quick enough. On a slower one zklock may be refused.
     pub(crate) fn is_quick(&self) -> bool {
         self.trip() <= self.session_timeout / 20
     }
 }
 
 impl World {
-    /// Whoever could run does.
+    /// Checks that every zklock that could run its command does so in time.
     pub(crate) fn check_what_runs(&mut self) {
         self.after(LOOK_EVERY, Event::Look);
         if !self.ensemble.is_whole() || !self.is_aim_over() {
@@ -76,11 +78,11 @@ impl World {
             let told = self.is_told_within(index);
             let zklock = &mut self.zklocks[index];
             let (since, most) = zklock.entitled.unwrap_or((now, 0));
-            // Whoever was ahead may have left meanwhile, and what it took until then counts.
+            // Predecessors may have left meanwhile, and the time that they took until then counts.
             let told = told.max(most);
             zklock.entitled = Some((since, told));
             let (contender, troubled) = (&zklock.contender, zklock.troubled.max(self.calm_since));
-            // Before it begins, servers are being elected.
+            // Trouble before the start doesn't count: the servers are still electing a leader.
             let is_untroubled = troubled < contender.starts;
             let by = told
                 + if is_untroubled {
@@ -95,8 +97,9 @@ impl World {
         }
     }
 
-    /// How long it may take until a contender for a slot is told that it is the first in line: by the one ahead of it, which
-    /// was told by the one ahead of that. One that is in trouble tells nobody, and leaves the queue with its session.
+    /// How long it may take until a contender for a slot is told that it is first in the queue. Its predecessor tells
+    /// it, and was told by its own predecessor. A contender in trouble tells nothing and leaves the queue with its
+    /// session.
     fn is_told_within(&self, index: usize) -> u64 {
         if !matches!(self.zklocks[index].contender.mode, Mode::Slots(2..)) {
             return 0;
@@ -117,7 +120,7 @@ impl World {
         others.map(each).sum()
     }
 
-    /// Whether it waits for what is its own already, as far as the servers know.
+    /// Whether it still waits although the servers show all its locks as its own.
     fn may_run(&mut self, index: usize) -> bool {
         let zklock = &self.zklocks[index];
         let waits =
@@ -134,8 +137,8 @@ impl World {
         self.is_first(index)
     }
 
-    /// Whether every lock is its own, as far as the servers know. Found out again only when the children of a lock, or its
-    /// session, have changed: this is asked much more often than that.
+    /// Whether the servers show every lock as its own. The result is computed again only when the children of a lock or
+    /// the session have changed, because this is called much more often than that.
     fn is_first(&mut self, index: usize) -> bool {
         let locks = &self.zklocks[index].contender.locks;
         let session = self.session_of(index).unwrap_or_default();
@@ -155,7 +158,7 @@ impl World {
         is_first
     }
 
-    /// What a list says of somebody's own node.
+    /// Notes whether a list of the queue contains zklock's own node.
     pub(crate) fn note_list(&mut self, whose: Whose, reply: &Reply) {
         let (Whose::Worker(index), Reply::Listed(Ok(names))) = (whose, reply) else { return };
         let zklock = &mut self.zklocks[index];
@@ -164,7 +167,7 @@ impl World {
         }
     }
 
-    /// A lease was over while the command ran. That takes a fault.
+    /// Checks that a lease that ended while the command ran was lost because of a fault.
     pub(crate) fn check_loss(&mut self, index: usize) {
         let aimed_at = self.scenario.aim.as_ref().filter(|aim| aim.victim == index);
         let is_survived = match aimed_at.map(|aim| &aim.what) {
@@ -176,7 +179,7 @@ impl World {
         }
     }
 
-    /// The monitor ends everybody. That takes a fault.
+    /// Checks that a monitor that ends all processes does so because of a fault.
     pub(crate) fn check_end(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
         if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 {

@@ -1,4 +1,4 @@
-//! What must hold at every step, and at the end.
+//! Checks at every step of a run and at its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,29 +26,29 @@ impl Checks {
     }
 }
 
-/// Whether two holders may be there at once.
+/// Whether two holders may hold the lock at the same time.
 fn go_together(one: Mode, other: Mode) -> bool {
     matches!((one, other), (Mode::Shared, Mode::Shared))
 }
 
 impl World {
-    /// A command is about to run, for the first time or again.
+    /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
     pub(crate) fn check_nobody_else(&mut self, index: usize) {
         if self.zklocks[index].node_deleted {
-            // It will hear of that in a moment.
+            // zklock is about to learn of the deletion.
             return;
         }
         let mode = self.zklocks[index].contender.mode;
         for lock in self.zklocks[index].contender.locks.clone() {
             let running: Vec<usize> = (0..self.zklocks.len())
                 .filter(|&other| other != index && self.zklocks[other].contender.locks.contains(&lock))
-                // Whose user said that it goes on when the lock is lost is on his own.
+                // Without `terminates` the command continues after the lock is lost, so exclusion isn't promised.
                 .filter(|&other| {
                     self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
                 })
-                // Both processes at once: the limit that docs/safety.md states.
+                // docs/safety.md names this limit: neither process of a zklock can act.
                 .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
-                // One runs within the other's lock.
+                // A nested zklock runs inside the other's lock.
                 .filter(|&other| self.outer_of(index) != Some(other) && self.outer_of(other) != Some(index))
                 .filter(|&other| self.needs_the_lock(other))
                 .collect();
@@ -64,7 +64,8 @@ impl World {
         }
     }
 
-    /// A host has slept, and its zklock has had a moment to stop a command whose lease ended meanwhile.
+    /// Checks a zklock whose host was suspended, once zklock has had a moment to stop a command whose lease ended
+    /// meanwhile.
     pub(crate) fn check_resumed(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
         if self.needs_the_lock(index)
@@ -76,7 +77,7 @@ impl World {
         }
     }
 
-    /// A command is about to begin.
+    /// Checks the start of a command.
     pub(crate) fn check_start(&mut self, index: usize, token: i64) {
         self.check_nobody_else(index);
         self.check_once(index);
@@ -89,7 +90,7 @@ impl World {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
             });
         }
-        // A signal that comes while the command is being started is for the command.
+        // A signal that arrives while the command is being started is meant for the command.
         if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + 10_000_000 < self.now) {
             let late = Duration::from_nanos(self.now - told);
             self.checks
@@ -115,7 +116,7 @@ impl World {
         }
     }
 
-    /// With `--once-per`, the last success isn't as recent as that.
+    /// Checks `--once-per`: the last success must be older than the period.
     fn check_once(&mut self, index: usize) {
         let Some(period) = self.zklocks[index].contender.once_per else { return };
         let Some(last) = self.ensemble.modified_ms("/locks/.a.zklock-last") else { return };
@@ -128,7 +129,7 @@ impl World {
         }
     }
 
-    /// zklock has ended.
+    /// Checks the exit code of a zklock and what it left behind.
     pub(crate) fn check_exit(&mut self, index: usize, exit: Exit) {
         let zklock = &self.zklocks[index];
         let conflict = Exit::Code(CONFLICT);
@@ -139,10 +140,10 @@ impl World {
             .as_ref()
             .and_then(|command| command.ended_by_itself.then(|| command.leader().exit));
         let may_be = match (&zklock.command, natural) {
-            // Whoever was killed at the end says what it was told before.
+            // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
             (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
             (Some(_), None) => exit == Exit::Code(LOST),
-            // The worker was hit when the command could have been started already.
+            // The worker was hit when the command might already have been started.
             (None, _) if zklock.was_hit && zklock.was_starting() && exit == Exit::Code(LOST) => true,
             (None, _) => own.contains(&exit) || told(exit),
         };
@@ -161,12 +162,13 @@ impl World {
         }
     }
 
-    /// Whoever is gone has left no node behind, where servers could be asked.
+    /// Checks that a zklock that has ended left no node behind, unless it couldn't reach the servers.
     fn check_released(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
         let contender = &zklock.contender;
         let is_slow = contender.line > contender.session_timeout / 30;
-        // A leader calls a session expired before its end is committed, and may be deposed then: the node goes later.
+        // A leader reports a session as expired before the close is committed. If it is deposed in between, the node
+        // goes later.
         let is_trouble = |blow: Blow| matches!(blow, Blow::Server(_));
         let was_cut = self
             .scenario
@@ -175,16 +177,17 @@ impl World {
             .any(|fault| fault.who == index && fault.blow.cuts_off() || is_trouble(fault.blow));
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
-        // Whoever is killed can't close its session, and nobody else can delete the node.
+        // A killed process can't close its session, and without the delete permission no other process can delete the
+        // node.
         let goes_with_session = zklock.was_hit && !zklock.contender.may_delete();
         let was_cut = was_cut || goes_with_session;
-        // A worker may go on alone, deleting it.
+        // The worker may still be running alone to delete the node.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
         }
     }
 
-    /// Whoever is told to end while it waits does so.
+    /// Checks that a zklock that is told to end while it waits does so in time.
     fn check_signal(&mut self, index: usize, exit: Exit) {
         let zklock = &self.zklocks[index];
         if let Some(by) = zklock.ends_by.filter(|&by| by < self.now)
@@ -196,7 +199,7 @@ impl World {
         }
     }
 
-    /// Everything has had its time.
+    /// Checks the end of a run: every zklock has ended and no node is left.
     pub(crate) fn check_the_end(&mut self) -> Result<(), String> {
         if let Some(violation) = self.checks.violation.take() {
             return Err(violation);
@@ -205,7 +208,7 @@ impl World {
             let phase = self.zklocks[index].worker.run.as_ref().map(zklock::core::run::Run::phase);
             return Err(format!("zklock {index} never ends: {phase:?}"));
         }
-        // Sessions of those that were killed may live on for a while.
+        // The sessions of killed processes may live on for a while.
         let longest =
             self.zklocks.iter().map(|zklock| zklock.contender.session_timeout).max().unwrap_or_default();
         let end = self.now + 2 * longest + 41_000_000_000;

@@ -1,17 +1,17 @@
-//! The command of a zklock: a few processes, some of which obey, ignore, linger or leave the group.
+//! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
 
 use zklock::core::exit::Exit;
 
-/// What a command is like.
+/// How a command behaves.
 #[derive(Debug, Clone)]
 pub(crate) struct Nature {
-    /// It ends by itself after so long.
+    /// How long it runs if nothing stops it, in nanoseconds.
     pub(crate) lasts: u64,
-    /// With this.
+    /// How it ends then.
     pub(crate) exit: Exit,
-    /// After TERM it ends within this time, if it obeys.
+    /// How long it takes to end after TERM; `None` if it ignores TERM.
     pub(crate) obeys: Option<u64>,
-    /// Others of it, in or out of its process group: when each ends by itself.
+    /// Its other processes, in or out of its process group.
     pub(crate) others: Vec<Other>,
 }
 
@@ -22,16 +22,16 @@ pub(crate) struct Other {
     pub(crate) in_group: bool,
 }
 
-/// One process of it.
+/// One process of a command.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) in_group: bool,
     pub(crate) obeys: Option<u64>,
-    /// When it ends, as far as is known now, and how.
+    /// When it ends, as far as is known now.
     pub(crate) ends: u64,
     pub(crate) exit: Exit,
     pub(crate) dead: bool,
-    /// It is stopped from then on; time stands still for it.
+    /// When it was stopped, if it is. A stopped process makes no progress.
     pub(crate) stopped: Option<u64>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Process {
 pub(crate) struct Command {
     pub(crate) processes: Vec<Process>,
     pub(crate) reaped: bool,
-    /// Its leader ended by itself: what is left of it is left alone.
+    /// The leader ended by itself, so the remaining processes are left alone.
     pub(crate) ended_by_itself: bool,
-    /// The leader's stop was told.
+    /// The worker was told that the leader stopped.
     pub(crate) stop_told: bool,
 }
 
@@ -68,7 +68,8 @@ impl Command {
         Self { processes, reaped: false, ended_by_itself: false, stop_told: false }
     }
 
-    /// One that is itself a zklock: it ends when that does. Before it has begun, a signal ends it at once.
+    /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
+    /// immediately.
     pub(crate) fn inner(now: u64) -> Self {
         let lasts = u64::MAX / 4;
         Self::start(&Nature { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
@@ -78,22 +79,22 @@ impl Command {
         &self.processes[0]
     }
 
-    /// Whether any process of it runs.
+    /// Whether any of its processes runs.
     pub(crate) fn runs(&self) -> bool {
         self.processes.iter().any(|process| !process.dead && process.stopped.is_none())
     }
 
-    /// Whether a process of it runs that the lock has to protect. One that is stopped does nothing.
+    /// Whether a process that the lock has to protect runs. A stopped process does nothing.
     pub(crate) fn needs_the_lock(&self) -> bool {
         !self.ended_by_itself && self.runs()
     }
 
-    /// Whether a process of it is left that should not be.
+    /// Whether a process is left that should be gone.
     pub(crate) fn is_left(&self) -> bool {
         !self.ended_by_itself && !self.none_left()
     }
 
-    /// Whether none is left but perhaps a dead leader.
+    /// Whether no process is left, except perhaps a dead leader.
     pub(crate) fn none_left(&self) -> bool {
         self.processes.iter().all(|process| process.dead)
     }

@@ -1,4 +1,5 @@
-//! A crowd for one lock: what it costs, by its size. Each contender is the shipped `Run` with a session of its own.
+//! Measures what a crowd of contenders for one lock costs, by its size. Each contender is the shipped `Run` with its
+//! own session.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::collections::HashMap;
@@ -19,11 +20,11 @@ const SECOND: u64 = 1_000 * MS;
 const SLOTS: u32 = 10;
 const LOCK: &[&str] = &["/locks/job"];
 
-/// Who they are.
+/// The kind of contenders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Exclusive,
-    /// One writer, and readers behind it.
+    /// One writer, and readers queued behind it.
     Readers,
     Slots,
 }
@@ -38,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// How many hold the lock while the others come.
+    /// How many contenders hold the lock while the others arrive.
     fn holders(self) -> usize {
         if self == Self::Slots { SLOTS as usize } else { 1 }
     }
@@ -48,17 +49,17 @@ impl Kind {
     }
 }
 
-/// What a crowd has cost.
+/// The measured cost of a crowd.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
     pub(crate) kind: Kind,
-    /// Those that wait.
+    /// Contenders that wait.
     pub(crate) waiters: usize,
-    /// Nodes behind them that belong to nobody who does anything.
+    /// Idle nodes queued behind the waiters.
     pub(crate) nodes: usize,
-    /// Those of them that had their turn.
+    /// Waiters that have run their command.
     pub(crate) served: usize,
-    /// Memory for each of them: everything, with its simulated session and what the servers keep.
+    /// Bytes of memory per contender, including its simulated session and the servers' state.
     pub(crate) bytes: usize,
     pub(crate) requests_to_queue: f64,
     pub(crate) requests_for_a_turn: f64,
@@ -100,15 +101,15 @@ struct Crowd {
     running: usize,
     over: usize,
     last_token: i64,
-    /// Whose the nodes are behind all contenders.
+    /// The owner of the idle nodes.
     extra: Option<Client>,
 }
 
-/// Lets so many contenders wait behind the holders, and so many nodes behind these. Then the first `turns` of the
-/// contenders have their turn.
+/// Queues this many waiters behind the holders, and this many idle nodes behind the waiters. Then the first `turns`
+/// waiters run their commands.
 ///
-/// Each lists the queue twice, so that a full crowd of n costs n² names: with nodes alone behind it, a small one shows what
-/// a turn costs in a long queue.
+/// Each contender lists the queue twice, so a full crowd of n costs n² names. With idle nodes behind it, a small crowd
+/// shows what a hand-off costs in a long queue.
 pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Figures {
     let began = Instant::now();
     let mut ensemble = Ensemble::new(Config { tick: 2 * SECOND, ..Config::new(3, 1) });
@@ -128,7 +129,7 @@ pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Fig
     };
     let before = resident();
     for number in 0..count {
-        // The first one makes the lock path.
+        // The first contender creates the lock path.
         crowd.enter(number);
         crowd.pass(if number < kind.holders() { SECOND / 10 } else { MS / 20 });
     }
@@ -192,7 +193,7 @@ impl Crowd {
         self.touch(number, |_, _| ());
     }
 
-    /// Nodes of one session that does nothing more than live.
+    /// Creates nodes in one session that is otherwise idle.
     fn add_nodes(&mut self, count: usize) {
         if count == 0 {
             return;
@@ -258,7 +259,7 @@ impl Crowd {
         }
     }
 
-    /// Does something to one of them, and sees what came of it.
+    /// Acts on one contender, then updates the counts and checks the result.
     fn touch(&mut self, number: usize, act: impl FnOnce(&mut Bare, &mut Ensemble)) {
         let most = self.kind.most_at_once(self.contenders.len());
         let bare = &mut self.contenders[number];
@@ -295,13 +296,13 @@ impl Crowd {
     }
 }
 
-/// What this process occupies, in bytes.
+/// The resident memory of this process, in bytes.
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4_096
 }
 
-/// `--crowd N ...`: a crowd instead of drawn scenarios.
+/// Runs a crowd instead of drawn scenarios if `--crowd N ...` is given.
 pub(crate) fn asked(words: &[String]) -> Option<ExitCode> {
     let value = |name: &str| {
         let place = words.iter().position(|word| word == name)?;
@@ -325,9 +326,9 @@ pub(crate) fn asked(words: &[String]) -> Option<ExitCode> {
 }
 
 impl Figures {
-    /// What must not grow with the crowd.
+    /// Checks the figures that must not grow with the crowd.
     fn check(&self) {
-        // The look at the queue, and the release: delete and close. A slot is looked for once more; readers start together.
+        // One list of the queue, and the release: delete and close. A slot takes one more list; readers start together.
         let requests = match self.kind {
             Kind::Exclusive => 3.1,
             Kind::Readers => 2.1,

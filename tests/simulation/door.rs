@@ -1,4 +1,4 @@
-//! ACLs: who is let in to the locks, and what must become of a zklock that isn't.
+//! ACLs: which zklocks may use the locks, and how the others must end.
 
 use fastrand::Rng;
 use zklock::core::exit::{CONFLICT, Exit, FAILURE};
@@ -8,18 +8,18 @@ use super::ensemble::wire::{Acl, Who};
 use super::scenario::{Contender, pick};
 use super::world::World;
 
-/// How a zklock stands to the ACLs of its locks.
+/// A zklock's credentials, and the ACLs it meets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Door {
     who: Who,
-    /// What it has its own nodes say.
+    /// The ACL of the nodes that it creates.
     own: Acl,
-    /// What outsiders may do at a lock. Members may do everything.
+    /// The permissions of outsiders on a lock. Members have all permissions.
     outsiders: u8,
 }
 
 impl Door {
-    /// Puts one in front of every zklock, with the same permissions for all outsiders.
+    /// Sets up ACLs for every zklock, with the same permissions for all outsiders.
     pub(crate) fn draw(rng: &mut Rng, contenders: &mut [Contender]) {
         let without = [Acl::CREATE, Acl::READ, Acl::DELETE, Acl::DELETE, Acl::WRITE];
         let outsiders = Acl::ALL & !pick(rng, &without);
@@ -47,27 +47,27 @@ impl Contender {
         self.door.map_or(Who::Member, |door| door.who)
     }
 
-    /// Of the nodes that it creates.
+    /// The ACL of the nodes that it creates.
     pub(crate) fn acl(&self) -> Acl {
         self.door.map_or(Acl::OPEN, |door| door.own)
     }
 
-    /// Whether it can't queue, can't see the queue, or has shut itself out of its own node.
+    /// Whether it can't queue, can't list the queue, or has excluded itself from its own node.
     pub(crate) fn is_refused(&self) -> bool {
         self.door.is_some_and(|door| {
             !door.may(Acl::CREATE) || !door.may(Acl::READ) || !door.own.allows(door.who, Acl::READ)
         })
     }
 
-    /// Whether it may delete nodes. Else its own go with its session.
+    /// Whether it may delete nodes. Otherwise its own nodes go with its session.
     pub(crate) fn may_delete(&self) -> bool {
         self.door.is_none_or(|door| door.may(Acl::DELETE))
     }
 }
 
-/// Before anything happens: the locks are there, with their ACLs.
+/// Creates the locks with their ACLs before the run begins.
 pub(crate) fn shut(ensemble: &mut Ensemble, contenders: &[Contender]) {
-    // Whoever deletes nodes and asks holders to give up may do everything.
+    // The operator deletes nodes and asks holders to give up, so it may do everything.
     ensemble.set_identity(contenders.len(), Who::Super);
     for (zone, contender) in contenders.iter().enumerate() {
         ensemble.set_identity(zone, contender.who());
@@ -81,7 +81,7 @@ pub(crate) fn shut(ensemble: &mut Ensemble, contenders: &[Contender]) {
 }
 
 impl World {
-    /// A zklock that isn't let in has failed, and has said so.
+    /// Checks that a zklock that lacks a permission has failed and has said so.
     pub(crate) fn check_refused(&mut self, index: usize, exit: Exit) {
         let zklock = &self.zklocks[index];
         let contender = &zklock.contender;

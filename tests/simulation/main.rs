@@ -1,19 +1,19 @@
-//! Whole runs of the shipped core under simulated hosts, lines and servers: deterministic from a seed, without a thread, a
-//! socket or a clock.
+//! Simulates whole runs of the shipped core, with simulated hosts, lines and servers. The simulation is deterministic
+//! for a seed and uses no threads, sockets or clocks.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | `world` | time, and what happens next |
-//! | `host` | one zklock: its worker and its monitor with the shipped machines, and its host |
-//! | `command` | its command: processes that obey, ignore, linger or leave the group |
+//! | `world` | simulated time and the queue of events |
+//! | `host` | one zklock: its worker and monitor with the shipped state machines, and its host |
+//! | `command` | its command: processes that obey, ignore, linger or leave the process group |
 //! | `ensemble`, `client` | the simulated servers, and what a session does on them; `against_real_servers.rs` compares both with real ones |
-//! | `sessions` | which client is whose |
-//! | `scenario` | what is drawn from a seed: who contends how, and which faults strike when |
-//! | `nesting` | zklocks inside the commands of others |
-//! | `door` | ACLs: who is let in |
-//! | `aim` | faults that wait for the moment at which they can hurt |
-//! | `bare`, `crowd` | a zklock without its monitor, and as many of them as wanted for one lock |
-//! | `checks`, `bounds` | what must hold at every step, and at the end; how long things may take |
+//! | `sessions` | the sessions of each zklock |
+//! | `scenario` | scenarios drawn from a seed: contenders and faults |
+//! | `nesting` | zklocks inside the commands of other zklocks |
+//! | `door` | ACLs: which zklocks may use the locks |
+//! | `aim` | faults that wait for the moment at which they do the most harm |
+//! | `bare`, `crowd` | a zklock without its monitor; a crowd of any size for one lock |
+//! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     let options = Options::parse(words.into_iter());
     if options.lists {
-        // `cargo test -- --list` asks every test program.
+        // `cargo test -- --list` runs every test program with this option.
         return ExitCode::SUCCESS;
     }
     #[cfg(planted)]
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     let found = search(&options);
     if let Some(violation) = found.violation {
         if !options.tells {
-            // The same again, told step by step.
+            // Run the same scenario again and print each step.
             let mut again = World::new(Scenario::draw(found.seed), true);
             let _ = again.run();
         }
@@ -94,15 +94,15 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What a search came to.
+/// The result of a search.
 struct Found {
     commands: u64,
-    /// The seed of the violation, or the first that wasn't tried.
+    /// The seed of the violation, or the first seed that wasn't tried.
     seed: u64,
     violation: Option<String>,
 }
 
-/// Runs one scenario after the other, up to a violation or a limit.
+/// Runs scenarios in sequence until a violation or a limit.
 fn search(options: &Options) -> Found {
     let began = Instant::now();
     let (mut commands, mut seed) = (0, options.seed);
@@ -118,7 +118,7 @@ fn search(options: &Options) -> Found {
     Found { commands, seed, violation: None }
 }
 
-/// Makes one mistake after the other: each has to be found.
+/// Plants one mistake after another. Each has to be found.
 #[cfg(planted)]
 fn table(options: &Options) -> ExitCode {
     use clap::ValueEnum;

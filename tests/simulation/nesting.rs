@@ -1,4 +1,4 @@
-//! A zklock that another started: as its command, or as what is left of it when the lock is long released.
+//! A zklock that another zklock started: as its command, or from a process that outlived the lock.
 
 use fastrand::Rng;
 use zklock::core::exit::{Exit, FAILURE};
@@ -8,24 +8,24 @@ use zklock::core::signal::{SIGCONT, SIGTERM, SIGTSTP};
 use super::scenario::{Blow, Contender, Fault, pick};
 use super::world::World;
 
-/// Who starts a zklock.
+/// How a zklock is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Somebody for whom nothing else here matters, at a time of its own.
+    /// Independently of the other zklocks, at a time of its own.
     Itself,
-    /// Another zklock: this one is its command. It has the variables, unless something on the way took them from it.
+    /// As the command of another zklock. It has the environment variables unless something in between removed them.
     Inside { outer: usize, has_variables: bool },
-    /// Something that the command of another has left behind, with the variables of a lock that is released.
+    /// By a process that the command of another zklock left behind, with the variables of a released lock.
     Leftover { of: usize },
 }
 
-/// Puts one more zklock into some commands, or behind them.
+/// Adds one more zklock inside a command, or left behind by it.
 pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut [Fault]) {
     let outer = rng.usize(0..contenders.len());
     if contenders[outer].locks != ["/locks/a"] || contenders[outer].once_per.is_some() {
         return;
     }
-    // What is not about its place is as with the other: they share a host.
+    // Everything but its place is as for the other zklock, because they share a host.
     let mut inner = Contender { nonblock: false, wait: None, ..contenders[outer].clone() };
     inner.command.lasts = rng.u64(0..8_000_000_000);
     if rng.u8(0..4) == 0 {
@@ -46,7 +46,7 @@ pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut 
         }
         contenders[outer].inner = Some(contenders.len());
     }
-    // Ctrl-Z across both isn't simulated.
+    // Ctrl-Z across both zklocks isn't simulated.
     for fault in faults.iter_mut().filter(|fault| fault.who == outer) {
         if rng.bool() {
             fault.who = contenders.len();
@@ -59,7 +59,7 @@ pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut 
 }
 
 impl World {
-    /// The zklock that a zklock runs in.
+    /// The zklock that this one runs inside, if any.
     pub(crate) fn outer_of(&self, index: usize) -> Option<usize> {
         match self.zklocks[index].contender.origin {
             Origin::Inside { outer, .. } => Some(outer),
@@ -67,12 +67,12 @@ impl World {
         }
     }
 
-    /// The zklock that is the command of another, once it runs.
+    /// The zklock that is this one's command, once it runs.
     pub(crate) fn inner_of(&self, index: usize) -> Option<usize> {
         self.zklocks[index].contender.inner.filter(|&inner| self.zklocks[inner].has_begun())
     }
 
-    /// All that share a host with a zklock, itself among them.
+    /// All zklocks on the same host, including this one.
     pub(crate) fn on_host_of(&self, index: usize) -> Vec<usize> {
         let root = self.outer_of(index).unwrap_or(index);
         [Some(root), self.zklocks[root].contender.inner].into_iter().flatten().collect()
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// Whether a process of the command runs that the lock has to protect. All of an inner zklock belongs to it.
+    /// Whether a process of the command runs that the lock has to protect. All processes of an inner zklock count.
     pub(crate) fn needs_the_lock(&self, index: usize) -> bool {
         let Some(command) = &self.zklocks[index].command else { return false };
         let inner = self.inner_of(index).and_then(|inner| self.zklocks[inner].command.as_ref());
@@ -97,11 +97,11 @@ impl World {
             || !command.ended_by_itself && inner.is_some_and(super::command::Command::runs)
     }
 
-    /// What another zklock has left behind starts one, once its lock is released.
+    /// Starts the zklocks that another's command left behind, once that one's lock is released.
     pub(crate) fn start_leftovers(&mut self, of: usize) {
         let is_leftover = |index: &usize| self.zklocks[*index].contender.origin == Origin::Leftover { of };
         let leftovers: Vec<usize> = (0..self.zklocks.len()).filter(is_leftover).collect();
-        // A node that is still there counts as held, and is gone with its session.
+        // A node that still exists counts as held until it goes with its session.
         if self.zklocks[of].variables.is_empty() || !self.nodes_of(of).is_empty() || self.zklocks[of].works()
         {
             return;
@@ -111,7 +111,8 @@ impl World {
         }
     }
 
-    /// A command was stopped because its lock was lost, and counts as gone: nothing of a zklock in it may run.
+    /// Checks that nothing of an inner zklock runs after its outer zklock stopped the command because the lock was
+    /// lost.
     pub(crate) fn check_inner_stopped(&mut self, index: usize) {
         let Some(inner) = self.inner_of(index) else { return };
         let zklock = &self.zklocks[inner];
@@ -122,7 +123,7 @@ impl World {
         }
     }
 
-    /// How a zklock ends that asks for the lock of the zklock that it runs in, where nothing went wrong.
+    /// Checks the exit of a zklock that asked for the lock of its outer zklock, if nothing went wrong.
     pub(crate) fn check_inner_exit(&mut self, index: usize, exit: Exit) {
         let contender = &self.zklocks[index].contender;
         let Origin::Inside { outer, has_variables } = contender.origin else { return };
@@ -132,7 +133,8 @@ impl World {
         }
         let (outer, inner) = (self.zklocks[outer].contender.mode, contender.mode);
         let is_enough = outer == inner || (outer, inner) == (Mode::Exclusive, Mode::Shared);
-        // It becomes its command if it knows of the outer lock; else it may hold another slot, or read beside it.
+        // It becomes its command if it knows of the outer lock. Otherwise it may hold another slot, or read beside the
+        // outer one.
         let may_be = match (has_variables, is_enough) {
             (true, true) => false,
             (false, true) if outer != Mode::Exclusive => true,
@@ -147,7 +149,7 @@ impl World {
         }
     }
 
-    /// A zklock replaces itself by its command, since its locks are held around it.
+    /// Checks that a zklock replaces itself with its command only if its locks are held by an outer zklock.
     pub(crate) fn check_becoming(&mut self, index: usize) {
         let outer = self.outer_of(index);
         if outer.is_none_or(|outer| self.zklocks[outer].command.is_none()) {

@@ -1,4 +1,4 @@
-//! What the simulation is asked for.
+//! The command-line options of the simulation.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Options {
     pub(crate) lists: bool,
     #[cfg(planted)]
     pub(crate) mistake: Option<zklock::core::planted::Mistake>,
-    /// Each mistake is made, one after the other.
+    /// Plant each mistake in turn.
     #[cfg(planted)]
     pub(crate) plants_all: bool,
 }

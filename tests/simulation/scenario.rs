@@ -1,4 +1,4 @@
-//! What is drawn from a seed: who contends how, and which faults strike when.
+//! Scenarios drawn from a seed: the contenders, and the faults that hit them.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) struct Scenario {
     pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
     pub(crate) faults: Vec<Fault>,
-    /// What is aimed at one of them.
+    /// The fault aimed at one of the contenders, if any.
     pub(crate) aim: Option<Aim>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Contender {
     pub(crate) starts: u64,
     pub(crate) origin: Origin,
-    /// Its command is this zklock.
+    /// The zklock that is its command.
     pub(crate) inner: Option<usize>,
     pub(crate) locks: Vec<&'static str>,
     pub(crate) mode: Mode,
@@ -43,11 +43,11 @@ pub(crate) struct Contender {
     pub(crate) once_per: Option<Duration>,
     pub(crate) terminates: bool,
     pub(crate) command: Nature,
-    /// How long a message takes one way, at most.
+    /// The longest time that a message takes in one direction.
     pub(crate) line: u64,
-    /// ACLs, if any stand in its way.
+    /// The ACLs that it meets, if any.
     pub(crate) door: Option<Door>,
-    /// Its clock's start, and how much too fast it runs.
+    /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
 }
 
@@ -71,13 +71,13 @@ pub(crate) enum Blow {
     FreezeMonitor,
     /// Its host is suspended.
     Suspend,
-    /// Somebody sends it a signal.
+    /// It gets a signal.
     Signal(i32),
-    /// Somebody deletes its node.
+    /// Its node is deleted by hand.
     DeleteNode,
-    /// Somebody asks it to give up.
+    /// It is asked to give up.
     Revoke,
-    /// Something happens to a server.
+    /// A server has a fault.
     Server(ServerFault),
 }
 
@@ -85,14 +85,14 @@ pub(crate) enum Blow {
 pub(crate) enum ServerFault {
     Crash,
     Freeze,
-    /// The others can't hear it, nor it them.
+    /// The server can't exchange messages with the others.
     Isolated,
-    /// It is late with what is committed.
+    /// The server applies commits late.
     Lags,
 }
 
 impl Blow {
-    /// Whether it takes something that runs on the same host, which sleeps while the host does.
+    /// Whether the fault comes from a process on the same host, which is suspended with the host.
     pub(crate) fn is_local(self) -> bool {
         matches!(
             self,
@@ -105,7 +105,7 @@ impl Blow {
         )
     }
 
-    /// Whether zklock can't talk to the servers for a while.
+    /// Whether the fault keeps zklock from reaching the servers for a while.
     pub(crate) fn cuts_off(self) -> bool {
         matches!(self, Self::Cut | Self::Suspend)
     }
@@ -135,12 +135,12 @@ impl Scenario {
         Self { seed, tick, servers, contenders, faults, aim: None }
     }
 
-    /// From here on nothing strikes any more.
+    /// When the last fault is over.
     pub(crate) fn settled(&self) -> u64 {
         self.faults.iter().map(|fault| fault.at + fault.lasts).max().unwrap_or_default()
     }
 
-    /// By then everything must have ended.
+    /// When everything must have ended.
     pub(crate) fn limit(&self) -> u64 {
         let commands: u64 = self.contenders.iter().map(|contender| contender.command.lasts + 45 * S).sum();
         let last = self.contenders.iter().map(|contender| contender.starts).max().unwrap_or_default();
@@ -162,7 +162,7 @@ impl Contender {
         let several = kind == 5 && rng.u8(0..4) != 0;
         let ticks = rng.u64(2..=15);
         let timeout = u64::try_from(tick.as_nanos()).unwrap() * ticks;
-        // A line that is quick enough, as a rule.
+        // The line is usually quick enough.
         let line = if rng.u8(0..20) == 0 { timeout / 10 } else { rng.u64(MS..=timeout / 60) };
         let once = kind == 4 && rng.bool();
         Self {

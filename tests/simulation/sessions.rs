@@ -1,4 +1,4 @@
-//! The sessions of all zklocks: each a simulated client on its own way to the simulated ensemble.
+//! The sessions of all zklocks. Each is a simulated client with its own link to the simulated ensemble.
 
 use zklock::core::path::NodePath;
 use zklock::core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
@@ -13,15 +13,15 @@ pub(crate) struct Line {
     pub(crate) whose: Whose,
     key: SessionKey,
     client: Client,
-    /// What came for it while its process was frozen.
+    /// Outputs that arrived while its process was frozen.
     deferred: Vec<Output>,
-    /// Its session, once there is one.
+    /// The session's id; 0 before there is a session.
     pub(crate) session: i64,
 }
 
 pub(crate) type ClientId = usize;
 
-/// Where the numbers of askers that are no locks begin.
+/// The first number for askers other than locks.
 const OTHERS: usize = 1_000;
 
 fn number(asker: Asker) -> usize {
@@ -44,7 +44,7 @@ fn asker(number: usize) -> Asker {
     }
 }
 
-/// A request in a line.
+/// Shows a request on one line.
 fn shown(request: &Request) -> String {
     match request {
         Request::Create { parent, prefix, .. } => format!("Create {parent}/{prefix}"),
@@ -80,7 +80,7 @@ impl World {
         id
     }
 
-    /// The clients of each zklock have links of their own; those of the operator are the last.
+    /// The zone of a session. Each zklock has links of its own; the operator's come last.
     fn zone(&self, whose: Whose) -> usize {
         match whose {
             Whose::Operator => self.zklocks.len(),
@@ -122,13 +122,13 @@ impl World {
         }
     }
 
-    /// The process is dead: its connection ends, its session doesn't.
+    /// Ends the connection of a process that died. The session lives on.
     pub(crate) fn abandon(&mut self, id: ClientId) {
         self.lines[id].client.die(&mut self.ensemble);
         self.lines[id].deferred.clear();
     }
 
-    /// Something comes out of the ensemble: it is for one client.
+    /// Passes an output of the ensemble to the client that it is meant for.
     pub(crate) fn comes_out(&mut self, output: Output) {
         let id = match &output {
             Output::Woken(token) => usize::try_from(*token).ok(),
@@ -145,7 +145,7 @@ impl World {
         self.hear_news();
     }
 
-    /// What clients have to tell.
+    /// Handles everything that clients have to report.
     pub(crate) fn hear_news(&mut self) {
         while let Some(id) = self.dirty.pop() {
             while let Some(news) = self.lines[id].client.news() {
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// A process goes on: what came for it meanwhile is taken in.
+    /// Continues a process with everything that arrived for it meanwhile.
     pub(crate) fn thaw_sessions(&mut self, index: usize) {
         for id in 0..self.lines.len() {
             let whose = self.lines[id].whose;
@@ -190,7 +190,7 @@ impl World {
         self.hear_news();
     }
 
-    /// The host of a zklock has slept for so long.
+    /// Tells a zklock's sessions how long its host was suspended.
     pub(crate) fn sessions_slept(&mut self, index: usize, span: u64) {
         for line in self.lines.iter_mut().filter(|line| line.whose.is_of(index)) {
             line.client.slept(&mut self.ensemble, span);
@@ -203,13 +203,13 @@ impl World {
         (line.session != 0).then_some(line.session)
     }
 
-    /// The server that a zklock's worker is connected to, or tries to.
+    /// The server that a zklock's worker is connected or connecting to.
     pub(crate) fn server_of(&self, index: usize) -> Option<usize> {
         let conn = self.lines[self.zklocks[index].main_session()?].client.conn()?;
         self.ensemble.server_of(conn)
     }
 
-    /// Cuts a zklock off from all servers, or connects it again.
+    /// Cuts a zklock off from all servers, or reconnects it.
     pub(crate) fn set_cut(&mut self, index: usize, ways: &[Way], is_cut: bool) {
         for server in 0..self.scenario.servers {
             for way in ways {
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Ends the connections of a zklock.
+    /// Closes a zklock's connections.
     pub(crate) fn reset(&mut self, index: usize) {
         for server in 0..self.scenario.servers {
             self.ensemble.cut(index, server);

@@ -1,4 +1,4 @@
-//! How fast the simulation is: sessions that each create, list, delete and close.
+//! Measures the speed of the simulation with sessions that each create, list, delete and close.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble, Output};
 
-/// Runs so many sessions, one after the other, and returns a number that all of their answers went into.
+/// Runs this many sessions in sequence. Returns a number that depends on all their answers.
 fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
     let mut ensemble = Ensemble::new(Config::new(servers, seed));
     while ensemble.leader().is_none() || ensemble.followers().len() + 1 < servers {

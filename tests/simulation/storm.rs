@@ -1,4 +1,4 @@
-//! Faults drawn from a seed, and what must hold on every server all the same.
+//! Faults drawn from a seed, and what must hold on every server in spite of them.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::ensemble::{Config, Ensemble, MS, Output, Rng, Way, mix};
 const CLIENTS: usize = 6;
 const T: u64 = 2_000 * MS;
 
-/// What one client knows for certain.
+/// The facts that one client has been told by the servers.
 #[derive(Default)]
 struct Known {
     is_connected: bool,
-    /// Nodes that were created, with their transactions.
+    /// The nodes that were created, with their transactions.
     nodes: BTreeMap<String, i64>,
     asked: usize,
 }
@@ -108,7 +108,7 @@ impl Storm {
         }
     }
 
-    /// Each answer leads to the next question.
+    /// Sends a request. Each answer leads to the next request.
     fn ask(&mut self, who: usize) {
         let (prefix, parent) = ("n-".to_owned(), "/locks".to_owned());
         let known = &mut self.known[who];
@@ -141,7 +141,7 @@ impl Storm {
                 assert!(is_new, "{} was made twice", created.name);
             }
             Reply::Deleted(_) => {
-                // Whether it was done or not is asked no more.
+                // A delete may have been carried out or not, so the node isn't checked any more.
                 known.nodes.pop_first();
             }
             Reply::Listed(Ok(names)) => {
@@ -196,13 +196,13 @@ impl Storm {
     }
 }
 
-/// What became of a run: a digest of all that was told, how many nodes were created, how many sessions ended.
+/// Runs a storm. Returns a digest of everything that was reported, and how many nodes were created and sessions ended.
 fn storm(servers: usize, seed: u64) -> (u64, usize, usize) {
     let mut storm = Storm::new(servers, seed);
     let seconds = 1_000 * MS;
     storm.run(40 * seconds);
     storm.calm();
-    // No fault from here on: its alarm is left unheard.
+    // No more faults happen: the alarm for the next fault is ignored.
     let until = storm.ensemble.now() + 20 * seconds;
     while storm.ensemble.now() < until && !storm.ensemble.is_whole() {
         storm.ensemble.next(until);

@@ -1,4 +1,4 @@
-//! What happened, told line by line where somebody wants to read it.
+//! Prints what happens, line by line, if that is wanted.
 
 #[derive(Debug)]
 pub(crate) struct Story {

@@ -1,4 +1,4 @@
-//! Time, and what happens next.
+//! The simulated time and the queue of events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,18 +18,18 @@ use super::scenario::{Blow, Fault, Scenario};
 use super::sessions::{ClientId, Line};
 use super::story::Story;
 
-/// Whose a session is.
+/// The owner and purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// The worker's main session.
     Worker(usize),
-    /// The worker's, to clean up with.
+    /// The worker's session for cleaning up.
     WorkersCleaner(usize),
-    /// The monitor's, to clean up with.
+    /// The monitor's session for cleaning up.
     MonitorsCleaner(usize),
-    /// The worker's, to look whether its locks are held around it.
+    /// The worker's session for checking whether its locks are already held by an outer zklock.
     LookUp(usize),
-    /// Somebody's who looks after the locks by hand.
+    /// The session of an operator who inspects and changes locks by hand.
     Operator,
 }
 
@@ -59,18 +59,18 @@ pub(crate) enum Event {
     Fault(usize),
     Heal(usize),
     Thaw(usize, bool),
-    /// The host of a zklock wakes up, and has had a moment to see to its processes.
+    /// The host of a zklock wakes up. `Resumed` follows once zklock has had a moment to handle its processes.
     Resume(usize),
     Resumed(usize),
-    /// A server is well again.
+    /// A server recovers.
     HealServer(usize),
-    /// What was aimed at somebody goes on.
+    /// The next step of the aimed fault.
     Aim(Move),
-    /// Whether everybody runs in time is looked at.
+    /// Time to check that every zklock runs as soon as it can.
     Look,
 }
 
-/// In the queue: by time, and of one time by the order in which they were put there.
+/// An entry of the queue: time, order of insertion, event. Entries with the same time keep the order of insertion.
 struct Due(u64, u64, Event);
 
 impl PartialEq for Due {
@@ -101,15 +101,15 @@ pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) ensemble: Ensemble,
     pub(crate) lines: Vec<Line>,
-    /// Those that may have something to tell.
+    /// Clients that may have something to report.
     pub(crate) dirty: Vec<ClientId>,
     pub(crate) operator: Option<ClientId>,
     pub(crate) zklocks: Vec<Zklock>,
     pub(crate) story: Story,
     pub(crate) checks: Checks,
-    /// How far what was aimed at somebody is.
+    /// How far the aimed fault has got.
     pub(crate) progress: Progress,
-    /// Since then no server was in trouble.
+    /// When a server last had a fault.
     pub(crate) calm_since: u64,
 }
 
@@ -158,7 +158,7 @@ impl World {
         self.zklocks.iter().filter(|zklock| zklock.command.is_some()).count() as u64
     }
 
-    /// Lets everything happen. An error says what must not be.
+    /// Runs the whole scenario. Returns the first violation as an error.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
         self.at(LOOK_EVERY, Event::Look);

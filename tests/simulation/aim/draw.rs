@@ -1,4 +1,4 @@
-//! Worlds for faults with an aim, drawn from a seed.
+//! Draws worlds with an aimed fault from a seed.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::scenario::{Contender, Scenario, pick};
 const S: u64 = 1_000 * MS;
 
 impl Scenario {
-    /// A holder or waiter that something is aimed at, with others behind it.
+    /// Draws a holder or waiter as the victim, with others queued behind it.
     pub(crate) fn draw_aimed(seed: u64, rng: &mut Rng) -> Self {
         let tick = Duration::from_millis(*pick(rng, &[500, 1_000, 2_000]));
         let nanos = u64::try_from(tick.as_nanos()).unwrap();
-        // Some aims are so narrow that they need a timeout of their own.
+        // Some faults need such precise timing that they need a timeout of their own.
         let (ticks, what) = match rng.u8(0..8) {
             0 => {
                 let ticks = *pick(rng, &[8, 10, 10]);
@@ -43,7 +43,7 @@ impl Scenario {
             .collect();
         let mut contenders = contenders;
         if aim.what == What::Blink {
-            // The default grace, and a line that is quick: how long an interruption is survived depends on both.
+            // The default grace and a quick line, because both determine how long an interruption is survived.
             contenders[aim.victim].kill_after = Duration::from_secs(5);
             contenders[aim.victim].clock.drift_ppb = 0;
             contenders[aim.victim].line = MS / 4;
@@ -62,8 +62,8 @@ impl Contender {
     fn draw_aimed(rng: &mut Rng, timeout: u64, starts: u64, holds_long: bool) -> Self {
         let lasts = if holds_long { 5 * timeout + rng.u64(0..5 * timeout) } else { rng.u64(0..3 * timeout) };
         let obeys = (rng.u8(0..4) == 0).then(|| rng.u64(0..400 * MS));
-        // Clocks may go apart by what the time between KILL and the end of the lease has to give: a fifth of a second
-        // within a timeout, less what KILL takes.
+        // Clocks may drift apart by the reserve between KILL and the lease end: a fifth of a second per timeout, less
+        // the time that KILL takes.
         let most = (200 * MS).min(timeout / 12) - 35 * MS;
         let most_ppb = i64::try_from(u128::from(most) * 1_000_000_000 / u128::from(timeout)).unwrap();
         Self {
@@ -91,7 +91,7 @@ impl Contender {
 }
 
 impl Hunger {
-    /// As many confirmations as possible between two pings.
+    /// Fits as many confirmations as possible between two pings.
     fn exact(rng: &mut Rng, timeout: u64) -> Self {
         let (gap, quiet) = (Some(longest_gap(timeout)), rng.u32(1..4));
         Self { lag: rng.u64(0..timeout / 40), quiet, more: 4 - quiet, at_ping: true, gap }
@@ -104,7 +104,8 @@ impl Hunger {
     }
 }
 
-/// A lease is for a leader whose pings are less than T/3 apart, by the clock of any host.
+/// The longest gap between pings. A lease assumes a leader whose pings are less than T/3 apart, by the clock of any
+/// host.
 fn longest_gap(timeout: u64) -> u64 {
     timeout / 3 - timeout / 50 - 10 * MS
 }
@@ -112,12 +113,12 @@ fn longest_gap(timeout: u64) -> u64 {
 impl Aim {
     fn draw(rng: &mut Rng, tick: u64, ticks: u64, what: Option<What>) -> Self {
         let timeout = tick * ticks;
-        // Around the spacings that the lease is made of.
+        // A span close to one of the intervals in the lease rule.
         let near = |rng: &mut Rng| {
             let part = timeout / *pick(rng, &[12, 6, 6, 4, 3, 3, 2]);
             part * rng.u64(70..130) / 100
         };
-        // More than a twenty-fourth costs the victim its connection.
+        // A lag above a twenty-fourth of the timeout costs the victim its connection.
         let lag = if rng.bool() { near(rng) } else { rng.u64(0..timeout / 24) };
         let what = what.unwrap_or_else(|| match rng.u8(0..34) {
             0..10 => What::Starved(Hunger::draw(rng, lag, timeout)),
@@ -146,7 +147,7 @@ impl Aim {
             _ => 0,
         };
         let lasts = match what {
-            // A third of the timeout less 6R, less the way back: a pause of up to T/19, and 4R.
+            // A third of the timeout less 6R, less the time to reconnect: a pause of up to T/19, and 4R.
             What::Blink => timeout * rng.u64(175..210) / 1_000,
             What::Frozen | What::CutOff { .. } => near(rng) * rng.u64(1..4),
             What::Orphaned => 1,

@@ -1,8 +1,8 @@
-//! Faults that wait for the moment at which they can hurt. A lease has to withstand the worst moments, and chance alone
-//! rarely meets them.
+//! Faults that wait for the moment at which they do the most harm. A lease has to withstand the worst moments, and
+//! chance alone rarely produces them.
 //!
-//! Each world has at most one. Its victim holds the lock or is about to, other contenders are queued behind it, and the
-//! fault watches what the victim asks and hears, and what the leader knows of its session.
+//! Each world has at most one. Its victim holds the lock or is about to, and other contenders are queued behind it. The
+//! fault depends on the victim's requests and replies, and on what the leader knows of the victim's session.
 
 mod draw;
 
@@ -15,61 +15,64 @@ use super::world::{Event, Whose, World};
 
 const MS: u64 = 1_000_000;
 
-/// A fault with an aim. Times are in nanoseconds.
+/// A fault aimed at one contender. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Aim {
-    /// The contender that it is about.
+    /// The contender that the fault is aimed at.
     pub(crate) victim: usize,
-    /// It begins after so many confirmations under which the command runs, or the victim waits.
+    /// How many confirmations precede the fault. They count while the command runs or the victim waits.
     pub(crate) after: u32,
-    /// And so much later.
+    /// The delay after that until the fault begins.
     pub(crate) later: u64,
-    /// Everything is well again that much later.
+    /// How long the fault lasts. Then everything is healed.
     pub(crate) lasts: u64,
     pub(crate) what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
-    /// No touch where the lease would need one.
+    /// No touch reaches the leader when the lease needs one.
     Starved(Hunger),
     /// The same, after the session has moved to another follower.
     Moved(Hunger),
-    /// The answer to the connect request takes long, and the leader doesn't hear the follower from the create on.
+    /// The answer to the connect request is slow, and the leader receives nothing from the follower from the create on.
     SlowConnect { delay: u64 },
-    /// The victim's follower is cut off from its leader, one way or both.
+    /// The victim's follower is cut off from its leader, in one direction or both.
     CutOff { from_leader: bool, to_leader: bool },
-    /// Its follower stands still.
+    /// The victim's follower is frozen.
     Frozen,
-    /// Its host is suspended.
+    /// The victim's host is suspended.
     Asleep,
-    /// The victim is connected to the leader, which is alone from then on, while the others elect another at once.
+    /// The victim is connected to the leader. The leader is isolated, and the other servers elect a new one
+    /// immediately.
     Deposed,
     /// The victim is cut off, and the leader is isolated when it is about to close the session.
     Closing,
     /// A short interruption that a holder must survive.
     Blink,
-    /// The connection breaks that long after a request of this kind was sent: before it has its effect, or after.
+    /// The connection breaks `offset` after a request of this kind was sent, before or after the request takes effect.
     Lost { request: Kind, offset: u64 },
-    /// The connection breaks between the answer to the create and the list, and somebody deletes the node meanwhile.
+    /// The connection breaks between the answer to the create and the list, and the node is deleted meanwhile.
     Orphaned,
-    /// The victim waits. Its follower hears the leader late, and isn't heard; the lock passes on to the victim, and past it.
+    /// The victim waits. Its follower receives the leader's messages late and its own don't arrive, while the lock
+    /// passes to the victim and on to the next contender.
     Behind { lag: u64, release: u64 },
 }
 
-/// From just after a ping on, or from the `quiet`th confirmation after it, the follower hears its leader late by `lag`. After
-/// `more` confirmations the leader doesn't hear the follower any more: the last is committed, and no touch follows it.
+/// The follower receives the leader's messages late by `lag`, from just after a ping or from the `quiet`th confirmation
+/// after it. After `more` confirmations nothing from the follower reaches the leader: the last confirmation is
+/// committed, and no touch follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hunger {
     pub(crate) lag: u64,
     pub(crate) quiet: u32,
     pub(crate) more: u32,
     pub(crate) at_ping: bool,
-    /// The next ping comes so long after the last, since the thread that pings is held up.
+    /// The time from the last ping to the next, because the pinging thread is held up.
     pub(crate) gap: Option<u64>,
 }
 
-/// What kind of request an answer is lost of.
+/// The kind of request whose answer is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Create,
@@ -94,7 +97,7 @@ impl Kind {
     }
 }
 
-/// What happens next of it.
+/// A step of an aimed fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
     Begin,
@@ -108,15 +111,16 @@ pub(crate) enum Move {
     Heal,
 }
 
-/// How far it is.
+/// How far the aimed fault has got.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     confirmed: u32,
     begun: bool,
-    /// So many confirmations are still to be asked for before the follower hears late, or the leader becomes deaf.
+    /// How many confirmations are still to be requested before the follower is late (`quiet`), or before nothing from
+    /// it reaches the leader (`more`).
     quiet: Option<u32>,
     more: Option<u32>,
-    /// The victim's server.
+    /// The server that the victim is connected to.
     server: Option<usize>,
     leader: Option<usize>,
     healed: bool,
@@ -127,7 +131,7 @@ impl World {
         self.scenario.aim.as_ref()
     }
 
-    /// Whether whatever was aimed at somebody is over.
+    /// Whether the aimed fault is over, or there is none.
     pub(crate) fn is_aim_over(&self) -> bool {
         self.aim().is_none() || self.progress.healed
     }
@@ -136,8 +140,8 @@ impl World {
         self.after(after, Event::Aim(what));
     }
 
-    /// A zklock is about to begin: sees to it that the victim is connected where it can be hit, and the others elsewhere.
-    /// Says when it is to begin instead.
+    /// Prepares the start of a zklock: the victim must connect to the server that the fault hits, the others elsewhere.
+    /// Returns the time at which it has to begin instead, if any.
     pub(crate) fn aim_begins(&mut self, index: usize) -> Option<u64> {
         let aim = self.aim()?.clone();
         let leader = self.ensemble.leader()?;
@@ -171,10 +175,10 @@ impl World {
         }
     }
 
-    /// Something is asked.
+    /// Reacts to a request of the victim.
     pub(crate) fn aim_sees_question(&mut self, whose: Whose, request: &Request) {
         let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
-        // It has been forwarded then, and is committed in a moment.
+        // By then the request has been forwarded; it is committed in a moment.
         let forwarded = self.zklocks[aim.victim].contender.line + 1_200_000;
         match aim.what {
             What::SlowConnect { .. } if matches!(request, Request::Create { .. }) => {
@@ -207,7 +211,7 @@ impl World {
         }
     }
 
-    /// The victim's session changed.
+    /// Reacts to a change of the victim's session.
     pub(crate) fn aim_sees_session(&mut self, whose: Whose, change: &SessionChange) {
         let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
         if let (SessionChange::Connected { .. }, What::SlowConnect { .. }) = (change, &aim.what) {
@@ -216,7 +220,7 @@ impl World {
         }
     }
 
-    /// Something is answered.
+    /// Reacts to a reply to the victim.
     pub(crate) fn aim_sees_answer(&mut self, whose: Whose, reply: &Reply) {
         let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
         let (victim, later, after, lasts) = (aim.victim, aim.later, aim.after, aim.lasts);
@@ -355,10 +359,10 @@ impl World {
         }
     }
 
-    /// From just after the next ping on, or at once.
+    /// Schedules the lag for just after the next ping, or for now.
     fn lags_soon(&mut self, at_ping: bool) {
         let after = self.ensemble.next_ping().filter(|_| at_ping).map_or(0, |ping| {
-            // It has arrived then, and its answer too.
+            // By then the ping has arrived, and so has its answer.
             ping.saturating_sub(self.now) + 2 * MS
         });
         self.moves(after, Move::Pinged);

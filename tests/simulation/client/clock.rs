@@ -1,14 +1,14 @@
-//! A host's clocks, apart from virtual time.
+//! A host's clocks, which differ from virtual time.
 
 use super::message::{BootTime, Mistake, planted};
 
-/// Clocks that were started at another moment, and run at another rate. While the host sleeps, its boot clock goes on and
-/// its monotonic clock stands still.
+/// Clocks that start at another value than virtual time and run at another rate. While the host sleeps, its boot clock
+/// continues and its monotonic clock stops.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HostClock {
-    /// What they show at virtual time 0, in nanoseconds.
+    /// The value at virtual time 0, in nanoseconds.
     pub(crate) start: u64,
-    /// How many parts in a thousand million they are too fast.
+    /// How many parts per billion the clocks run too fast.
     pub(crate) drift_ppb: i64,
     /// How long the host has slept, by its boot clock.
     pub(crate) slept: u64,
@@ -17,7 +17,7 @@ pub(crate) struct HostClock {
 const BILLION: i128 = 1_000_000_000;
 
 impl HostClock {
-    /// What the boot clock shows at a virtual time.
+    /// The boot clock's value at a virtual time.
     pub(crate) fn boot(self, time: u64) -> u64 {
         if self.drift_ppb == 0 {
             return self.start + time;
@@ -26,12 +26,12 @@ impl HostClock {
         self.start + u64::try_from(shown).unwrap_or(0)
     }
 
-    /// What the monotonic clock shows, which the timers of the client library go by.
+    /// The monotonic clock's value at a virtual time. The client library's timers use this clock.
     pub(crate) fn monotonic(self, time: u64) -> u64 {
         self.boot(time) - self.slept
     }
 
-    /// The first virtual time at which the monotonic clock shows this.
+    /// The first virtual time at which the monotonic clock shows this value.
     pub(crate) fn when(self, shown: u64) -> u64 {
         let since = (shown + self.slept).saturating_sub(self.start);
         if self.drift_ppb == 0 {
@@ -41,7 +41,7 @@ impl HostClock {
         u64::try_from((i128::from(since) * BILLION + rate - 1) / rate).unwrap_or(u64::MAX)
     }
 
-    /// The moment as `runtime::clock` gives it to the core.
+    /// The time as `runtime::clock` reports it to the core.
     pub(crate) fn boot_time(self, time: u64) -> BootTime {
         let sleeps = planted(Mistake::SleepUncounted);
         BootTime::from_nanos(if sleeps { self.monotonic(time) } else { self.boot(time) })

@@ -1,4 +1,4 @@
-//! One connection of a client: what is under way on it, when it is pinged, and when its silence is too long.
+//! One connection of a client: the requests under way, when to ping, and when the server's silence is too long.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use super::step::Step;
 use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{ConnId, Ensemble};
 
-/// A request that was sent, and the number it was asked with.
+/// A request that was sent, and its number.
 pub(super) struct Flight {
     pub(super) number: usize,
     pub(super) step: Step,
 }
 
-/// Times are those of the host's monotonic clock.
+/// One connection. Times are those of the host's monotonic clock.
 pub(super) struct Line {
     pub(super) conn: ConnId,
-    /// The client looks at its timers only so often.
+    /// The interval at which the client checks its timers.
     tick: u64,
     began: u64,
     last_recv: u64,
@@ -29,7 +29,7 @@ const PING_XID: i32 = -2;
 const LONGEST_PING: u64 = 10_000_000_000;
 
 impl Line {
-    /// `patience` is the connection timeout that the library is given.
+    /// The state of a new connection. `patience` is the connection timeout given to the client library.
     pub(super) fn new(conn: ConnId, timeout: u64, patience: u64, now: u64) -> Self {
         let tick = Self::tick(timeout, patience);
         Self {
@@ -66,14 +66,14 @@ impl Line {
         self.last_recv = now;
     }
 
-    /// Whether this answers a ping.
+    /// Whether an answer with this xid is for a ping.
     pub(super) fn takes_ping(&mut self, xid: i32) -> bool {
         let is_ping = xid == PING_XID;
         self.is_pinged &= !is_ping;
         is_ping
     }
 
-    /// When the client next looks at a timer that may be due.
+    /// When the client next checks a timer that may be due.
     pub(super) fn due(&self, may_ping: bool) -> u64 {
         let silence = self.last_recv + 8 * self.tick;
         let ping = self.last_send + (3 * self.tick).min(LONGEST_PING);
@@ -82,7 +82,7 @@ impl Line {
         self.began + ticks * self.tick
     }
 
-    /// Whether the server has been silent for too long. Pings it otherwise, if it is time.
+    /// Whether the server has been silent for too long. If not, pings it when a ping is due.
     pub(super) fn is_silent(&mut self, ensemble: &mut Ensemble, now: u64, may_ping: bool) -> bool {
         if now >= self.last_recv + 8 * self.tick {
             return true;

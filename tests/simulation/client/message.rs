@@ -1,4 +1,4 @@
-//! What a session takes and gives: the only place that knows where zklock keeps these.
+//! The types of a session's interface. Only this file knows where they are in zklock.
 
 pub(crate) use zklock::core::path::NodePath;
 pub(crate) use zklock::core::planted::{Mistake, planted};

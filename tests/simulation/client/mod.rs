@@ -1,15 +1,17 @@
-//! A client that behaves like a session of `zklock::runtime::zk`: the same requests, replies and changes, the same patience.
+//! A client that behaves like a session of `zklock::runtime::zk`, with the same requests, replies, changes and time
+//! limits.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
 //! | [`message`] | zklock's own types |
 //! | [`clock`] | a host's clock |
 //! | [`step`] | requests as operations, answers as replies |
-//! | [`line`] | one connection: what is under way, pings, silence |
-//! | [`retry`] | which server to try, and how long for |
-//! | [`way`] | connecting, and getting back |
+//! | [`line`] | one connection: requests under way, pings, silence |
+//! | [`retry`] | which server to try, and for how long |
+//! | [`way`] | connecting and reconnecting |
 //!
-//! Different: nothing here takes time, how long a server rests is counted by the monotonic clock, and a throttled request is given up at once when the connection is lost.
+//! Differences: nothing here takes time, the monotonic clock counts how long a server rests, and a throttled request is
+//! given up immediately when the connection is lost.
 
 mod clock;
 mod line;
@@ -29,7 +31,7 @@ use self::way::Way;
 use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
-/// What a client has to tell.
+/// Something that a client reports.
 #[derive(Debug)]
 pub(crate) enum News {
     Session(SessionChange),
@@ -41,18 +43,18 @@ enum Command {
     Release(Vec<NodePath>),
 }
 
-/// How far a client is.
+/// The state of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// There is no session yet.
     New,
     Serving,
-    /// The connection is lost, and the session may live.
+    /// The connection is lost, but the session may live.
     Away,
     Over,
 }
 
-/// What a client knows of its session.
+/// The id and password of a session.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ticket {
     session: i64,
@@ -61,13 +63,13 @@ struct Ticket {
 
 struct Watch {
     number: usize,
-    /// The node that the server watches, and the one that was asked for.
+    /// The node that the server watches. `path` is the node that was asked for.
     on: String,
     path: String,
     kind: Kind,
 }
 
-/// What it takes to connect. Times are in nanoseconds of the host's monotonic clock.
+/// The settings of a client. Times are in nanoseconds of the host's monotonic clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) zone: usize,
@@ -75,15 +77,15 @@ pub(crate) struct Settings {
     pub(crate) timeout: u64,
     pub(crate) deadline: Option<u64>,
     pub(crate) clock: HostClock,
-    /// Of every node that it creates.
+    /// The ACL of every node that the client creates.
     pub(crate) acl: Acl,
     pub(crate) seed: u64,
 }
 
-/// A session, or the attempt to get one.
+/// A session, or an attempt to get one.
 pub(crate) struct Client {
     settings: Settings,
-    /// What its alarms are known by.
+    /// Identifies the client's alarms.
     token: u64,
     rng: Rng,
     phase: Phase,
@@ -94,9 +96,9 @@ pub(crate) struct Client {
     line: Option<Line>,
     inbox: VecDeque<Command>,
     watches: Vec<Watch>,
-    /// Requests that were turned away, and when to send them again.
+    /// Throttled requests, and when to send them again.
     throttled: VecDeque<(u64, Flight)>,
-    /// When an alarm is set, in virtual time.
+    /// The time of the pending alarm, in virtual time.
     alarm: Option<u64>,
     news: VecDeque<News>,
 }
@@ -104,8 +106,8 @@ pub(crate) struct Client {
 const THROTTLED_PAUSE: u64 = 100_000_000;
 
 impl Client {
-    /// Begins to connect. `token` tells its alarms from those of others: hand it what [`Ensemble::next`] says of them, and
-    /// of its [connection](Self::conn).
+    /// Begins to connect. `token` identifies the client's alarms. The caller must pass on what [`Ensemble::next`]
+    /// returns for this token and for the client's [connection](Self::conn).
     pub(crate) fn open(ensemble: &mut Ensemble, settings: Settings, token: u64) -> Self {
         let (timeout, rng) = (settings.timeout, Rng::new(settings.seed));
         let mut client = Self {
@@ -129,12 +131,12 @@ impl Client {
         client
     }
 
-    /// What there is to tell, in order.
+    /// Returns the next report, in order.
     pub(crate) fn news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// The connection that it has or tries to get.
+    /// The connection, established or being attempted.
     pub(crate) fn conn(&self) -> Option<ConnId> {
         self.line.as_ref().map(|line| line.conn)
     }
@@ -153,7 +155,7 @@ impl Client {
         self.command(ensemble, Command::Release(nodes));
     }
 
-    /// Dies, as a process does: its connection is closed, and its session isn't.
+    /// Ends the client as the death of its process would: the connection is closed and the session is not.
     pub(crate) fn die(&mut self, ensemble: &mut Ensemble) {
         if let Some(line) = self.line.take() {
             ensemble.hang_up(line.conn);
@@ -161,7 +163,7 @@ impl Client {
         self.phase = Phase::Over;
     }
 
-    /// Takes what comes out of the ensemble, if it is for this client.
+    /// Handles an output of the ensemble, if it is for this client.
     pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
         if self.phase == Phase::Over {
             return;
@@ -179,7 +181,7 @@ impl Client {
         self.settings.clock.monotonic(ensemble.now())
     }
 
-    /// Its host has slept: for so long its timers have stood still.
+    /// Tells the client that its host has slept for this time, during which its timers stood still.
     pub(crate) fn slept(&mut self, ensemble: &mut Ensemble, span: u64) {
         self.settings.clock.slept += span;
         self.alarm = None;
@@ -198,7 +200,7 @@ impl Client {
     fn command(&mut self, ensemble: &mut Ensemble, command: Command) {
         match self.phase {
             Phase::Over => {}
-            // All that can be told to a session which isn't there yet is to give up.
+            // Before there is a session, the only possible command is to give up.
             Phase::New => self.end(ensemble, SessionChange::Closed),
             Phase::Away => self.inbox.push_back(command),
             Phase::Serving => {
@@ -312,7 +314,7 @@ impl Client {
         });
     }
 
-    /// The connection is gone. What was under way may have been carried out or not.
+    /// Handles the loss of the connection. Requests under way may have been carried out or not.
     fn lost(&mut self, ensemble: &mut Ensemble) {
         let Some(line) = self.line.take() else {
             return;
@@ -327,7 +329,7 @@ impl Client {
         }
         let throttled = std::mem::take(&mut self.throttled);
         let mut flights: Vec<Flight> = line.flights.into();
-        // The list behind a sync has no reply of its own.
+        // The list sent along with a sync has no reply of its own.
         let is_second = |pair: &[Flight]| matches!(pair[0].step, Step::CatchUp { .. });
         let seconds: Vec<usize> = flights
             .windows(2)
@@ -339,7 +341,7 @@ impl Client {
             flights[at].step = Step::Ignored;
         }
         flights.extend(throttled.into_iter().map(|(_, flight)| flight));
-        // These replies come in any order.
+        // These replies may come in any order.
         self.rng.shuffle(&mut flights);
         for Flight { number, step } in flights {
             let reply = step.failed(Failure::ConnectionLost);

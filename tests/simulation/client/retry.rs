@@ -1,4 +1,4 @@
-//! Which server to try next, and how long for: the rules of `src/runtime/zk/retry.rs`, with chance from a seed.
+//! Which server to try next and for how long, by the rules of `src/runtime/zk/retry.rs`, with randomness from a seed.
 
 use super::message::Away;
 use crate::ensemble::Rng;
@@ -6,17 +6,17 @@ use crate::ensemble::Rng;
 const SECOND: u64 = 1_000_000_000;
 const FIRST_PAUSE: u64 = SECOND / 20;
 
-/// How much time one attempt gets.
+/// The time limit of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limit {
-    /// All of it.
+    /// Limits the whole attempt.
     Quick(u64),
     Usual(u64),
     Patient(u64),
 }
 
 impl Limit {
-    /// What counts as silence.
+    /// The time without an answer after which a server counts as silent.
     pub(super) fn span(self) -> u64 {
         let (Self::Quick(span) | Self::Usual(span) | Self::Patient(span)) = self;
         span

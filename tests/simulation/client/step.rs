@@ -1,9 +1,9 @@
-//! Requests, translated into operations, and answers into replies.
+//! Translates requests into operations, and answers into replies.
 
 use super::message::{BootTime, Created, Failure, Mistake, Node, Reply, Request, ServerTime, planted};
 use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Refusal, Stat};
 
-/// An operation under way, and what it is for.
+/// An operation under way, and its purpose.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Create {
@@ -11,17 +11,17 @@ pub(super) enum Step {
         prefix: String,
         data: Vec<u8>,
     },
-    /// Whether its ACL lets zklock read the node that it has created.
+    /// Checks that the ACL lets zklock read the node that it has created.
     See {
         path: String,
         created: Created,
     },
-    /// The path as far as this is to be made.
+    /// Creates the nodes of a path, here the one that ends at `end`.
     Parents {
         path: String,
         end: usize,
     },
-    /// Which of the nodes above is there: to say where nothing may be made.
+    /// Finds the lowest ancestor that exists, to report where nothing may be created.
     Lowest {
         path: String,
         end: usize,
@@ -29,7 +29,7 @@ pub(super) enum Step {
     List {
         path: String,
     },
-    /// A list follows it at once.
+    /// Syncs. A list follows immediately.
     CatchUp {
         path: String,
     },
@@ -45,7 +45,7 @@ pub(super) enum Step {
     Get {
         path: String,
     },
-    /// What everybody may know of a node that can't be read.
+    /// Reads the part of a node that needs no permission, after reading the node was denied.
     GetStat {
         path: String,
     },
@@ -69,14 +69,14 @@ pub(super) enum Step {
         sent: BootTime,
     },
     Close,
-    /// Nobody waits for the answer any more.
+    /// The answer is ignored.
     Ignored,
 }
 
-/// What follows from an answer.
+/// The action that follows an answer.
 pub(super) enum Next {
     Reply(Reply),
-    /// A reply, and a watch on a path that stands for another.
+    /// Send a reply, and keep a watch on `on`, which may stand for another path.
     Watching {
         reply: Reply,
         on: String,
@@ -84,9 +84,9 @@ pub(super) enum Next {
         kind: Kind,
     },
     Send(Step),
-    /// After a pause, since the server turned it away.
+    /// Send the step again after a pause, because the server throttled it.
     Again(Step),
-    /// The list that was sent along answers, or has become useless.
+    /// The list that was sent along will answer, or (`Useless`) its answer must be ignored.
     Listed,
     Useless(Option<Step>, Option<Reply>),
     Closed,
@@ -132,7 +132,7 @@ impl Step {
     pub(super) fn first(request: Request, sent: BootTime) -> Self {
         match request {
             Request::Create { parent, prefix, data } => Self::Create { parent: parent.into(), prefix, data },
-            // No run makes nodes that last this way; what kind they are makes no difference here.
+            // Runs never create lasting nodes, and the kind of node makes no difference here.
             Request::MakeParents(path) | Request::MakeLasting(path) => {
                 Self::Parents { end: path.as_str().len(), path: path.into() }
             }
@@ -153,7 +153,7 @@ impl Step {
         }
     }
 
-    /// The operation; nodes that it creates get this ACL.
+    /// The operation of a step. Nodes that it creates get this ACL.
     pub(super) fn op(&self, acl: Acl) -> Op {
         match self {
             Self::Create { parent, prefix, data } => Op::Create {
@@ -194,7 +194,7 @@ impl Step {
         }
     }
 
-    /// The reply that says why it failed.
+    /// The reply that reports a failure.
     pub(super) fn failed(self, why: Failure) -> Option<Reply> {
         match self {
             Self::Create { .. } | Self::See { .. } => Some(Reply::Created(Err(why))),
@@ -213,7 +213,7 @@ impl Step {
         }
     }
 
-    /// Whether a server that throttles is asked again.
+    /// Whether the step is sent again if the server throttles it.
     fn is_patient(&self) -> bool {
         !matches!(
             self,
@@ -265,7 +265,7 @@ impl Step {
             (Self::Create { parent, .. }, Answer::Created(path, stat)) => {
                 let name = path[parent.len() + 1..].to_owned();
                 let created = Created { name, czxid: stat.czxid, created: ServerTime(stat.ctime) };
-                // Only an ACL that is a list can shut its author out.
+                // Only an ACL that is an explicit list can exclude its author.
                 if acl != Acl::OPEN {
                     return Next::Send(Self::See { path: (*path).to_owned(), created });
                 }
@@ -310,7 +310,7 @@ impl Step {
     }
 }
 
-/// A node on the way is there: on to the next below it.
+/// Continues with the next node below, since this one exists.
 fn made(path: String, end: usize) -> Next {
     if end >= path.len() {
         return Next::Reply(Reply::ParentsMade(Ok(())));

@@ -1,5 +1,5 @@
-//! The way to a session, and back to it when the connection was lost: the rules of `src/runtime/zk/connect.rs` and
-//! `src/runtime/zk/session.rs`.
+//! Connecting a session and reconnecting it after its connection was lost, by the rules of `src/runtime/zk/connect.rs`
+//! and `src/runtime/zk/session.rs`.
 
 use std::collections::VecDeque;
 
@@ -14,28 +14,29 @@ use crate::ensemble::wire::{Op, ToServer};
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
-/// One attempt to get a connection.
+/// One connection attempt.
 struct Attempt {
     server: usize,
     limit: Limit,
     began: u64,
-    /// The same by the clock of the lease.
+    /// The same moment by the clock that the lease uses.
     dialled: BootTime,
     granted: u64,
 }
 
 pub(super) struct Way {
     retry: RetryPlan,
-    /// What is left of a pass over the servers.
+    /// The servers left in the current pass.
     pass: Option<VecDeque<usize>>,
     attempt: Option<Attempt>,
-    /// Nothing is tried before.
+    /// Nothing is attempted before this time.
     pause_until: Option<u64>,
-    /// A session whose timeout wasn't the one that was asked for is being closed: this is the one to ask for.
+    /// The timeout to ask for next. Set while a session is being closed because it was granted another timeout than
+    /// asked for.
     regrant: Option<u64>,
     took: u64,
     is_slow: bool,
-    /// When the connection was made that is lost now, and how long the pause was before it.
+    /// `since`: when the connection was made that is lost now. `pause`: how long the pause before it was.
     since: u64,
     pause: u64,
     give_up_at: Option<u64>,
@@ -57,7 +58,7 @@ impl Way {
         }
     }
 
-    /// Whether the connection, if there is one, isn't granted yet.
+    /// Whether a connection is being attempted and isn't granted yet.
     pub(super) fn is_trying(&self) -> bool {
         self.attempt.is_some()
     }
@@ -74,14 +75,14 @@ impl Way {
     }
 
     pub(super) fn due(&self, deadline: Option<u64>) -> Option<u64> {
-        // Of a session that is there no deadline is left.
+        // The deadline doesn't apply once there has been a session.
         let deadline = deadline.filter(|_| self.took == u64::MAX);
         [self.attempt_ends(), self.pause_until, self.give_up_at, deadline].into_iter().flatten().min()
     }
 }
 
 impl Client {
-    /// Whether nothing more is tried.
+    /// Ends the session if it is too late for another attempt, and returns whether it is.
     pub(super) fn is_too_late(&mut self, ensemble: &mut Ensemble, now: u64) -> bool {
         if self.phase == Phase::New && self.settings.deadline.is_some_and(|deadline| deadline <= now) {
             self.end(ensemble, SessionChange::Unreachable(vec![]));
@@ -94,7 +95,7 @@ impl Client {
         false
     }
 
-    /// Tries the next server, once the pause is over.
+    /// Tries the next server once the pause is over.
     pub(super) fn try_next(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
         if self.way.pause_until.is_some_and(|until| until > now) || self.line.is_some() {
@@ -126,7 +127,7 @@ impl Client {
         ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
     }
 
-    /// An attempt came to nothing.
+    /// Handles a failed attempt.
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
         if let Some(Attempt { server, limit, began, .. }) = self.way.attempt.take() {
@@ -138,7 +139,7 @@ impl Client {
         self.try_next(ensemble);
     }
 
-    /// The server has answered the connect request. A ping follows before anything else.
+    /// Handles the server's answer to the connect request. A ping follows before anything else.
     pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, ticket: Ticket, timeout_ms: i32) {
         let now = self.now(ensemble);
         if ticket.session == 0 {
@@ -153,7 +154,7 @@ impl Client {
         }
     }
 
-    /// The connection is good.
+    /// Handles a granted connection.
     pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
         let Some(Attempt { limit, began, dialled, granted, .. }) = self.way.attempt.take() else {
@@ -178,7 +179,7 @@ impl Client {
             });
         }
         self.phase = Phase::Serving;
-        // What is asked next is answered by a server that knows all that was committed before.
+        // The next requests are answered by a server that knows everything committed before.
         let op = Op::Multi(vec![Op::Check { path: "/".to_owned(), version: -1 }]);
         if let Some(line) = &mut self.line
             && !planted(Mistake::LaggingServer)
@@ -194,7 +195,7 @@ impl Client {
         }
     }
 
-    /// The server has confirmed that the session is closed.
+    /// Handles the server's confirmation that the session is closed.
     pub(super) fn closed(&mut self, ensemble: &mut Ensemble) {
         match self.way.regrant.take() {
             Some(timeout) => self.begin_again(ensemble, timeout),
@@ -210,7 +211,7 @@ impl Client {
         self.try_next(ensemble);
     }
 
-    /// A connection that was granted is lost: begins to look for another.
+    /// Handles the loss of a granted connection and begins to look for another.
     pub(super) fn leave(&mut self, ensemble: &mut Ensemble) {
         if let Some(timeout) = self.way.regrant.take() {
             return self.begin_again(ensemble, timeout);

@@ -2,31 +2,31 @@
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// How an ensemble is set up.
+/// The settings of an ensemble.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     /// 1, 3 or 5.
     pub(crate) servers: usize,
-    /// Groups of clients with links of their own.
+    /// How many groups of clients there are. Each has links of its own.
     pub(crate) zones: usize,
     pub(crate) seed: u64,
     pub(crate) tick: u64,
-    /// Ticks that leader and follower bear each other's silence.
+    /// How many ticks the leader and a follower tolerate each other's silence.
     pub(crate) sync_limit: u64,
-    /// Ticks that joining a leader may take.
+    /// How many ticks joining a leader may take.
     pub(crate) init_limit: u64,
     pub(crate) max_timeout_ms: i32,
-    /// From client to server and back; the jitter comes on top.
+    /// The delay between client and server in each direction, before jitter.
     pub(crate) client_delay: u64,
     pub(crate) client_jitter: u64,
-    /// From server to server.
+    /// The delay between two servers, before jitter.
     pub(crate) peer_delay: u64,
     pub(crate) peer_jitter: u64,
-    /// What the disk takes.
+    /// How long a write to disk takes.
     pub(crate) log_delay: u64,
-    /// How long votes are waited for.
+    /// How long an election waits for votes.
     pub(crate) vote_wait: u64,
-    /// How often the leader looks for containers that are empty.
+    /// How often the leader looks for empty containers.
     pub(crate) container_check: u64,
 }
 
@@ -55,14 +55,14 @@ impl Config {
         u32::try_from(self.servers / 2 + 1).unwrap_or(u32::MAX)
     }
 
-    /// The timeout that a session gets that asks for this one.
+    /// The timeout granted to a session that asks for this one, in milliseconds.
     pub(super) fn granted(&self, asked_ms: i32) -> i32 {
         let least = i32::try_from(2 * self.tick / MS).unwrap_or(i32::MAX);
         asked_ms.max(least).min(self.max_timeout_ms)
     }
 }
 
-/// A timeout in nanoseconds.
+/// Converts a timeout to nanoseconds.
 pub(super) fn nanos(timeout_ms: i32) -> u64 {
     u64::try_from(timeout_ms).unwrap_or(0) * MS
 }

@@ -1,4 +1,4 @@
-//! Who leads, and how a new leader brings a quorum to its history before it serves.
+//! Leader election, and how a new leader brings a quorum to its history before it serves.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use super::peers::Peer;
 use super::{Ensemble, Event, Role, Timer};
 
 impl Ensemble {
-    /// A server takes up a role: what it was before ends, its clients' connections too.
+    /// Gives a server a new role. The old role ends, and with it the connections of the server's clients.
     pub(super) fn take_role(&mut self, server: usize, role: Role) {
         let state = &mut self.servers[server];
         state.term += 1;
@@ -43,7 +43,7 @@ impl Ensemble {
         }
     }
 
-    /// Whether two servers hear each other's votes.
+    /// Whether two servers receive each other's votes.
     fn hear_each_other(&self, one: usize, other: usize) -> bool {
         let hears = |from: usize, to: usize| !self.peers[from][to].is_mute;
         one == other || (hears(one, other) && hears(other, one))
@@ -53,7 +53,7 @@ impl Ensemble {
         !self.servers[server].is_frozen && matches!(self.servers[server].role, Role::Looking)
     }
 
-    /// What a vote is for: the longest history of the latest leader, then the highest number.
+    /// The order of votes: the longest history of the latest leader, then the highest server number.
     fn rank(&self, server: usize) -> (i64, i64, usize) {
         let log = &self.servers[server].log;
         (log.epoch, log.last(), server)
@@ -68,7 +68,7 @@ impl Ensemble {
         {
             return self.lead(alone);
         }
-        // Whoever can join a leader does. The others elect one if they can.
+        // A server that can join a leader does so. The others elect one if they can.
         let mut left = vec![];
         for server in looking {
             match all.clone().find(|leader| self.can_join(server, *leader)) {
@@ -102,7 +102,7 @@ impl Ensemble {
         }
     }
 
-    /// A quorum of servers says that this is the leader, the leader itself among them.
+    /// Whether a quorum of servers, including the leader itself, names this leader.
     fn can_join(&self, server: usize, leader: usize) -> bool {
         let says = |other: &usize| match &self.servers[*other].role {
             Role::Leading(_) => *other == leader,
@@ -164,7 +164,7 @@ impl Ensemble {
                     other => self.hear_learner(to, from, link, other),
                 }
             }
-            // Nobody listens there.
+            // The addressee isn't a leader.
             Role::Down | Role::Looking if matches!(message, Peer::Hello { .. }) => {
                 self.tell(to, from, link, Peer::Gone);
             }
@@ -182,7 +182,7 @@ impl Ensemble {
             return;
         };
         if is_ahead && leading.stage != Stage::Serving {
-            // Somebody else should lead.
+            // The follower has a longer history, so another server should lead.
             return self.look_for_a_leader(server);
         }
         leading.learners.insert(
@@ -203,7 +203,7 @@ impl Ensemble {
         }
     }
 
-    /// With a quorum the new epoch begins.
+    /// Begins the new epoch once the leader and its followers are a quorum.
     fn gathered(&mut self, server: usize) {
         let quorum = self.config.quorum() as usize;
         let own = self.servers[server].log.promised;
@@ -223,7 +223,7 @@ impl Ensemble {
         self.serve_if_followed(server);
     }
 
-    /// Sends a follower what it lacks, and from now on what is proposed.
+    /// Sends a follower the history that it lacks, and forwards new proposals from now on.
     fn bring(&mut self, server: usize, to: usize) {
         let Some(leading) = self.leading(server) else {
             return;
@@ -256,7 +256,7 @@ impl Ensemble {
         }
     }
 
-    /// With its history at a quorum, the leader serves. Every session gets its whole timeout afresh.
+    /// Starts serving once a quorum has the leader's history. Every session gets a full timeout from now.
     fn serve_if_followed(&mut self, server: usize) {
         let quorum = self.config.quorum() as usize;
         let is_followed = self.leading(server).is_some_and(|leading| {

@@ -1,21 +1,21 @@
-//! One event at a time, for whoever chooses what happens before which: a search of schedules.
+//! Steps through single events, for a search that chooses their order.
 
 use super::network::ConnId;
 use super::{Ensemble, Event, Output};
 
-/// What the next event is about.
+/// The subject of the next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Upcoming {
-    /// A packet of a client of this zone arrives at its server.
+    /// A packet from a client of this zone arrives at its server.
     ToServer(usize),
     /// A packet arrives at a client of this zone.
     ToClient(usize),
-    /// Whatever else servers and clients do.
+    /// Any other event.
     Other,
 }
 
 impl Ensemble {
-    /// When the next event is due, and what it is about.
+    /// When the next event is due, and what it concerns.
     pub(crate) fn upcoming(&mut self) -> Option<(u64, Upcoming)> {
         if !self.outputs.is_empty() {
             return Some((self.now, Upcoming::Other));
@@ -31,7 +31,7 @@ impl Ensemble {
         Some((due, what(conn.zone)))
     }
 
-    /// Lets the next event happen.
+    /// Processes the next event.
     pub(crate) fn step(&mut self) -> Option<Output> {
         if self.outputs.is_empty()
             && let Some((time, event)) = self.queue.pop()
@@ -43,7 +43,7 @@ impl Ensemble {
         self.outputs.pop_front()
     }
 
-    /// Where the ticks of a server begin.
+    /// Sets the offset of a server's ticks.
     pub(crate) fn set_phase(&mut self, server: usize, phase: u64) {
         self.servers[server].phase = phase;
     }

@@ -1,4 +1,4 @@
-//! What can be done to servers and links, and how to see who leads.
+//! Faults of servers and links, and how to find the leader.
 
 use super::leader::WALL_MS;
 use super::log::Log;
@@ -8,14 +8,14 @@ use super::wire::{Acl, Who};
 use super::{Ensemble, Role, mix};
 
 impl Ensemble {
-    /// The leader that serves; the latest, if an older one doesn't know yet that it was deposed.
+    /// The serving leader; the newest one if an older leader hasn't noticed yet that it was deposed.
     pub(crate) fn leader(&self) -> Option<usize> {
         let leads = |server: &usize| matches!(self.servers[*server].role, Role::Leading(_));
         let serving = (0..self.size()).filter(leads).filter(|server| self.is_serving(*server));
         serving.max_by_key(|server| self.servers[*server].log.epoch)
     }
 
-    /// The servers that follow and serve.
+    /// The followers that serve.
     pub(crate) fn followers(&self) -> Vec<usize> {
         let follows = |server: &usize| matches!(self.servers[*server].role, Role::Following(_));
         (0..self.size()).filter(follows).filter(|server| self.is_serving(*server)).collect()
@@ -40,21 +40,21 @@ impl Ensemble {
         }
     }
 
-    /// Kills a server. What it has logged stays.
+    /// Kills a server. Its log survives.
     pub(crate) fn crash(&mut self, server: usize) {
         self.servers[server].is_frozen = false;
         self.servers[server].deferred.clear();
         self.take_role(server, Role::Down);
     }
 
-    /// Starts a server that was killed. Its clock counts its ticks from another moment.
+    /// Starts a server that was killed. Its ticks get a new offset.
     pub(crate) fn restart(&mut self, server: usize) {
         if matches!(self.servers[server].role, Role::Down) {
             let phase = mix(self.rng.next()) % self.config.tick;
             let now = self.now;
             let state = &mut self.servers[server];
             state.phase = phase;
-            // The time is in the ids of new sessions, so that none is made twice.
+            // The time is part of the ids of new sessions, so that no id is given out twice.
             state.sessions_made = state.sessions_made.max((now / super::config::MS) as i64) + 1;
             self.look_for_a_leader(server);
         }
@@ -67,12 +67,12 @@ impl Ensemble {
         }
     }
 
-    /// Stops a server. What comes to it waits.
+    /// Stops a server. Events for it wait.
     pub(crate) fn freeze(&mut self, server: usize) {
         self.servers[server].is_frozen = true;
     }
 
-    /// Lets a server go on with all that came meanwhile.
+    /// Continues a server with everything that arrived meanwhile.
     pub(crate) fn thaw(&mut self, server: usize) {
         self.servers[server].is_frozen = false;
         for event in std::mem::take(&mut self.servers[server].deferred) {
@@ -81,7 +81,7 @@ impl Ensemble {
         self.vote_soon();
     }
 
-    /// What one server says doesn't arrive at another, or does again. What was held back arrives then.
+    /// Stops or restores delivery from one server to another. Messages held back arrive when delivery is restored.
     pub(crate) fn set_peer_hole(&mut self, from: usize, to: usize, is_hole: bool) {
         self.peers[from][to].is_mute = is_hole;
         self.set_data_hole(from, to, is_hole);
@@ -99,7 +99,7 @@ impl Ensemble {
         }
     }
 
-    /// Cuts a server off from all others, or connects it again.
+    /// Cuts a server off from all others, or reconnects it.
     pub(crate) fn set_isolated(&mut self, server: usize, is_isolated: bool) {
         for other in (0..self.size()).filter(|other| *other != server) {
             self.set_peer_hole(server, other, is_isolated);
@@ -107,12 +107,12 @@ impl Ensemble {
         }
     }
 
-    /// What everything from one server to another takes longer than usual.
+    /// Sets how much longer than usual messages from one server to another take.
     pub(crate) fn delay_peer(&mut self, from: usize, to: usize, delay: u64) {
         self.peers[from][to].lane.delay = delay;
     }
 
-    /// The thread of the leader that pings is held up until then.
+    /// Holds up the leader's pinging thread until this time.
     pub(crate) fn hold_pings(&mut self, until: u64) {
         if let Some(leader) = self.leader()
             && let Some(leading) = self.leading(leader)
@@ -121,22 +121,22 @@ impl Ensemble {
         }
     }
 
-    /// By how much a follower is late with applying what is committed.
+    /// Sets how late a follower applies commits.
     pub(crate) fn set_lag(&mut self, server: usize, lag: u64) {
         self.servers[server].apply_lag = lag;
     }
 
-    /// By how much a server's wall clock is wrong.
+    /// Sets how far a server's wall clock is ahead.
     pub(crate) fn set_wall_clock(&mut self, server: usize, ahead_ms: i64) {
         self.servers[server].wall_ms = ahead_ms;
     }
 
-    /// The next requests that a server gets are turned away.
+    /// Refuses the next requests that a server receives.
     pub(crate) fn throttle(&mut self, server: usize, requests: u32) {
         self.servers[server].throttles = requests;
     }
 
-    /// Nothing arrives on this way between a zone and a server, or does again.
+    /// Stops or restores delivery in one direction between a zone and a server.
     pub(crate) fn set_hole(&mut self, zone: usize, server: usize, way: Way, is_hole: bool) {
         let lane = &mut self.links[zone][server].lanes[way.index()];
         lane.is_hole = is_hole;
@@ -151,17 +151,17 @@ impl Ensemble {
         self.links[zone][server].lanes[way.index()].delay = delay;
     }
 
-    /// New connections from a zone to a server are refused, or accepted again.
+    /// Refuses new connections from a zone to a server, or accepts them again.
     pub(crate) fn refuse(&mut self, zone: usize, server: usize, is_refusing: bool) {
         self.links[zone][server].is_refusing = is_refusing;
     }
 
-    /// The clients of a zone have these credentials.
+    /// Sets the credentials of a zone's clients.
     pub(crate) fn set_identity(&mut self, zone: usize, who: Who) {
         self.who[zone] = who;
     }
 
-    /// Before anything happens: a node that is there already, on every server.
+    /// Creates a node on every server before the run begins.
     pub(crate) fn lay(&mut self, path: &str, acl: Acl) {
         let (path, data) = (path.into(), [].into());
         let change = Change::Create { path, data, acl, owner: 0, is_container: false };
@@ -170,7 +170,7 @@ impl Ensemble {
         }
     }
 
-    /// Ends the connections from a zone to a server, with whatever is under way.
+    /// Closes the connections from a zone to a server. Packets under way are lost.
     pub(crate) fn cut(&mut self, zone: usize, server: usize) {
         for id in self.conns.open(Some(zone), server) {
             self.close(id);

@@ -1,4 +1,4 @@
-//! A follower: it applies what is committed, answers pings, and leaves a leader that is silent.
+//! A follower: it applies commits, answers pings and leaves a silent leader.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::network::ConnId;
 use super::peers::Peer;
 use super::{Ensemble, Role, Timer};
 
-/// What a follower is late with.
+/// Something that a follower does late.
 enum Late {
     Commit(i64),
     Synced(ConnId, i32),
@@ -17,7 +17,7 @@ pub(super) struct Following {
     pub(super) link: u64,
     pub(super) is_serving: bool,
     heard: u64,
-    /// The sessions that were heard of since the leader's last ping.
+    /// The sessions heard from since the leader's last ping.
     pub(super) touched: BTreeMap<i64, i32>,
     late: VecDeque<(u64, Late)>,
 }
@@ -94,7 +94,7 @@ impl Ensemble {
     fn do_now(&mut self, server: usize, what: &Late) {
         match what {
             Late::Commit(zxid) => {
-                // Before it may serve it is told once what is committed.
+                // A follower that doesn't serve yet learns later, in one message, what is committed.
                 if self.following(server).is_some_and(|following| following.is_serving) {
                     self.apply_up_to(server, *zxid);
                 }

@@ -1,4 +1,4 @@
-//! A hasher without a random state, for maps that are only looked up in.
+//! A hasher without random state, for maps that are used only for lookups.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

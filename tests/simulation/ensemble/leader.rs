@@ -1,4 +1,4 @@
-//! The leader: what it proposes and commits, whom it pings, and which sessions it lets expire.
+//! The leader: proposals, commits, pings and the expiry of sessions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -13,12 +13,12 @@ use super::tree::{Change, Stamp, Tree};
 use super::wire::{Answer, Code, Op, Refusal};
 use super::{Ensemble, Role, Timer};
 
-/// How far a leader is.
+/// How far a leader's start has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It was elected, and waits for a quorum to come.
+    /// The leader was elected and waits for a quorum of followers.
     Gathering,
-    /// It waits until a quorum has its history.
+    /// The leader waits until a quorum has its history.
     Bringing,
     Serving,
 }
@@ -26,13 +26,13 @@ pub(super) enum Stage {
 /// A follower, as its leader sees it.
 pub(super) struct Learner {
     pub(super) link: u64,
-    /// What it promised and has applied, until it got the history.
+    /// The epoch it promised and the zxid it has applied, until it is sent the history.
     pub(super) hello: Option<(i64, i64)>,
-    /// It gets what is proposed from now on.
+    /// New proposals are forwarded to it.
     pub(super) is_forwarding: bool,
-    /// It has the history.
+    /// It has the leader's history.
     pub(super) took: bool,
-    /// In the leader's ticks: until then it counts as there.
+    /// The last of the leader's ticks in which it still counts as present.
     pub(super) deadline: u64,
     pub(super) heard: u64,
 }
@@ -40,7 +40,7 @@ pub(super) struct Learner {
 struct Proposal {
     txn: Rc<Txn>,
     acks: u32,
-    /// Whom to tell, when it is committed, that a sync is done.
+    /// The syncs to answer when this proposal is committed.
     syncs: Vec<(usize, u64, ConnId, i32)>,
 }
 
@@ -49,15 +49,15 @@ pub(super) struct Leading {
     pub(super) epoch: i64,
     counter: i64,
     pub(super) learners: BTreeMap<usize, Learner>,
-    /// The tree with everything that is proposed.
+    /// The tree with all proposed changes applied.
     pub(super) pending: Tree,
     proposals: VecDeque<Proposal>,
     pub(super) tracker: Tracker,
     pub(super) tick: u64,
     is_half: bool,
-    /// When the followers were pinged last.
+    /// When the followers were last pinged.
     pub(super) pinged: u64,
-    /// Until then they aren't pinged.
+    /// No pings are sent before this time.
     pub(super) holds_pings: u64,
 }
 
@@ -79,7 +79,7 @@ impl Leading {
     }
 }
 
-/// The wall clock of a server that is right, at time 0.
+/// The time of a correct wall clock at virtual time 0.
 pub(super) const WALL_MS: i64 = 1_700_000_000_000;
 
 impl Ensemble {
@@ -90,7 +90,7 @@ impl Ensemble {
         }
     }
 
-    /// What a follower says about clients, or the leader about its own.
+    /// Handles what a follower reports about clients, or the leader about its own clients.
     pub(super) fn hear_learner(&mut self, server: usize, from: usize, link: u64, message: Peer) {
         let owner = (from, link);
         let now = self.now + self.servers[server].phase;
@@ -146,7 +146,7 @@ impl Ensemble {
         }
     }
 
-    /// Proposes what `plan` makes of the tree with all that was proposed before.
+    /// Proposes the changes that `plan` computes from the tree with all earlier proposals applied.
     fn propose(
         &mut self,
         server: usize,
@@ -166,7 +166,7 @@ impl Ensemble {
         self.write_log(server, txn);
     }
 
-    /// Says something to every follower that has the history, or is about to get it.
+    /// Sends a message to every follower that has the history or has been sent it.
     fn broadcast(&mut self, server: usize, message: impl Fn() -> Peer) {
         for other in 0..self.servers.len() {
             let learner = self.leading(server).and_then(|leading| leading.learners.get(&other));
@@ -200,7 +200,7 @@ impl Ensemble {
         }
     }
 
-    /// A server has these proposals on its disk. What a quorum has is committed, in order.
+    /// A server has written these proposals to disk. Proposals that a quorum has written are committed in order.
     pub(super) fn acknowledged(&mut self, server: usize, by: usize, from: i64, to: i64) {
         let quorum = self.config.quorum();
         let Some(leading) = self.leading(server) else {
@@ -233,7 +233,7 @@ impl Ensemble {
         }
     }
 
-    /// Twice in a tick every follower is pinged; once in a tick those are counted that have answered.
+    /// Pings every follower twice in a tick. Once in a tick, the leader counts the followers that have answered.
     pub(super) fn half_tick(&mut self, server: usize) {
         let (now, quorum) = (self.now, self.config.quorum());
         let (tick, limit) = (self.config.tick, self.config.sync_limit * self.config.tick);
@@ -264,7 +264,7 @@ impl Ensemble {
         self.set_timer(server, tick / 2, Timer::HalfTick);
     }
 
-    /// Closes the sessions whose tick is over.
+    /// Closes the sessions whose tick has ended.
     pub(super) fn expire(&mut self, server: usize) {
         let phase = self.servers[server].phase;
         let now = self.now + phase;

@@ -1,4 +1,4 @@
-//! Transactions, and the log of them that survives a crash.
+//! Transactions and their log, which survives a crash.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use super::network::ConnId;
 use super::tree::{Change, Stamp, Tree};
 use super::wire::{Answer, Refusal};
 
-/// The request behind a transaction: the connection of a client, and the server that it belongs to.
+/// The request behind a transaction: a client's connection and the server that it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
     pub(super) server: usize,
@@ -15,7 +15,7 @@ pub(super) struct Origin {
     pub(super) xid: i32,
 }
 
-/// What the leader proposes. A request that fails is one too, with no changes.
+/// A proposal of the leader. A failed request is also a transaction, without changes.
 #[derive(Debug)]
 pub(super) struct Txn {
     pub(super) at: Stamp,
@@ -30,24 +30,24 @@ impl Txn {
     }
 }
 
-/// As many as a server keeps to bring another up to date without a snapshot.
+/// How many transactions a server keeps to bring another up to date without a snapshot.
 const KEPT: usize = 2_000;
 
 #[derive(Default)]
 pub(super) struct Log {
     txns: VecDeque<Rc<Txn>>,
-    /// The zxid just before the oldest that is kept.
+    /// The zxid just before the oldest transaction that is kept.
     base: i64,
-    /// The last leader whose history this is.
+    /// The epoch of the last leader that this history comes from.
     pub(super) epoch: i64,
-    /// The highest epoch that was promised to a leader to be.
+    /// The highest epoch promised to a prospective leader.
     pub(super) promised: i64,
 }
 
-/// How a follower gets the leader's history.
+/// How a follower is brought to the leader's history.
 #[derive(Debug)]
 pub(super) enum Difference {
-    /// Everything after this zxid is replaced.
+    /// Replaces everything after this zxid.
     After(i64, Vec<Rc<Txn>>),
     Snapshot(Box<Tree>, Vec<Rc<Txn>>),
 }
@@ -65,7 +65,7 @@ impl Log {
         self.txns.push_back(txn);
     }
 
-    /// Forgets old transactions, all of which are in the tree.
+    /// Forgets old transactions that are already in the tree.
     pub(super) fn compact(&mut self, applied: i64) {
         if self.txns.len() < 2 * KEPT {
             return;
@@ -82,7 +82,8 @@ impl Log {
         self.txns.range(from..)
     }
 
-    /// What a follower needs that has applied all up to `applied`. That was committed, so that every leader has it.
+    /// The part of the history that a follower lacks if it has applied everything up to `applied`. The applied part was
+    /// committed, so every leader has it.
     pub(super) fn difference(&self, applied: i64, tree: &Tree) -> Difference {
         if applied >= self.base {
             Difference::After(applied, self.after(applied).cloned().collect())
@@ -91,7 +92,7 @@ impl Log {
         }
     }
 
-    /// Takes a leader's history over.
+    /// Takes over a leader's history.
     pub(super) fn accept(&mut self, difference: Difference, tree: &mut Tree) {
         match difference {
             Difference::After(zxid, txns) => {

@@ -1,11 +1,11 @@
-//! What whoever checks a run may see of the servers, without asking them.
+//! The servers' state, for checks that inspect it without sending requests.
 
 use super::leader::WALL_MS;
 use super::tree::Tree;
 use super::{ConnId, Ensemble, Role, config};
 
 impl Ensemble {
-    /// What the leader knows; without one, whoever knows most.
+    /// The leader's tree; without a leader, the newest tree of any server.
     fn newest(&self) -> &Tree {
         let leader = self.leader();
         let known = |server: &usize| (leader == Some(*server), self.servers[*server].tree.zxid);
@@ -19,17 +19,18 @@ impl Ensemble {
         node.map(|node| node.children.iter().map(ToString::to_string).collect()).unwrap_or_default()
     }
 
-    /// Whether a node has none, or isn't there.
+    /// Whether a node has no children or doesn't exist.
     pub(crate) fn has_no_children(&self, path: &str) -> bool {
         self.newest().get(path).is_none_or(|node| node.children.is_empty())
     }
 
-    /// Whether a session is there.
+    /// Whether a session exists.
     pub(crate) fn has_session(&self, session: i64) -> bool {
         self.newest().sessions.contains_key(&session)
     }
 
-    /// The last transaction that created or deleted a child of a node, or the node itself. `None`: there is no such node.
+    /// The last transaction that created or deleted a child of a node, or the node itself; `None` if the node doesn't
+    /// exist.
     pub(crate) fn last_child_change(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().pzxid)
     }
@@ -44,7 +45,7 @@ impl Ensemble {
         self.conns.server_of(conn)
     }
 
-    /// When the leader pings its followers next.
+    /// When the leader next pings its followers.
     pub(crate) fn next_ping(&self) -> Option<u64> {
         match &self.servers[self.leader()?].role {
             Role::Leading(leading) => Some(leading.pinged + self.config.tick / 2),
@@ -52,7 +53,7 @@ impl Ensemble {
         }
     }
 
-    /// When the leader lets a session expire, unless it is touched before.
+    /// When the leader lets a session expire unless the session is touched before.
     pub(crate) fn expiry_of(&self, session: i64) -> Option<u64> {
         let server = &self.servers[self.leader()?];
         match &server.role {
@@ -61,12 +62,12 @@ impl Ensemble {
         }
     }
 
-    /// When a node was written last, in milliseconds.
+    /// When a node was last written, in milliseconds.
     pub(crate) fn modified_ms(&self, path: &str) -> Option<i64> {
         self.newest().get(path).map(|node| node.stat().mtime)
     }
 
-    /// What a wall clock shows that is right, in milliseconds.
+    /// The time of a correct wall clock, in milliseconds.
     pub(crate) fn wall_clock_ms(&self) -> i64 {
         WALL_MS + i64::try_from(self.now / config::MS).unwrap_or(i64::MAX)
     }

@@ -1,23 +1,24 @@
-//! An ensemble of servers, simulated: ZooKeeper's rules, on a virtual clock, in one thread, the same for the same seed.
+//! A simulated ensemble of servers that follows ZooKeeper's rules. It runs on a virtual clock in one thread and is
+//! deterministic for a given seed.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | [`wire`] | what clients and servers say to each other |
+//! | [`wire`] | messages between clients and servers |
 //! | [`config`] | sizes, delays and limits |
-//! | [`queue`], [`rng`], [`hash`] | events in order; chance; maps |
+//! | [`queue`], [`rng`], [`hash`] | ordered events; random numbers; maps |
 //! | [`network`] | connections, links and holes |
-//! | [`peers`] | what servers say to each other |
-//! | [`tree`], [`prepare`], [`log`] | nodes and sessions; the leader's check; transactions |
+//! | [`peers`] | messages between servers |
+//! | [`tree`], [`prepare`], [`log`] | nodes and sessions; the leader's check of writes; transactions |
 //! | [`serve`], [`watches`] | a server and its clients |
-//! | [`leader`], [`tracker`] | proposals, commits and pings; when sessions expire |
-//! | [`follower`] | commits applied, pings answered, a silent leader left |
-//! | [`election`] | who leads, and how followers get the history |
-//! | [`faults`], [`look`] | crashes, freezes, cuts; what a checker may see |
-//! | [`explore`] | one event at a time |
+//! | [`leader`], [`tracker`] | proposals, commits and pings; session expiry |
+//! | [`follower`] | applying commits, answering pings, leaving a silent leader |
+//! | [`election`] | leader election, and how followers get the history |
+//! | [`faults`], [`look`] | crashes, freezes, cuts; the state that checks may inspect |
+//! | [`explore`] | single events |
 //!
-//! Simplified: one transaction carries its answer; the handshake of a new leader is one exchange shorter; a vote is no
-//! message, but seen at once over every link that is whole; a log is durable as soon as it is written, and acknowledged after
-//! a delay.
+//! Simplifications: a transaction carries its answer; the handshake of a new leader is one exchange shorter; votes
+//! aren't messages but are seen immediately over every intact link; a log is durable as soon as it is written, and
+//! acknowledged after a delay.
 
 mod config;
 mod election;
@@ -57,13 +58,13 @@ use self::tree::Tree;
 use self::watches::Watches;
 use self::wire::{Happened, ToClient, ToServer, Who};
 
-/// What comes out of the ensemble.
+/// An event that the ensemble reports to its caller.
 #[derive(Debug)]
 pub(crate) enum Output {
     FromServer(ConnId, ToClient),
-    /// The server has closed the connection, or none was there.
+    /// The server has closed the connection, or refused it.
     Closed(ConnId),
-    /// The time of an alarm has come: see [`Ensemble::wake_at`].
+    /// An alarm is due: see [`Ensemble::wake_at`].
     Woken(u64),
 }
 
@@ -87,13 +88,13 @@ enum Timer {
     /// A bucket of sessions may be due.
     Expiry,
     Containers,
-    /// The log is on the disk up to this zxid.
+    /// The log is on disk up to this zxid.
     Logged(i64),
-    /// Something that lagged behind is due.
+    /// A delayed commit or sync is due.
     Lagging,
-    /// Whether the leader has been silent for too long.
+    /// Time to check whether the leader has been silent for too long.
     Silence,
-    /// Whether joining or gathering has taken too long.
+    /// Time to check whether joining or gathering has taken too long.
     Joined,
 }
 
@@ -106,28 +107,28 @@ enum Role {
 
 struct Server {
     role: Role,
-    /// Changes with the role. A timer of another term is void.
+    /// Changes with the role. A timer of another term is ignored.
     term: u64,
     is_frozen: bool,
-    /// What waits for the server to be thawed.
+    /// Events that wait until the server is thawed.
     deferred: VecDeque<Event>,
     log: Log,
     tree: Tree,
     watches: Watches,
     by_session: FastMap<i64, ConnId>,
-    /// By how much its wall clock is wrong, in milliseconds.
+    /// How far its wall clock is ahead, in milliseconds.
     wall_ms: i64,
-    /// Where its ticks begin.
+    /// The offset of its ticks.
     phase: u64,
     apply_lag: u64,
-    /// When the disk is done with all that was written so far.
+    /// When everything written so far will be on disk.
     logged_at: u64,
     sessions_made: i64,
-    /// So many requests more are turned away.
+    /// How many more requests are refused.
     throttles: u32,
 }
 
-/// The ensemble, its network, and the one queue of all that is to happen.
+/// The ensemble, its network and the single queue of future events.
 pub(crate) struct Ensemble {
     config: Config,
     now: u64,
@@ -139,7 +140,7 @@ pub(crate) struct Ensemble {
     links: Vec<Vec<Link>>,
     /// `peers[from][to]`.
     peers: Vec<Vec<PeerLane>>,
-    /// Whose credentials the clients of each zone have.
+    /// The credentials of each zone's clients.
     who: Vec<Who>,
     peer_links: u64,
     is_voting: bool,
@@ -149,7 +150,7 @@ pub(crate) struct Ensemble {
 }
 
 impl Ensemble {
-    /// Servers that start at time 0.
+    /// Starts all servers at time 0.
     pub(crate) fn new(config: Config) -> Self {
         let mut rng = Rng::new(config.seed);
         let tick = config.tick;
@@ -199,17 +200,17 @@ impl Ensemble {
         self.now
     }
 
-    /// How many events there were.
+    /// How many events have been processed.
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// How many servers there are, up or not.
+    /// How many servers there are, running or not.
     pub(crate) fn size(&self) -> usize {
         self.servers.len()
     }
 
-    /// Goes on until something comes out, at most to this time.
+    /// Runs until there is an output, at most until this time.
     pub(crate) fn next(&mut self, until: u64) -> Option<Output> {
         loop {
             if let Some(output) = self.outputs.pop_front() {
@@ -226,12 +227,12 @@ impl Ensemble {
         }
     }
 
-    /// An alarm for whoever runs the ensemble, in its own order with everything else.
+    /// Sets an alarm for the caller. Alarms are ordered with all other events.
     pub(crate) fn wake_at(&mut self, time: u64, token: u64) {
         self.queue.add(time.max(self.now), Event::Alarm(token));
     }
 
-    /// A connection from a zone to a server. The first packet follows the three of TCP.
+    /// Opens a connection from a zone to a server. The first packet follows the three packets of TCP's handshake.
     pub(crate) fn dial(&mut self, zone: usize, server: usize) -> ConnId {
         let conn = self.conns.add(zone, server, self.now);
         self.send_event(conn, Way::ToServer, Event::Dialled(conn));
@@ -246,7 +247,7 @@ impl Ensemble {
         self.send_event(conn, Way::ToServer, Event::ToServer(conn, packet));
     }
 
-    /// The client closes the connection.
+    /// Closes a connection from the client's side.
     pub(crate) fn hang_up(&mut self, conn: ConnId) {
         if let Some(there) = self.conns.get(conn).filter(|conn| conn.is_open_at_client) {
             there.is_open_at_client = false;
@@ -265,7 +266,7 @@ impl Ensemble {
         self.queue.add(arrival, event);
     }
 
-    /// An event's time has come; perhaps there is a hole in its way, or it comes to a server that stands still.
+    /// Delivers an event that is due, unless it is held back by a hole or by a frozen server.
     fn deliver(&mut self, event: Event) {
         let lane = match &event {
             Event::Dialled(conn) | Event::ToServer(conn, _) | Event::HungUp(conn) => {

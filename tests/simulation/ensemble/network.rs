@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Event;
 use super::wire::Op;
 
-/// Tells one connection of a client from all others, also from those that had its place before.
+/// Identifies a client's connection, also among those that used the same slot before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ConnId {
     pub(super) index: u32,
@@ -31,14 +31,14 @@ impl Way {
 /// One direction of a link, for all connections that use it.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// Nothing arrives. What does is held back until the end of the hole, as TCP would do.
+    /// Packets don't arrive but are held until the hole ends, as TCP would do.
     pub(super) is_hole: bool,
-    /// What a packet takes longer than usual.
+    /// How much longer than usual a packet takes, in nanoseconds.
     pub(super) delay: u64,
     pub(super) held: VecDeque<Event>,
 }
 
-/// Between the clients of one zone and one server.
+/// The link between the clients of one zone and one server.
 #[derive(Default)]
 pub(super) struct Link {
     pub(super) lanes: [Lane; 2],
@@ -48,7 +48,7 @@ pub(super) struct Link {
 /// A request that is not answered yet.
 pub(super) struct Waiting {
     pub(super) xid: i32,
-    /// A read that waits for the writes before it; nothing for a write or sync, which is under way.
+    /// A read that waits for the writes before it; `None` for a write or sync that is under way.
     pub(super) read: Option<Op>,
     pub(super) is_sync: bool,
 }
@@ -60,16 +60,16 @@ pub(super) struct Conn {
     pub(super) server: usize,
     pub(super) is_open_at_client: bool,
     pub(super) is_open_at_server: bool,
-    /// When the last packet each way arrives: none overtakes another.
+    /// When the last packet in each direction arrives, so that none overtakes another.
     pub(super) last: [u64; 2],
-    /// 0 before there is one.
+    /// The session's id; 0 before there is a session.
     pub(super) session: i64,
     pub(super) timeout_ms: i32,
     pub(super) is_established: bool,
     pub(super) waiting: VecDeque<Waiting>,
 }
 
-/// All connections, in places that are used again.
+/// All connections, in reused slots.
 #[derive(Default)]
 pub(super) struct Conns {
     all: Vec<Conn>,
@@ -111,12 +111,12 @@ impl Conns {
         conn.map(|conn| conn.server)
     }
 
-    /// As the server sees it.
+    /// The connection, if it is open at the server.
     pub(super) fn at_server(&mut self, id: ConnId) -> Option<&mut Conn> {
         self.get(id).filter(|conn| conn.is_open_at_server)
     }
 
-    /// Frees the place if neither side knows the connection any more.
+    /// Frees the slot once the connection is closed at both ends.
     pub(super) fn free_if_unused(&mut self, id: ConnId) {
         if let Some(conn) = self.get(id)
             && !conn.is_open_at_client
@@ -129,7 +129,7 @@ impl Conns {
 }
 
 impl Conns {
-    /// The connections that are open at either end, of a zone and to a server where these are given.
+    /// The connections to a server, or of a zone to it if one is given, that are open at either end.
     pub(super) fn open(&self, zone: Option<usize>, server: usize) -> Vec<ConnId> {
         let wanted = |conn: &Conn| {
             conn.server == server

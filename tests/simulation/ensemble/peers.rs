@@ -1,4 +1,4 @@
-//! What servers say to each other. A follower connects to its leader; everything else goes over that connection.
+//! Messages between servers. A follower connects to its leader, and everything else uses that connection.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::{Ensemble, Event};
 
 #[derive(Debug)]
 pub(super) enum Peer {
-    /// A follower has come: which epoch it has promised, what it has logged last and applied.
+    /// A follower has connected: the epoch it promised, the end of its log and the zxid it has applied.
     Hello {
         promised: i64,
         history: (i64, i64),
@@ -17,15 +17,15 @@ pub(super) enum Peer {
     },
     /// The leader's history, for a new epoch.
     History(i64, Difference),
-    /// The follower has it all up to there.
+    /// The follower has the whole history up to this zxid.
     Took(i64),
-    /// The follower may serve. So much is committed.
+    /// The follower may serve. Everything up to this zxid is committed.
     UpToDate(i64),
     Propose(Rc<Txn>),
     Ack(i64),
     Commit(i64),
     Ping,
-    /// To a ping: the sessions heard of since the last, with their timeouts.
+    /// The answer to a ping: the sessions heard from since the last ping, with their timeouts.
     Touched(Vec<(i64, i32)>),
     /// A client's write.
     Forward {
@@ -35,7 +35,7 @@ pub(super) enum Peer {
         xid: i32,
         op: Op,
     },
-    /// A client wants a session.
+    /// A client asks for a session.
     Open {
         conn: ConnId,
         session: i64,
@@ -62,7 +62,7 @@ pub(super) enum Peer {
     Gone,
 }
 
-/// One direction between two servers.
+/// One direction of the link between two servers.
 #[derive(Default)]
 pub(super) struct PeerLane {
     pub(super) lane: Lane,

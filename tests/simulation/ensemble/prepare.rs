@@ -1,13 +1,13 @@
-//! The leader's check of a write: refused, or turned into changes that every server can make.
+//! The leader's check of a write: it refuses the write or turns it into changes that every server can apply.
 //!
-//! It is made against a tree that has all changes proposed so far, committed or not.
+//! The check runs against a tree that contains all changes proposed so far, committed or not.
 
 use std::rc::Rc;
 
 use super::tree::{Change, Stamp, Tree, Znode, parent_of};
 use super::wire::{Acl, Answer, Code, Mode, Op, Refusal, Who};
 
-/// Checks a write of a session with these credentials, makes its changes in `tree`, and says what they are and what to answer.
+/// Checks a write of a session with these credentials and applies it to `tree`. Returns the changes and the answer.
 pub(super) fn prepare(
     tree: &mut Tree,
     op: Op,
@@ -113,7 +113,7 @@ fn plan(tree: &Tree, op: Op, (session, who): (i64, Who)) -> Result<Option<Change
     }
 }
 
-/// The server's own request to remove a container that was used and is empty.
+/// The server's own request to remove a container that once had children and is empty.
 pub(super) fn plan_reaping(tree: &Tree, path: &str) -> Result<Change, Code> {
     let node = tree.get(path).ok_or(Code::NoNode)?;
     if !node.is_container {

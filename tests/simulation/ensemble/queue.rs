@@ -1,9 +1,9 @@
-//! Events in the order of their time, and those of one time in the order in which they were added.
+//! Events ordered by time; events due at the same time keep the order in which they were added.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The queue. Its heap moves small keys only; the events themselves stay where they are.
+/// The queue. Its heap moves only small keys; the events themselves stay in place.
 pub(super) struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     events: Vec<Option<E>>,

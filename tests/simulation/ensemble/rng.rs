@@ -1,4 +1,4 @@
-//! Chance, drawn from a seed.
+//! Random numbers from a seed.
 
 /// The generator `splitmix64`.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ impl Rng {
     }
 }
 
-/// A number that looks random and is always the same for the same input.
+/// Returns a number that looks random and is always the same for the same input.
 pub(crate) fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -13,7 +13,7 @@ use super::watches::Kind;
 use super::wire::{Acl, Answer, Code, Happened, Op, Refusal, ToClient, ToServer, Who};
 use super::{Ensemble, Event, Role, Way, mix};
 
-/// Only the servers can make it.
+/// Derives a session's password, which only the servers can compute.
 fn password_of(session: i64) -> u64 {
     mix(session.cast_unsigned() ^ 0x00B3_415C)
 }
@@ -44,7 +44,7 @@ impl Ensemble {
         self.conns.free_if_unused(id);
     }
 
-    /// The server's end of a connection is no more.
+    /// Removes the server's end of a connection.
     fn forget(&mut self, id: ConnId) {
         let Some(conn) = self.conns.at_server(id) else {
             return;
@@ -59,7 +59,7 @@ impl Ensemble {
         }
     }
 
-    /// The server closes the connection.
+    /// Closes a connection from the server's side.
     pub(super) fn close(&mut self, id: ConnId) {
         if self.conns.at_server(id).is_some() {
             self.forget(id);
@@ -83,7 +83,7 @@ impl Ensemble {
         match packet {
             ToServer::Connect { session, password, timeout_ms, last_zxid } => {
                 if last_zxid > self.servers[server].tree.zxid {
-                    // It would show what this client has seen change already.
+                    // The server would show an older state than this client has already seen.
                     return self.close(id);
                 }
                 let timeout_ms = self.config.granted(timeout_ms);
@@ -106,7 +106,7 @@ impl Ensemble {
         if session == 0 {
             let state = &mut self.servers[server];
             state.sessions_made += 1;
-            // Unlike any that it made before a crash: the time is in it, as with ZooKeeper.
+            // As in ZooKeeper the time is part of the id, so it differs from every id given out before a crash.
             let session = ((server as i64 + 1) << 56) | (state.sessions_made << 8) | 1;
             conn.session = session;
             let message = Peer::Open { conn: id, session, timeout_ms };
@@ -124,7 +124,7 @@ impl Ensemble {
         self.tell_leader(server, Peer::Revalidate { conn: id, session, timeout_ms });
     }
 
-    /// What a server has to say to its leader, which may be itself.
+    /// Sends a message to the server's leader, which may be the server itself.
     fn tell_leader(&mut self, server: usize, message: Peer) {
         match &self.servers[server].role {
             Role::Following(following) => {
@@ -136,7 +136,7 @@ impl Ensemble {
         }
     }
 
-    /// The answer to a connect request.
+    /// Answers a connect request.
     pub(super) fn connected(&mut self, id: ConnId, is_valid: bool) {
         let Some(conn) = self.conns.at_server(id) else {
             return;
@@ -151,8 +151,8 @@ impl Ensemble {
         self.tell_client(id, ToClient::Connected { session, password: password_of(session), timeout_ms });
     }
 
-    /// A request touches its session: at the leader at once, elsewhere when the leader asks. Whether the session lives,
-    /// as far as the server knows.
+    /// Records that a request touches its session: at the leader immediately, at a follower until the leader asks.
+    /// Returns whether the session lives, as far as the server knows.
     fn touch(&mut self, server: usize, session: i64, timeout_ms: i32) -> bool {
         let state = &mut self.servers[server];
         match &mut state.role {
@@ -176,7 +176,7 @@ impl Ensemble {
         let throttles = &mut self.servers[server].throttles;
         let op = if *throttles > 0 && !matches!(op, Op::Ping | Op::Close) {
             *throttles -= 1;
-            // Takes its turn like a read.
+            // The refusal is answered in order, like a read.
             Op::Multi(vec![])
         } else if op.is_for_leader() {
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: false });
@@ -194,7 +194,7 @@ impl Ensemble {
         }
     }
 
-    /// A request that had to go to the leader is done, and the reads behind it can be answered.
+    /// Answers a request that had to go to the leader, and the reads that waited behind it.
     pub(super) fn answer_write(&mut self, id: ConnId, xid: i32, result: Result<Answer, Refusal>) {
         let Some(conn) = self.conns.at_server(id) else {
             return;
@@ -297,12 +297,12 @@ impl Ensemble {
                 }
                 Ok(Answer::Done)
             }
-            // What a write becomes that is turned away.
+            // A throttled request arrives here as an empty `Multi`.
             _ => Err(Code::Throttled),
         }
     }
 
-    /// A committed transaction takes effect at one server.
+    /// Applies a committed transaction at one server.
     pub(super) fn apply(&mut self, at: usize, txn: &Txn) {
         let mut fired = std::mem::take(&mut self.fired);
         let super::Server { tree, watches, .. } = &mut self.servers[at];

@@ -1,4 +1,4 @@
-//! The leader's list of sessions, and when each expires: at the end of the tick in which its timeout ends.
+//! The leader's list of sessions. A session expires at the end of the tick in which its timeout ends.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::hash::FastMap;
 /// The connection through which a session's requests come: a server, and that server's connection to the leader.
 pub(super) type Owner = (usize, u64);
 
-/// How a session stands to a request that came through some connection.
+/// Whether a request may act for its session, given the connection it came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Fine,
@@ -21,11 +21,11 @@ struct Tracked {
     is_closing: bool,
 }
 
-/// The sessions of one leader, for as long as it leads.
+/// The sessions that a leader tracks while it leads.
 pub(super) struct Tracker {
     tick: u64,
     sessions: FastMap<i64, Tracked>,
-    /// By the end of a tick. A session that was touched since stays in its old bucket, and is passed over there.
+    /// Sessions by the end of a tick. A session that is touched again stays in its old bucket and is skipped there.
     buckets: BTreeMap<u64, Vec<i64>>,
 }
 
@@ -34,18 +34,18 @@ impl Tracker {
         Self { tick, sessions: FastMap::default(), buckets: BTreeMap::new() }
     }
 
-    /// Always the next tick, also for what ends just with one.
+    /// Rounds up to the next tick, even if the time is exactly at the end of a tick.
     pub(super) fn rounded(&self, time: u64) -> u64 {
         (time / self.tick + 1) * self.tick
     }
 
-    /// Begins to track a session, or touches one that is tracked.
+    /// Begins to track a session, or touches a tracked one.
     pub(super) fn track(&mut self, session: i64, timeout: u64, now: u64) {
         self.sessions.entry(session).or_insert(Tracked { expires: 0, owner: None, is_closing: false });
         self.touch(session, timeout, now);
     }
 
-    /// Whether the session lives.
+    /// Touches a session. Returns whether it lives.
     pub(super) fn touch(&mut self, session: i64, timeout: u64, now: u64) -> bool {
         let expires = self.rounded(now + timeout);
         match self.sessions.get_mut(&session) {
@@ -70,7 +70,7 @@ impl Tracker {
         }
     }
 
-    /// The first to come with a session that has no owner becomes its owner.
+    /// Checks the owner of a session. The first owner to use a session without one becomes its owner.
     pub(super) fn check(&mut self, session: i64, owner: Owner) -> Standing {
         match self.sessions.get_mut(&session) {
             Some(tracked) if !tracked.is_closing => {
@@ -94,7 +94,7 @@ impl Tracker {
         self.sessions.remove(&session);
     }
 
-    /// The sessions that have expired, which are closing from now on.
+    /// Returns the sessions that have expired and marks them as closing.
     pub(super) fn expired(&mut self, now: u64) -> Vec<i64> {
         let mut expired = vec![];
         while let Some(bucket) = self.buckets.first_entry().filter(|bucket| *bucket.key() <= now) {

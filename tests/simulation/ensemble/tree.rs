@@ -1,4 +1,4 @@
-//! The nodes and sessions that a server knows, and what a committed change makes of them.
+//! The nodes and sessions that a server knows, and the effect of committed changes on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -6,12 +6,11 @@ use std::rc::Rc;
 use super::hash::FastMap;
 use super::wire::{Acl, Happened, Stat};
 
-/// A node.
 #[derive(Debug, Clone)]
 pub(super) struct Znode {
     pub(super) data: Rc<[u8]>,
     pub(super) acl: Acl,
-    /// Its `cversion` counts what was created: sequential names are numbered by it.
+    /// Its `cversion` counts only created children; sequential names are numbered by it.
     stat: Stat,
     pub(super) children: BTreeSet<Rc<str>>,
     pub(super) is_container: bool,
@@ -42,7 +41,7 @@ impl Znode {
     }
 }
 
-/// One change that the leader has found valid.
+/// A change that the leader has found valid.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     Create { path: Rc<str>, data: Rc<[u8]>, acl: Acl, owner: i64, is_container: bool },
@@ -52,14 +51,14 @@ pub(super) enum Change {
     Close { session: i64 },
 }
 
-/// When a change was made: by which transaction, and by the leader's clock.
+/// The transaction that made a change, and the time by the leader's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) zxid: i64,
     pub(super) time_ms: i64,
 }
 
-/// How to take a change back that turned out to be part of a failing transaction.
+/// Reverts a change that turned out to be part of a failed transaction.
 pub(super) enum Undo {
     Created { path: Rc<str>, parent: Stat },
     Deleted { path: Rc<str>, node: Box<Znode>, parent: Stat },
@@ -69,7 +68,7 @@ pub(super) enum Undo {
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     nodes: FastMap<Rc<str>, Znode>,
-    /// With the timeout of each in milliseconds.
+    /// The sessions with their timeouts in milliseconds.
     pub(super) sessions: BTreeMap<i64, i32>,
     owned: FastMap<i64, BTreeSet<Rc<str>>>,
     containers: BTreeSet<Rc<str>>,
@@ -112,7 +111,7 @@ impl Tree {
         self.nodes.get(path)
     }
 
-    /// Containers that had children and have none now.
+    /// The containers that had children and have none now.
     pub(super) fn empty_containers(&self) -> Vec<Rc<str>> {
         let is_used_up = |path: &&Rc<str>| {
             self.get(path).is_some_and(|node| node.children.is_empty() && node.stat.cversion > 0)
@@ -120,7 +119,7 @@ impl Tree {
         self.containers.iter().filter(is_used_up).cloned().collect()
     }
 
-    /// Makes a change, and says what happened to which node.
+    /// Makes a change and reports what happened to which node.
     pub(super) fn apply(&mut self, change: &Change, at: Stamp, mut happened: impl FnMut(&Rc<str>, Happened)) {
         match change {
             Change::Create { path, data, acl, owner, is_container } => {
@@ -195,7 +194,7 @@ impl Tree {
         Some(node)
     }
 
-    /// What takes the change back, to be asked before it is made.
+    /// Computes how to revert a change. Must be called before the change is made.
     pub(super) fn undo_of(&self, change: &Change) -> Option<Undo> {
         let parent = |path: &str| self.get(parent_of(path)).map(|node| node.stat);
         match change {

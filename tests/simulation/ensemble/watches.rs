@@ -8,14 +8,14 @@ use super::network::ConnId;
 use super::tree::parent_of;
 use super::wire::Happened;
 
-/// What a watch is about.
+/// The kind of change that a watch reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
-    /// A node's data and existence.
+    /// Changes of a node's data and existence.
     Data,
-    /// Its children.
+    /// Changes of a node's children.
     Child,
-    /// Everything from there down; it stays.
+    /// Changes of a node and everything below it. This watch stays after it fires.
     Below,
 }
 
@@ -52,7 +52,7 @@ impl Watches {
         *self = Self::default();
     }
 
-    /// The watches that this fires, in order: which connection is told what about which path.
+    /// Fires the watches that an event triggers and calls `tell` for each, in order.
     pub(super) fn fire(
         &mut self,
         path: &Rc<str>,
@@ -61,7 +61,7 @@ impl Watches {
     ) {
         let mut told = self.take(Kind::Data, path);
         if what == Happened::Deleted {
-            // A connection that watches both hears it once.
+            // A connection with both kinds of watch gets one event.
             for conn in self.take(Kind::Child, path) {
                 if !told.contains(&conn) {
                     told.push(conn);

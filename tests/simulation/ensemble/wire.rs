@@ -1,18 +1,18 @@
-//! What clients and servers say to each other, and the codes of errors.
+//! The messages between clients and servers, and the error codes.
 
 use std::rc::Rc;
 
-/// Whose credentials a client has. Two kinds of them show all that ACLs can do to a lock.
+/// The group whose credentials a client has. Two groups are enough to show everything that ACLs can do to a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Who {
     #[default]
     Member,
     Outsider,
-    /// Whom no ACL holds up.
+    /// Exempt from all ACLs.
     Super,
 }
 
-/// Who may do what with a node, as far as these bits go.
+/// The permissions of members and outsiders on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Acl {
     pub(crate) members: u8,
@@ -25,11 +25,11 @@ impl Acl {
     pub(crate) const CREATE: u8 = 4;
     pub(crate) const DELETE: u8 = 8;
     pub(crate) const ADMIN: u8 = 16;
-    /// Everybody may do everything.
+    /// Grants every permission to everyone.
     pub(crate) const OPEN: Self = Self::alike(Self::ALL);
     pub(crate) const ALL: u8 = 31;
 
-    /// The same for both.
+    /// The same permissions for both groups.
     pub(crate) const fn alike(permissions: u8) -> Self {
         Self { members: permissions, outsiders: permissions }
     }
@@ -43,7 +43,7 @@ impl Acl {
     }
 }
 
-/// What kind of node is to be created.
+/// The kind of node to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Persistent,
@@ -63,7 +63,7 @@ impl Mode {
     }
 }
 
-/// A request of a client. A version of -1 stands for any.
+/// A client's request. Version -1 matches any version.
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
     Create {
@@ -99,11 +99,11 @@ pub(crate) enum Op {
         path: String,
         watch: bool,
     },
-    /// One watch for a path and everything below it, which stays.
+    /// A watch on a path and everything below it. It stays after it fires.
     WatchBelow {
         path: String,
     },
-    /// The watches of a connection that was lost: those that would have fired since this zxid fire now.
+    /// Sets the watches of a lost connection again. Watches that would have fired since this zxid fire now.
     SetWatches {
         since: i64,
         data: Vec<String>,
@@ -115,7 +115,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether the leader has to see it.
+    /// Whether the request has to go to the leader.
     pub(super) fn is_for_leader(&self) -> bool {
         matches!(
             self,
@@ -129,7 +129,7 @@ impl Op {
     }
 }
 
-/// Why a server refuses a request, with ZooKeeper's names.
+/// The reason for refusing a request, under ZooKeeper's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     RuntimeInconsistency,
@@ -145,7 +145,7 @@ pub(crate) enum Code {
     Throttled,
 }
 
-/// What a server knows of a node.
+/// A node's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stat {
     pub(crate) czxid: i64,
@@ -154,14 +154,14 @@ pub(crate) struct Stat {
     pub(crate) ctime: i64,
     pub(crate) mtime: i64,
     pub(crate) version: i32,
-    /// As clients see it: how many children were created and deleted.
+    /// The number of children created and deleted, as clients see it.
     pub(crate) cversion: i32,
     pub(crate) owner: i64,
     pub(crate) data_length: i32,
     pub(crate) children: i32,
 }
 
-/// What a server answers to a request that it carried out.
+/// A server's answer to a request that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     Done,
@@ -172,7 +172,7 @@ pub(crate) enum Answer {
     Multi(Vec<Answer>),
 }
 
-/// Why a request failed: for a transaction, the first of its operations that failed.
+/// A failed request. For a transaction, `index` is the first operation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: Code,
@@ -185,7 +185,7 @@ impl From<Code> for Refusal {
     }
 }
 
-/// What happened to a node.
+/// The kind of change that a watch event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Happened {
     Created,
@@ -197,7 +197,7 @@ pub(crate) enum Happened {
 /// A packet from a client.
 #[derive(Debug, Clone)]
 pub(crate) enum ToServer {
-    /// The first packet of a connection. Session 0 asks for a new one.
+    /// The first packet of a connection. Session 0 asks for a new session.
     Connect {
         session: i64,
         password: u64,
@@ -213,7 +213,7 @@ pub(crate) enum ToServer {
 /// A packet to a client.
 #[derive(Debug, Clone)]
 pub(crate) enum ToClient {
-    /// Session 0 says that it has expired.
+    /// Session 0 means that the session has expired.
     Connected {
         session: i64,
         password: u64,

@@ -1,4 +1,4 @@
-//! What strikes a zklock: cuts, kills, freezes, signals, and somebody at its node.
+//! Faults that hit a zklock: cuts, kills, freezes, signals and changes to its node.
 
 use zklock::core::exit::Exit;
 use zklock::core::protocol::{Asker, QuestionIndex, Request};
@@ -14,7 +14,7 @@ impl World {
         match blow {
             Blow::Cut => {
                 let ways = [Way::ToServer, Way::ToClient];
-                // Now and then only one way.
+                // Sometimes only one direction is cut.
                 let cut = match self.rng.u8(0..4) {
                     0 => &ways[..1],
                     1 => &ways[1..],
@@ -119,7 +119,7 @@ impl World {
             && !zklock.monitor.stopped
             && !zklock.monitor.frozen
         {
-            // Servers that don't answer get five seconds, and another five where the session was lost meanwhile.
+            // Silent servers get five seconds, and another five if the session was lost meanwhile.
             zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
             zklock.told_to_end.get_or_insert(self.now);
         }

@@ -1,4 +1,4 @@
-//! Sessions that delete what another left.
+//! Sessions that delete the nodes left by another session.
 
 use zklock::core::monitor::MonitorInput;
 use zklock::core::protocol::{Asker, Failure, QuestionIndex, Reply, SessionChange, SessionKey};

@@ -1,7 +1,8 @@
 //! A command that is itself a zklock: how it begins, is signalled, is killed, and ends.
 //!
-//! Its monitor is the first process of the outer zklock's command. The outer zklock kills that at once and gives its worker
-//! a moment to end its own command and to release its lock (`runtime::descendants::sweep`).
+//! The inner zklock's monitor is the first process of the outer zklock's command. The outer zklock kills that monitor
+//! immediately, and gives the inner worker a moment to end its own command and release its lock
+//! (`runtime::descendants::sweep`).
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -18,28 +19,28 @@ use crate::nesting::Origin;
 use crate::scenario::Blow;
 use crate::world::{Event, World};
 
-/// What the worker of another zklock gets.
+/// How long the worker of an inner zklock has to release its lock.
 const RELEASE: Duration = Duration::from_millis(500);
 
-/// What exec and the first steps take at most.
+/// The longest time that exec and the first steps take.
 const BEGINS_WITHIN: u64 = 5_000_000;
 
 impl World {
-    /// A zklock is started about now by another.
+    /// Schedules the start of a zklock by another process.
     pub(crate) fn expect(&mut self, index: usize, within: u64) {
         self.zklocks[index].is_expected = true;
         let after = self.rng.u64(0..within);
         self.after(after, Event::Start(index));
     }
 
-    /// The command was started: an inner zklock begins soon.
+    /// Schedules the start of an inner zklock, because the command was started.
     pub(super) fn expect_inner(&mut self, index: usize) {
         if let Some(inner) = self.zklocks[index].contender.inner {
             self.expect(inner, BEGINS_WITHIN);
         }
     }
 
-    /// Whether a zklock that another starts can begin: that one may have been stopped already.
+    /// Whether a nested zklock can begin. The outer one may have been stopped already.
     pub(super) fn begins(&mut self, index: usize) -> bool {
         self.zklocks[index].is_expected = false;
         let leader_lives = |command: &Command| !command.leader().dead;
@@ -47,7 +48,7 @@ impl World {
             .is_none_or(|outer| self.zklocks[outer].command.as_ref().is_some_and(leader_lives))
     }
 
-    /// The locks that are said to be held around it.
+    /// The locks that its environment names as held by outer zklocks.
     pub(super) fn held_around(&self, index: usize) -> Vec<HeldLock> {
         let from = match self.zklocks[index].contender.origin {
             Origin::Itself | Origin::Inside { has_variables: false, .. } => return vec![],
@@ -64,7 +65,7 @@ impl World {
         self.outer_of(index).map(ancestor).into_iter().collect()
     }
 
-    /// The first process of the outer command is this zklock's monitor, and has ended this way.
+    /// Ends the first process of the outer command, because it is this zklock's monitor.
     pub(super) fn tell_outer(&mut self, index: usize, exit: Exit) {
         let Some(outer) = self.outer_of(index) else { return };
         let now = self.now;
@@ -77,14 +78,14 @@ impl World {
         }
     }
 
-    /// The first process of a command was killed: that is the monitor, if it is a zklock.
+    /// Kills the monitor of an inner zklock, because the first process of the command was killed.
     pub(super) fn leader_died(&mut self, index: usize) {
         if let Some(inner) = self.inner_of(index).filter(|&inner| self.zklocks[inner].monitor.alive) {
             self.blow(inner, Blow::KillMonitor, 0);
         }
     }
 
-    /// A signal for a command. Whether it is a zklock, which gets it instead of the first process.
+    /// Sends a signal meant for a command to the inner zklock instead. Returns whether the command is a zklock.
     pub(super) fn signal_inner(&mut self, index: usize, signal: i32, all: bool) -> bool {
         let Some(inner) = self.inner_of(index).filter(|_| signal != SIGKILL) else { return false };
         self.signal(inner, signal);
@@ -94,7 +95,7 @@ impl World {
         true
     }
 
-    /// Kills what is left of an inner zklock: its worker only once its time is over.
+    /// Kills what is left of an inner zklock. Its worker is killed only when its time is over.
     pub(super) fn kill_inner(&mut self, index: usize, latest: Option<u64>) {
         let Some(inner) = self.inner_of(index).filter(|_| !planted(Mistake::GroupOnly)) else { return };
         let soon = self.now + u64::try_from(RELEASE.as_nanos()).unwrap();
@@ -119,7 +120,7 @@ impl World {
             })
     }
 
-    /// The monitor becomes the command, and stays the first process of the outer one.
+    /// The monitor becomes the command, and stays the first process of the outer command.
     pub(super) fn becomes_command(&mut self, index: usize) {
         self.check_becoming(index);
         let now = self.now;
@@ -137,7 +138,7 @@ impl World {
         self.expect_command(outer);
     }
 
-    /// The same moment for the monitor's sweep, which nobody ends early.
+    /// Gives an inner worker the same moment during the monitor's sweep. Returns whether nothing is left.
     pub(super) fn swept(&mut self, index: usize) -> bool {
         if self.inner_is_gone(index) {
             return true;
@@ -150,7 +151,7 @@ impl World {
     }
 }
 
-/// The process number of a zklock.
+/// The pid of a zklock.
 pub(super) fn pid(index: usize) -> u32 {
     u32::try_from(1_000 + index).unwrap()
 }

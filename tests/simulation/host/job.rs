@@ -1,4 +1,4 @@
-//! The command of a zklock: started, signalled, stopped, killed, reaped.
+//! The command of a zklock: starting, signalling, stopping, killing and reaping it.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Processes of the command whose time has come end.
+    /// Ends the processes of the command whose time has come.
     pub(crate) fn command_moves(&mut self, index: usize) {
         let now = self.now;
         if self.zklocks[index].command.is_none() {
@@ -190,7 +190,7 @@ impl World {
         self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
     }
 
-    /// Whether no process of the command is left but perhaps a dead leader.
+    /// Whether no process of the command is left, except perhaps a dead leader.
     pub(crate) fn none_left(&self, index: usize) -> bool {
         self.zklocks[index].command.as_ref().is_none_or(Command::none_left) && self.inner_is_gone(index)
     }

@@ -1,4 +1,4 @@
-//! A session that looks whether the locks are held that are said to be.
+//! A session that checks whether the locks named in the environment are really held.
 
 use zklock::core::path::NodePath;
 use zklock::core::protocol::{

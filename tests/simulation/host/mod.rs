@@ -1,13 +1,13 @@
-//! One zklock: its worker and its monitor with the shipped machines, its command, and its host.
+//! One zklock: its worker and monitor with the shipped state machines, its command and its host.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | `worker`, `monitor` | the loops of the two processes, and what their machines want done |
-//! | `job` | the command: started, signalled, stopped, killed, reaped |
+//! | `worker`, `monitor` | the loops of the two processes, and the effects of their state machines |
+//! | `job` | the command: starting, signalling, stopping, killing, reaping |
 //! | `inner` | a command that is itself a zklock |
-//! | `look_up` | a session that looks at the locks around |
-//! | `cleaning` | sessions that delete what another left |
-//! | `blows`, `sleep` | what strikes it; its host is suspended, and wakes up |
+//! | `look_up` | a session that checks the locks of outer zklocks |
+//! | `cleaning` | sessions that delete the nodes left by another session |
+//! | `blows`, `sleep` | faults; suspending and waking the host |
 
 mod blows;
 mod cleaning;
@@ -39,7 +39,7 @@ use super::scenario::Contender;
 use super::sessions::ClientId;
 use super::world::World;
 
-/// What KILL takes at most, and what starting a command takes.
+/// How long KILL takes at most, and how long starting a command takes at most.
 const KILL_TAKES: u64 = 20_000_000;
 const START_TAKES: u64 = 3_000_000;
 
@@ -50,37 +50,37 @@ pub(crate) struct Zklock {
     pub(crate) monitor: Watcher,
     page: Page,
     pub(crate) command: Option<Command>,
-    /// Signals that were sent to it.
+    /// The signals sent to it.
     pub(crate) signals: Vec<i32>,
-    /// One of its processes was killed or frozen.
+    /// Its worker or monitor was killed or frozen.
     pub(crate) was_hit: bool,
-    /// Somebody has deleted its node: the lock passes on at once.
+    /// Its node was deleted by hand, so the lock passes on immediately.
     pub(crate) node_deleted: bool,
-    /// From then on no process of its command may run.
+    /// When all processes of its command must be gone.
     pub(crate) gone_by: Option<u64>,
-    /// It was told to end while it waited, and has to by then.
+    /// When it must have ended after it was told to end while waiting.
     pub(crate) ends_by: Option<u64>,
-    /// It was told so then.
+    /// When it was told to end.
     pub(crate) told_to_end: Option<u64>,
-    /// Its last list of a queue doesn't have its node.
+    /// Its node is missing from its last list of a queue.
     pub(crate) missing: bool,
     /// The names of its nodes.
     pub(crate) own: Vec<String>,
-    /// Something was done to it, or is done until then.
+    /// When its last fault ended or its current fault ends.
     pub(crate) troubled: u64,
-    /// It could run since then, and may have to be told so, which takes so long.
+    /// When it first could run, and how long it may take until it is told so.
     pub(crate) entitled: Option<(u64, u64)>,
-    /// Its session, when the children of its locks had changed last, and whether every lock was its own then.
+    /// Its session, when the children of its locks last changed, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
-    /// It has said that an ACL denies it something.
+    /// It has reported that an ACL denies it something.
     pub(crate) says_refused: bool,
-    /// It is going to be started by another.
+    /// Another process is about to start it.
     pub(crate) is_expected: bool,
-    /// It was replaced by its command.
+    /// It replaced itself with its command.
     pub(crate) has_become: bool,
-    /// The variables that its command was given.
+    /// The environment variables that its command was given.
     pub(crate) variables: Vec<(String, String)>,
-    /// Until then the worker of an inner zklock has time to release.
+    /// When the time for an inner zklock's worker to release its locks is over.
     patience: Option<u64>,
     sleep: Sleep,
     exit: Option<Exit>,
@@ -96,7 +96,7 @@ pub(crate) struct Worker {
     effects: VecDeque<Effect>,
     answers: VecDeque<Input>,
     looked: bool,
-    /// It does something until then.
+    /// When it is no longer busy.
     busy_until: u64,
     starting: bool,
     client: Option<ClientId>,
@@ -104,7 +104,7 @@ pub(crate) struct Worker {
     continued: u64,
     cleaner: Option<Cleaner>,
     asking: Option<Asking>,
-    /// It only cleans up, without its monitor.
+    /// It only cleans up, and its monitor is gone.
     alone: bool,
     kill_began: bool,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Watcher {
     machine: Monitor,
     alive: bool,
     pub(crate) frozen: bool,
-    /// It stopped as its command did, or as a waiter does.
+    /// It was stopped along with its command, or while waiting.
     stopped: bool,
     signals: VecDeque<i32>,
     reports: VecDeque<Report>,
@@ -132,7 +132,7 @@ struct Page {
     entering: Option<String>,
 }
 
-/// A session to delete with what another left.
+/// A session for deleting what another session left.
 #[derive(Debug)]
 struct Cleaner {
     client: ClientId,
@@ -184,12 +184,12 @@ impl Zklock {
         }
     }
 
-    /// The moment on its host's clock.
+    /// The time on its host's clock.
     pub(crate) fn clock(&self, now: u64) -> BootTime {
         self.contender.clock.boot_time(now)
     }
 
-    /// The simulated time at which its clock shows that, by its rate now.
+    /// The simulated time at which its clock shows `moment`, at the clock's current rate.
     fn virtual_time(&self, moment: BootTime, now: u64) -> u64 {
         let left = self.clock(now).until(moment);
         now + u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4)
@@ -198,7 +198,7 @@ impl Zklock {
     /// When a timer for that moment fires.
     fn time_of(&self, moment: BootTime, now: u64) -> u64 {
         let nanos = self.virtual_time(moment, now) - now;
-        // Timers are late and never early.
+        // Timers may be late but are never early.
         now + nanos + nanos / 500 + 100_000
     }
 
@@ -215,12 +215,12 @@ impl Zklock {
         self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
     }
 
-    /// Whether it stopped, as by Ctrl-Z, and nobody has had it go on.
+    /// Whether it was stopped, as by Ctrl-Z, and not continued since.
     pub(crate) fn is_stopped(&self) -> bool {
         self.monitor.stopped
     }
 
-    /// Whether it gives up or gives back what it has.
+    /// Whether it is giving up or releasing its locks.
     pub(crate) fn is_leaving(&self) -> bool {
         let phase = self.worker.run.as_ref().map(Run::phase);
         matches!(phase, Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
@@ -230,7 +230,7 @@ impl Zklock {
         self.worker.client
     }
 
-    /// Whether its worker is there.
+    /// Whether its worker is alive.
     pub(crate) fn works(&self) -> bool {
         self.worker.alive
     }

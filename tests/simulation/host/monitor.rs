@@ -1,4 +1,4 @@
-//! The monitor: its loop, and what its machine wants done.
+//! The monitor: its loop, and the effects of its state machine.
 
 use zklock::core::exit::Exit;
 use zklock::core::monitor::{Death, MonitorEffect, MonitorInput};
@@ -22,7 +22,7 @@ impl World {
         }
     }
 
-    /// The monitor's loop, up to where it would wait.
+    /// Runs the monitor's loop until it would wait.
     pub(super) fn watch(&mut self, index: usize) {
         loop {
             let zklock = &mut self.zklocks[index];
@@ -78,7 +78,7 @@ impl World {
                 MonitorEffect::Stop { .. } => {
                     self.story.tell(self.now, || format!("the monitor of zklock {index} stops"));
                     self.zklocks[index].monitor.stopped = true;
-                    // A shell's user has it go on some time.
+                    // The user of the shell continues it after a while.
                     let after = self.rng.u64(100_000_000..20_000_000_000);
                     self.after(after, Event::Thaw(index, false));
                 }
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// Every process below is ended.
+    /// Ends every process below the monitor.
     pub(super) fn everybody_ended(&mut self, index: usize) {
         if !self.swept(index) {
             return;

@@ -1,19 +1,19 @@
-//! A host that is suspended: its processes and its monotonic clock stand still, while its boot clock and the servers go on.
+//! A suspended host: its processes and its monotonic clock stop, while its boot clock and the servers continue.
 
 use super::{KILL_TAKES, Zklock};
 use crate::ensemble::Way;
 use crate::world::{Event, World};
 
-/// What it takes, once the host has woken up, until a command is gone whose lease ended meanwhile: zklock is woken by its
-/// timer and sends KILL at once. No program can do anything about that moment; the fencing token is for it.
+/// How long a command whose lease ended during the sleep may live after the host wakes up: a timer wakes zklock, and
+/// zklock sends KILL immediately. No program can prevent that moment; the fencing token covers it.
 const A_MOMENT: u64 = KILL_TAKES + 10_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Sleep {
     since: Option<u64>,
-    /// What was to happen on the host meanwhile.
+    /// Events that were due on the host during the sleep.
     put_off: Vec<Event>,
-    /// What ran when it fell asleep may run until then.
+    /// When the last commands from before the sleep must be gone.
     moment_ends: u64,
 }
 
@@ -24,7 +24,7 @@ impl Zklock {
 }
 
 impl World {
-    /// Whether a host sleeps, or has just woken up.
+    /// Whether a host sleeps or has just woken up.
     pub(crate) fn has_slept(&self, index: usize) -> bool {
         self.zklocks[index].is_asleep() || self.now < self.zklocks[index].sleep.moment_ends
     }
@@ -33,13 +33,13 @@ impl World {
         for one in self.on_host_of(index) {
             let zklock = &mut self.zklocks[one];
             zklock.sleep.since = Some(self.now);
-            // What it was told to do may take longer now.
+            // The sleep delays everything that zklock was told to do.
             (zklock.ends_by, zklock.told_to_end) = (None, None);
         }
         self.after(lasts, Event::Resume(index));
     }
 
-    /// Whether an event has to wait until the host wakes up.
+    /// Whether an event has to wait until the host wakes up. If so, it is kept.
     pub(crate) fn is_put_off(&mut self, event: Event) -> bool {
         let (Event::WakeWorker(index, _)
         | Event::WakeMonitor(index, _)
@@ -103,7 +103,7 @@ impl World {
         self.sessions_slept(index, by_its_clock);
     }
 
-    /// A network may take a while to come back, as that of a laptop.
+    /// Keeps the network down for a while after some sleeps, as on a laptop.
     fn network_comes_back(&mut self, all: &[usize]) {
         if self.rng.bool() {
             let after = self.rng.u64(0..10_000_000_000);

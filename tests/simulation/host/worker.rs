@@ -1,4 +1,4 @@
-//! The worker: its loop, and what its machine wants done.
+//! The worker: its loop, and the effects of its state machine.
 
 use zklock::core::lock::contender::{ContentionError, Ids};
 use zklock::core::lock::record::{Process, Record};
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// The worker's loop, up to where it would wait.
+    /// Runs the worker's loop until it would wait.
     pub(super) fn work(&mut self, index: usize) {
         loop {
             let is_asleep = self.zklocks[index].is_asleep();
@@ -131,7 +131,7 @@ impl World {
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
             Effect::Kill { latest } => self.kill_round(index, latest),
             Effect::LookUp(nodes) => self.look_up(index, nodes),
-            // Nothing that a simulated host would show.
+            // These effects show nothing on a simulated host.
             Effect::TakeTerminal | Effect::Line(_) | Effect::AwaitLastWords(_) | Effect::LetGoOfCaller => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
@@ -152,14 +152,14 @@ impl World {
                     Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
                 );
                 if planted(Mistake::HeldUpByStderr) && self.rng.u8(0..20) == 0 {
-                    // Nobody reads for a while.
+                    // The messages aren't read for a while.
                     let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);
                     self.zklocks[index].worker.busy_until = self.now + takes;
                 }
                 self.story.tell(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::AwaitWords(limit) => {
-                // Now and then nobody reads in time.
+                // Sometimes the messages aren't read in time.
                 if self.rng.u8(0..10) == 0 {
                     let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(500_000_000);
                     let takes = self.rng.u64(0..=limit);
@@ -214,7 +214,7 @@ impl World {
 
     pub(super) fn report(&mut self, index: usize, report: Report) {
         self.zklocks[index].monitor.reports.push_back(report);
-        // It is read when the monitor runs next, which is soon.
+        // The monitor reads the report when it next runs, which is soon.
         self.wake_monitor_at(index, self.now + 50_000);
     }
 

@@ -1,4 +1,4 @@
-//! Sessions as zklock has them: the simulated client beside the project's own.
+//! zklock's sessions: compares the simulated client with the real one.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) const SCENES: &[Scene] = &[
     ("a_silent_server_is_given_up", silent),
 ];
 
-/// Stories for several servers.
+/// Scenes for several servers.
 pub(super) const SEVERAL: &[Scene] = &[
     ("a_session_goes_on_at_another_server", another_server),
     ("a_session_outlives_a_leader", leader_killed),
@@ -190,7 +190,7 @@ fn conclude(play: &mut Play<'_>) {
         };
         play.request(1, 3, request(data));
         play.request(1, 4, Request::Get(record.clone().into()));
-        // The node is gone: nothing is recorded.
+        // Nothing is recorded because the node is gone.
         play.request(1, 5, request(b"not"));
         play.request(1, 6, Request::Get(record.clone().into()));
     }
@@ -232,7 +232,7 @@ fn refused(play: &mut Play<'_>) {
     ] {
         play.request(1, number, request);
     }
-    // The watch on the hidden node is one on the children of the node above it.
+    // The hidden node is watched through the children of its parent.
     play.ask(2, &set("/hidden", "x", -1));
     play.create(2, "/other", Mode::Ephemeral);
     play.news_until(1, |news| matches!(news, News::Reply(5, _)));
@@ -270,7 +270,7 @@ fn silent(play: &mut Play<'_>) {
     let since = play.stage.now();
     play.news_until(1, |news| matches!(news, News::Session(SessionChange::Disconnected)));
     let took = play.since(since);
-    // An eighth of the timeout, counted from what came last, and seen a little later.
+    // An eighth of the timeout after the last packet arrived, noticed a little later.
     let is_right = took >= T / 16 && took < T / 8 + Duration::from_secs(1);
     play.note(if is_right { "given up in time".to_owned() } else { format!("given up after {took:?}") });
     play.stage.cut(1, home);

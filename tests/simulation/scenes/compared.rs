@@ -1,12 +1,12 @@
-//! Each story is told on both stages. A difference is a mistake of the simulation.
+//! Runs each scene on both stages. A difference is a bug in the simulation.
 
 use super::play::Play;
 use super::real::Real;
 use super::simulated::Simulated;
 use super::{Scene, Stage, clients, faults, nodes, sessions, watches};
 
-/// Real servers on a machine that stands still for a moment do things late, or not at all: only a difference that is there
-/// each time is one.
+/// How often a scene runs on real servers at most. If their machine stalls, they do things late or not at all, so only
+/// a difference in every run counts.
 const TRIES: usize = 3;
 
 fn told(stage: &mut dyn Stage, (name, scene): Scene, again: usize) -> Vec<String> {
@@ -15,7 +15,7 @@ fn told(stage: &mut dyn Stage, (name, scene): Scene, again: usize) -> Vec<String
     play.end()
 }
 
-/// Tells the stories on real servers, one after the other on the same, and each on simulated ones of its own.
+/// Runs the scenes on real servers in sequence, and each scene on simulated servers of its own.
 #[track_caller]
 fn compare(servers: usize, scenes: &[&[Scene]]) {
     let mut real = Real::new(servers);

@@ -1,4 +1,4 @@
-//! Servers that die, freeze or are cut off. Each story mends at its end what it broke.
+//! Servers that crash, freeze or are cut off. Each scene repairs at its end what it broke.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn follower_isolated(play: &mut Play<'_>) {
     play.ask(2, &Op::Sync);
     play.stage.isolate(other, true);
     play.ask(1, &set("/a", "new", -1));
-    // What it knew is what it says.
+    // The isolated follower still answers reads from its own state.
     play.ask(2, &get("/a", false));
     play.closed(2);
     play.stage.isolate(other, false);
@@ -116,7 +116,7 @@ fn leader_isolated(play: &mut Play<'_>) {
     play.create(1, "/a", Mode::Persistent);
     play.ask(2, &exists("/a", false));
     play.stage.isolate(leader, true);
-    // It answers by itself what needs no quorum.
+    // The isolated leader still answers what needs no quorum.
     play.ask(2, &Op::Sync);
     play.ask(2, &get("/a", false));
     play.send(2, &Op::Multi(vec![check("/a", -1)]));
@@ -195,7 +195,7 @@ fn afresh(play: &mut Play<'_>) {
     play.settle();
     let home = play.home();
     play.connect_to(2, home, 20_000);
-    // Its timeout counts from the election, which may take seconds.
+    // The session's timeout counts from the election, which may take seconds.
     let latest = play.since(since) + Duration::from_secs(6);
     play.gone_between(2, "/a", since, Duration::from_secs(4)..latest);
     play.close(2);

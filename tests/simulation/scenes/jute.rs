@@ -1,4 +1,4 @@
-//! The wire format of real servers: what a story asks, encoded, and what they say, decoded.
+//! The wire format of real servers: encodes a scene's requests and decodes the servers' packets.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ impl Writer {
         }
     }
 
-    /// The packet: its length, then this.
+    /// The packet: its length, followed by the contents.
     pub(super) fn packet(&self) -> Vec<u8> {
         let mut packet = (self.0.len() as i32).to_be_bytes().to_vec();
         packet.extend(&self.0);
@@ -45,7 +45,7 @@ impl Writer {
     }
 }
 
-/// The number of an operation.
+/// The operation code of a request.
 pub(super) fn code(op: &Op) -> i32 {
     match op {
         Op::Create { mode: Mode::Container, .. } => 19,
@@ -167,7 +167,7 @@ fn error(number: i32) -> Code {
     }
 }
 
-/// A packet from the server. `asked` is the code of the operation that an answer is for.
+/// Decodes a packet from the server. `asked` returns the operation code of the request that an answer is for.
 pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> ToClient {
     let mut reader = Reader(packet);
     let (xid, zxid, failed) = (reader.int(), reader.long(), reader.int());

@@ -1,10 +1,10 @@
-//! Short stories, told once against a trait: to the simulated ensemble and to real servers. Their traces must be equal.
+//! Short scenes that run through a trait on the simulated ensemble and on real servers. The traces must be equal.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | [`play`] | the trace: what was asked and what came of it, without what differs from run to run |
+//! | [`play`] | the trace: the requests and what came of them, without what differs from run to run |
 //! | [`simulated`], [`real`], [`jute`] | the two stages; the wire format of real servers |
-//! | [`nodes`], [`watches`], [`sessions`], [`faults`], [`clients`] | the stories |
+//! | [`nodes`], [`watches`], [`sessions`], [`faults`], [`clients`] | the scenes |
 //! | [`compared`] | the tests |
 
 mod clients;
@@ -26,27 +26,28 @@ use crate::ensemble::wire::{Op, ToClient};
 
 use self::play::Play;
 
-/// A story, and its name.
+/// The name of a scene, and the function that plays it.
 type Scene = (&'static str, fn(&mut Play<'_>));
 
-/// What comes over a connection.
+/// The next thing that arrives on a connection.
 #[derive(Debug)]
 enum Heard {
     Packet(ToClient),
     Closed,
-    /// Nothing, in the time that was given.
+    /// Nothing arrived in the given time.
     Silence,
 }
 
-/// Where a story is told. Clients are numbered; each has links of its own zone, and one connection or session at a time.
+/// The servers that a scene runs on. Clients are numbered. Each has its own zone of links, and one connection or
+/// session at a time.
 trait Stage {
     fn size(&self) -> usize;
-    /// What tells the time.
+    /// The stage's clock.
     fn now(&self) -> Duration;
-    /// Waits until every server that should be serves clients, and says who leads.
+    /// Waits until every server that should serve clients does so, and returns the leader.
     fn settle(&mut self) -> usize;
 
-    /// A connection, and the connect request on it. With a bad password if that is wanted.
+    /// Opens a connection and sends a connect request, with a wrong password unless `is_good`.
     fn connect(
         &mut self,
         who: usize,
@@ -60,13 +61,13 @@ trait Stage {
     fn hear(&mut self, who: usize, within: Duration) -> Heard;
     fn hang_up(&mut self, who: usize);
 
-    /// A session as zklock has it, to any of these servers.
+    /// Opens a session as zklock does, to any of these servers.
     fn open(&mut self, who: usize, servers: &[usize], timeout: Duration);
     fn ask(&mut self, who: usize, number: usize, request: Request);
     fn release(&mut self, who: usize, nodes: Vec<NodePath>);
     fn news(&mut self, who: usize, within: Duration) -> Option<News>;
 
-    /// Ends the connections from a zone to a server.
+    /// Closes the connections from a zone to a server.
     fn cut(&mut self, zone: usize, server: usize);
     fn refuse(&mut self, zone: usize, server: usize, is_refusing: bool);
     fn set_hole(&mut self, zone: usize, server: usize, is_hole: bool);
@@ -76,14 +77,14 @@ trait Stage {
     fn thaw(&mut self, server: usize);
     /// Cuts a server off from the others, except for votes.
     fn isolate(&mut self, server: usize, is_isolated: bool);
-    /// Delays what the leader says to a follower.
+    /// Delays messages from the leader to a follower.
     fn delay_follower(&mut self, leader: usize, follower: usize, delay: Duration);
 }
 
-/// Clients of a story, and zones.
+/// The number of clients in a scene, and of zones.
 const CLIENTS: usize = 4;
 
-/// What the servers of every story are set up with.
+/// The settings of the servers in every scene.
 const TICK: Duration = Duration::from_millis(200);
 const SYNC_LIMIT: u64 = 5;
 const CONTAINER_CHECK: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! Nodes: made, named, read, written, deleted.
+//! Nodes: creating, naming, reading, writing and deleting.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn sequential_names(play: &mut Play<'_>) {
     play.create(1, "/a/n-", Mode::EphemeralSequential);
     play.ask(1, &delete("/a/other", -1));
     play.create(1, "/a/m-", Mode::EphemeralSequential);
-    // What fails doesn't count.
+    // A failed create doesn't advance the counter.
     play.create(1, "/a/m-0000000003", Mode::Persistent);
     play.create(1, "/a/m-", Mode::PersistentSequential);
     play.ask(1, &list("/a", false));
@@ -158,7 +158,7 @@ fn multi_fails(play: &mut Play<'_>) {
     play.ask(1, &Op::Multi(vec![set("/none", "x", -1), delete("/a/b", -1)]));
     play.ask(1, &Op::Multi(vec![delete("/a/b", -1), set("/none", "x", -1)]));
     play.close(1);
-    // An ephemeral node whose deletion was taken back still belongs to its session.
+    // An ephemeral node still belongs to its session after its deletion was rolled back.
     play.connect(2, 10_000);
     play.ask(2, &list("/a", false));
     play.close(2);
@@ -263,7 +263,7 @@ fn no_delete(play: &mut Play<'_>) {
     play.create(1, "/a/b", Mode::Ephemeral);
     play.ask(1, &delete("/a/b", -1));
     play.ask(1, &delete("/a/none", -1));
-    // The session may.
+    // Closing the session deletes the node without that permission.
     play.close(1);
     play.connect(2, 10_000);
     play.ask(2, &list("/a", false));

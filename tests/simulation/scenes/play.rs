@@ -1,6 +1,7 @@
-//! The trace of a story: what was asked and what came of it.
+//! The trace of a scene: the requests and what came of them.
 //!
-//! Transaction ids are told by their order, sessions by their client, times by whether they are as they should be.
+//! The trace replaces transaction ids by their order, sessions by their client, and times by whether they are as
+//! expected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,10 +13,10 @@ use crate::client::News;
 use crate::client::message::{Failure, Node, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Refusal, Stat, ToClient};
 
-/// Longer than anything takes that happens at all.
+/// Longer than anything that happens at all takes.
 const SOON: Duration = Duration::from_mins(1);
 
-/// Around a transaction id in the trace, until the end of the story.
+/// Encloses a transaction id in the trace until the end of the scene.
 const MARK: char = '\u{1}';
 
 pub(super) struct Play<'a> {
@@ -23,13 +24,13 @@ pub(super) struct Play<'a> {
     root: String,
     trace: Vec<String>,
     sessions: BTreeMap<i64, usize>,
-    /// Of each client: its session, and the zxid it has seen last.
+    /// Each client's session and the last zxid it has seen.
     tickets: BTreeMap<usize, (i64, i64)>,
     pub(super) leader: usize,
 }
 
 impl<'a> Play<'a> {
-    /// Everything happens below `root`, which is made.
+    /// Begins a scene below `root`, which is created.
     pub(super) fn begin(stage: &'a mut dyn Stage, root: &str) -> Self {
         let leader = stage.settle();
         let (trace, sessions, tickets) = (vec![], BTreeMap::new(), BTreeMap::new());
@@ -41,7 +42,7 @@ impl<'a> Play<'a> {
         play
     }
 
-    /// The trace, with transactions in their order.
+    /// Returns the trace, with transactions numbered by their order.
     pub(super) fn end(self) -> Vec<String> {
         let text = self.trace.join("\n");
         let zxids: BTreeSet<i64> =
@@ -55,7 +56,7 @@ impl<'a> Play<'a> {
         told.lines().map(str::to_owned).collect()
     }
 
-    /// The server that clients connect to where it doesn't matter: a follower, if there is one.
+    /// The server that clients connect to if it doesn't matter: a follower, if there is one.
     pub(super) fn home(&self) -> usize {
         self.followers().first().copied().unwrap_or(self.leader)
     }
@@ -68,7 +69,7 @@ impl<'a> Play<'a> {
         format!("{}{path}", self.root)
     }
 
-    /// How long ago that was.
+    /// The time since an earlier moment.
     pub(super) fn since(&self, earlier: Duration) -> Duration {
         self.stage.now().saturating_sub(earlier)
     }
@@ -79,7 +80,7 @@ impl<'a> Play<'a> {
 
     pub(super) fn pass(&mut self, time: Duration) {
         let until = self.stage.now() + time;
-        // A client that is not there hears nothing.
+        // Client `usize::MAX` doesn't exist, so `hear` just waits.
         while self.stage.now() < until {
             let left = until.saturating_sub(self.stage.now());
             self.stage.hear(usize::MAX, left);
@@ -97,20 +98,20 @@ impl<'a> Play<'a> {
         self.connect_to(who, home, timeout_ms);
     }
 
-    /// A new session.
+    /// Connects with a new session.
     pub(super) fn connect_to(&mut self, who: usize, server: usize, timeout_ms: i32) {
         self.stage.connect(who, server, 0, timeout_ms, 0, true);
         self.greeting(who);
     }
 
-    /// The same session on another connection.
+    /// Connects again with the same session.
     pub(super) fn resume(&mut self, who: usize, server: usize, timeout_ms: i32) {
         let (session, _) = self.tickets[&who];
         self.stage.connect(who, server, session, timeout_ms, 0, true);
         self.greeting(who);
     }
 
-    /// The session of one client on a connection of another.
+    /// Connects one client with the session of another.
     pub(super) fn resume_as(
         &mut self,
         whose: usize,
@@ -124,7 +125,7 @@ impl<'a> Play<'a> {
         self.greeting(who);
     }
 
-    /// A client that has seen transactions that no server has.
+    /// Connects a client that has seen transactions that no server has.
     pub(super) fn connect_from_the_future(&mut self, who: usize) {
         let home = self.home();
         self.stage.connect(who, home, 0, 10_000, i64::MAX, true);
@@ -155,13 +156,13 @@ impl<'a> Play<'a> {
         self.stage.send(who, op);
     }
 
-    /// Sends a request, and tells what comes until its answer.
+    /// Sends a request and records everything up to its answer.
     pub(super) fn ask(&mut self, who: usize, op: &Op) -> Option<Answer> {
         self.send(who, op);
         self.answer(who, &told(op))
     }
 
-    /// Tells what comes up to the next answer.
+    /// Records everything up to the next answer.
     pub(super) fn answer(&mut self, who: usize, what: &str) -> Option<Answer> {
         loop {
             let (line, answer) = match self.stage.hear(who, SOON) {
@@ -189,7 +190,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Tells the next event.
+    /// Records the next event.
     pub(super) fn event(&mut self, who: usize) {
         let line = match self.stage.hear(who, SOON) {
             Heard::Packet(ToClient::Event { path, happened }) => self.told_event(who, &path, happened),
@@ -198,7 +199,7 @@ impl<'a> Play<'a> {
         self.note(line);
     }
 
-    /// Tells that the server closes the connection, and whether that took at least and at most so long.
+    /// Records that the server closes the connection.
     pub(super) fn closed(&mut self, who: usize) {
         let line = match self.stage.hear(who, SOON) {
             Heard::Closed => format!("{who} is closed"),
@@ -207,7 +208,7 @@ impl<'a> Play<'a> {
         self.note(line);
     }
 
-    /// Tells that nothing comes for a while.
+    /// Records that nothing arrives for this time.
     pub(super) fn nothing(&mut self, who: usize, within: Duration) {
         let line = match self.stage.hear(who, within) {
             Heard::Silence => format!("{who} hears nothing"),
@@ -229,9 +230,9 @@ impl<'a> Play<'a> {
         self.ask(who, &create(path, mode))
     }
 
-    /// Waits without a word until a node is gone, and tells whether that was at the expected time.
+    /// Polls without recording until a node is gone, and records whether that was at the expected time.
     pub(super) fn gone_after(&mut self, who: usize, path: &str, since: Duration, expected: Duration) {
-        // Real servers may be late on a busy machine, and are never early.
+        // On a busy machine real servers may be late, but they are never early.
         self.gone_between(who, path, since, expected..expected + Duration::from_secs(2));
     }
 
@@ -260,9 +261,9 @@ impl<'a> Play<'a> {
         self.note(format!("{path} is gone {times}"));
     }
 
-    // Sessions as zklock has them.
+    // zklock's sessions.
 
-    /// Tells the news of a session up to and with one of this kind.
+    /// Records the news of a session up to and including one of this kind.
     pub(super) fn news_until(&mut self, who: usize, is_last: impl Fn(&News) -> bool) -> Vec<News> {
         let mut all = vec![];
         loop {
@@ -271,7 +272,7 @@ impl<'a> Play<'a> {
                 return all;
             };
             let line = self.told_news(who, &news);
-            // How often that is told depends on how busy the machine is.
+            // The number of these changes depends on how busy the machine is.
             if !matches!(news, News::Session(SessionChange::StillAway(_))) {
                 self.note(line);
             }
@@ -283,14 +284,14 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Tells the news up to a new connection, those in between in the order of their words.
+    /// Records the news up to a new connection, sorted alphabetically.
     pub(super) fn news_until_reconnected(&mut self, who: usize) {
         let begin = self.trace.len();
         self.news_until(who, |news| matches!(news, News::Session(SessionChange::Reconnected)));
         self.trace[begin..].sort();
     }
 
-    /// Asks, and tells what comes up to the reply.
+    /// Sends a request and records everything up to its reply.
     pub(super) fn request(&mut self, who: usize, number: usize, request: Request) -> Option<Reply> {
         self.stage.ask(who, number, request);
         let news = self.news_until(who, |news| {
@@ -342,7 +343,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    // How things are told.
+    // Formatting.
 
     fn told_event(&self, who: usize, path: &str, happened: Happened) -> String {
         format!("{who} event: {happened:?} {}", self.unrooted(path))
@@ -380,7 +381,7 @@ impl<'a> Play<'a> {
             }
             Answer::Multi(answers) => {
                 let told = |answer: &Answer| match answer {
-                    // Of a node made in a transaction servers tell no more.
+                    // In a transaction servers return only the path of a created node.
                     Answer::Created(path, _) => self.unrooted(path).to_owned(),
                     other => self.told_answer(other),
                 };
@@ -420,7 +421,7 @@ fn zxid(zxid: i64) -> String {
 
 fn told_failure(failure: &Failure) -> String {
     match failure {
-        // Its words are the client library's.
+        // The client library chooses the wording.
         Failure::Other(_) => "other".to_owned(),
         other => format!("{other:?}").split('(').next().unwrap_or("").to_owned(),
     }

@@ -1,4 +1,4 @@
-//! Real servers as a stage, with proxies before them and between them.
+//! Real servers as a stage, with proxies in front of them and between them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
@@ -26,7 +26,7 @@ struct Raw {
     stream: TcpStream,
     unread: Vec<u8>,
     is_greeted: bool,
-    /// The numbers of what was asked and isn't answered.
+    /// The operation codes of unanswered requests.
     asked: VecDeque<i32>,
     xid: i32,
 }
@@ -97,7 +97,7 @@ impl Real {
     }
 }
 
-/// What comes next on a connection: from what was read already, or from the socket.
+/// Returns the next packet of a connection, from what was already read or from the socket.
 fn hear(raw: &mut Raw, within: Duration, passwords: &mut BTreeMap<i64, Vec<u8>>) -> Heard {
     let until = Instant::now() + within;
     loop {

@@ -1,4 +1,4 @@
-//! Sessions: timeouts, moves, ends.
+//! Sessions: timeouts, moves and ends.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) const SCENES: &[Scene] = &[
     ("a_close_ends_the_connection", close_ends_connection),
 ];
 
-/// Stories for several servers.
+/// Scenes for several servers.
 pub(super) const SEVERAL: &[Scene] = &[
     ("a_session_moves_to_another_server", moves),
     ("a_session_moves_to_the_leader_and_back", moves_to_leader),
@@ -50,7 +50,7 @@ fn expiry(play: &mut Play<'_>) {
         play.create(1, "/a", Mode::Ephemeral);
         play.ask(1, &exists("/a", false));
         let since = play.stage.now();
-        // The last that it says, and the longest that it may take to reach the leader, come before the timeout.
+        // The last request, and the longest time until the leader learns of it, come before the timeout begins.
         play.ask(2, &Op::Sync);
         let timeout = Duration::from_millis(timeout_ms.unsigned_abs().into());
         let lost = TICK / 2;
@@ -99,10 +99,10 @@ fn resumed_timeout(play: &mut Play<'_>) {
     let since = play.stage.now();
     play.hang_up(1);
     play.gone_after(2, "/a", since, Duration::from_millis(1_400));
-    // Another timeout counts from then on.
+    // A new timeout counts from then on.
     play.connect(1, 5_000);
     play.create(1, "/a", Mode::Ephemeral);
-    // A follower tells the leader of the longer timeout once more, at the next ping.
+    // The follower reports the longer timeout to the leader once more, with the next ping.
     play.pass(TICK * 2);
     play.resume(1, home, 1_000);
     let since = play.stage.now();
@@ -202,7 +202,7 @@ fn session_moved(play: &mut Play<'_>) {
     play.connect_to(1, one, 5_000);
     play.create(1, "/a", Mode::Ephemeral);
     play.resume_as(1, 2, other, 5_000, true);
-    // Reads are the old server's own affair.
+    // The old server answers reads by itself.
     play.ask(1, &exists("/a", false));
     play.ask(1, &set("/a", "x", -1));
     play.ask(2, &set("/a", "y", -1));

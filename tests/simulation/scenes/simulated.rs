@@ -49,7 +49,7 @@ impl Simulated {
         }
     }
 
-    /// The next event up to this time; no when there is none.
+    /// Processes the next event up to this time. Returns whether there was one.
     fn step(&mut self, until: u64) -> bool {
         let Some(output) = self.ensemble.next(until) else {
             return false;

@@ -1,4 +1,4 @@
-//! Watches: set, fired, set again.
+//! Watches: setting, firing and setting again.
 
 use std::time::Duration;
 
@@ -190,7 +190,7 @@ fn ends_with_connection(play: &mut Play<'_>) {
     end(play);
 }
 
-/// What was watched: changed, deleted, made, and a child more.
+/// Sets watches again on nodes that were changed, deleted or created, got one more child, or stayed the same.
 fn again(play: &mut Play<'_>, since: i64) {
     let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
     let op = Op::SetWatches {
