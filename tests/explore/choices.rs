@@ -19,19 +19,19 @@ pub(crate) struct Choices {
     given: Vec<Departure>,
     taken: usize,
     /// How many ways there were at each point.
-    ways: Vec<u8>,
+    directions: Vec<u8>,
     /// Whether the run prints each step.
-    pub(crate) tells: bool,
+    pub(crate) prints: bool,
 }
 
 impl Choices {
-    pub(crate) fn choose(&mut self, ways: usize) -> usize {
-        let point = u32::try_from(self.ways.len()).unwrap();
-        self.ways.push(u8::try_from(ways).unwrap());
+    pub(crate) fn choose(&mut self, directions: usize) -> usize {
+        let point = u32::try_from(self.directions.len()).unwrap();
+        self.directions.push(u8::try_from(directions).unwrap());
         match self.given.get(self.taken) {
-            Some(&(at, way)) if at == point => {
+            Some(&(at, direction)) if at == point => {
                 self.taken += 1;
-                usize::from(way)
+                usize::from(direction)
             }
             _ => 0,
         }
@@ -43,7 +43,7 @@ impl Choices {
     }
 
     pub(crate) fn tell(&self, now: u64, what: impl FnOnce() -> String) {
-        if self.tells {
+        if self.prints {
             #[allow(clippy::cast_precision_loss, reason = "for people")]
             let milliseconds = now as f64 / 1e6;
             println!("{milliseconds:12.4} ms  {}", what());
@@ -53,7 +53,7 @@ impl Choices {
 
 /// The result of a search.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     pub(crate) runs: usize,
     pub(crate) points: usize,
     /// The smallest measure of all runs.
@@ -61,7 +61,7 @@ pub(crate) struct Found {
     pub(crate) violation: Option<(Vec<Departure>, String)>,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for SearchResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} schedules, {} points in the plain one", self.runs, self.points)
     }
@@ -71,9 +71,9 @@ impl fmt::Display for Found {
 pub(crate) type Outcome = Result<Option<i64>, String>;
 
 /// Tries every schedule with at most `most` departures.
-pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> Found {
+pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> SearchResult {
     let mut level = vec![vec![]];
-    let mut found = Found::default();
+    let mut found = SearchResult::default();
     for departures in 0..=most {
         let (next, state) = (AtomicUsize::new(0), Mutex::new((vec![], found)));
         thread::scope(|scope| {
@@ -86,7 +86,7 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
                         let (deeper, found) = &mut *state;
                         found.runs += 1;
                         if departures == 0 {
-                            found.points = choices.ways.len();
+                            found.points = choices.directions.len();
                         }
                         match outcome {
                             Ok(measure) => found.least = [found.least, measure].into_iter().flatten().min(),
@@ -96,7 +96,7 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
                             }
                         }
                         if departures < most {
-                            deeper.extend(departing(given, &choices.ways));
+                            deeper.extend(departing(given, &choices.directions));
                         }
                     }
                 });
@@ -113,16 +113,17 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
 }
 
 /// Extends a schedule by one departure that comes after all others, in every possible way.
-fn departing(given: &[Departure], ways: &[u8]) -> Vec<Vec<Departure>> {
+fn departing(given: &[Departure], directions: &[u8]) -> Vec<Vec<Departure>> {
     let first = given.last().map_or(0, |&(at, _)| at as usize + 1);
-    let points = ways.iter().enumerate().skip(first);
-    let departures = points.flat_map(|(at, &ways)| (1..ways).map(move |way| (at as u32, way)));
+    let points = directions.iter().enumerate().skip(first);
+    let departures =
+        points.flat_map(|(at, &directions)| (1..directions).map(move |direction| (at as u32, direction)));
     departures.map(|departure| [given, &[departure]].concat()).collect()
 }
 
 /// Repeats a run and prints each step.
 pub(crate) fn tell(given: &[Departure], run: impl Fn(&mut Choices) -> Outcome) {
-    let mut choices = Choices { given: given.to_vec(), tells: true, ..Choices::default() };
+    let mut choices = Choices { given: given.to_vec(), prints: true, ..Choices::default() };
     let _ = run(&mut choices);
 }
 

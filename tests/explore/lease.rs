@@ -23,11 +23,11 @@ use std::time::Duration;
 use zklock::core::lock::name::Mode;
 use zklock::core::protocol::{LockIndex, Request, SessionChange};
 
-use crate::bare::{Bare, Wish};
+use crate::bare::{Bare, BareOptions};
 use crate::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Ensemble, MS, Output, Way};
+use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
 
 /// How many steps a session timeout has.
 const STEPS: u64 = 12;
@@ -186,17 +186,17 @@ impl World<'_> {
     fn goes_on(&mut self) {
         let others = self.setup.waits_for;
         if others.is_some() {
-            let next = self.wish(1, others);
+            let next = self.options(1, others);
             self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
             self.settle();
         }
         for step in 0..self.setup.horizon {
             self.depart(step);
             if step == 0 {
-                let slow = self.wish(0, None);
+                let slow = self.options(0, None);
                 self.slow = Some(Bare::begin(&mut self.ensemble, slow, 0));
             } else if step == 3 && others.is_none() {
-                let next = self.wish(1, None);
+                let next = self.options(1, None);
                 self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
             }
             let end = self.ensemble.now() + STEP;
@@ -215,15 +215,15 @@ impl World<'_> {
     }
 
     fn silence(&mut self, begins: bool) {
-        for way in [Way::ToServer, Way::ToClient] {
-            self.ensemble.set_hole(0, self.follower, way, begins);
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.ensemble.set_hole(0, self.follower, direction, begins);
         }
     }
 
-    fn wish(&self, zone: usize, lasts: Option<u64>) -> Wish {
+    fn options(&self, zone: usize, lasts: Option<u64>) -> BareOptions {
         let is_slow = zone == 0;
         let slow_by = if is_slow { self.setup.slow_by } else { 0 };
-        Wish {
+        BareOptions {
             locks: &["/l/a"],
             mode: Mode::Exclusive,
             timeout: T,
@@ -246,31 +246,34 @@ impl World<'_> {
     fn depart(&mut self, step: u64) {
         // Messages of the step before stay late; messages of this step arrive after them.
         self.ensemble.delay_peer(self.leader, self.follower, 0);
-        self.ensemble.delay_link(0, self.follower, Way::ToClient, 0);
+        self.ensemble.delay_link(0, self.follower, Direction::ToClient, 0);
         let is_over = self.slow.as_ref().is_some_and(Bare::is_over);
         if self.is_cut || is_over || self.silent_until.is_some() {
             return;
         }
-        let mut ways: Vec<(Fault, u64)> = vec![];
+        let mut directions: Vec<(Fault, u64)> = vec![];
         for &fault in self.setup.faults {
             match fault {
                 // A young lease has less reserve.
                 Fault::Silence if step < 10 || step + 6 > self.setup.horizon => {}
-                Fault::Cut | Fault::Reset | Fault::Silence | Fault::Isolate => ways.push((fault, 0)),
-                Fault::Frozen => ways.extend([1, 2].map(|steps| (fault, steps))),
-                Fault::Slow | Fault::Held => ways.extend(DELAYS.map(|steps| (fault, steps))),
+                Fault::Cut | Fault::Reset | Fault::Silence | Fault::Isolate => directions.push((fault, 0)),
+                Fault::Frozen => directions.extend([1, 2].map(|steps| (fault, steps))),
+                Fault::Slow | Fault::Held => directions.extend(DELAYS.map(|steps| (fault, steps))),
             }
         }
         if self.was_late && !self.setup.any_two {
-            ways.retain(|&(_, steps)| steps == 0);
+            directions.retain(|&(_, steps)| steps == 0);
         }
-        let way = self.choices.choose(ways.len() + 1);
-        let Some(&(fault, steps)) = way.checked_sub(1).and_then(|way| ways.get(way)) else { return };
+        let direction = self.choices.choose(directions.len() + 1);
+        let Some(&(fault, steps)) = direction.checked_sub(1).and_then(|direction| directions.get(direction))
+        else {
+            return;
+        };
         self.choices.tell(self.ensemble.now(), || format!("step {step}: {fault:?} {steps}"));
         self.was_late |= steps > 0;
         match fault {
             Fault::Slow => self.ensemble.delay_peer(self.leader, self.follower, steps * STEP),
-            Fault::Held => self.ensemble.delay_link(0, self.follower, Way::ToClient, steps * STEP),
+            Fault::Held => self.ensemble.delay_link(0, self.follower, Direction::ToClient, steps * STEP),
             Fault::Cut => {
                 self.is_cut = true;
                 self.ensemble.set_data_hole(self.follower, self.leader, true);
@@ -323,7 +326,7 @@ impl World<'_> {
         zklock.take(&mut self.ensemble, output);
         let now = self.ensemble.now();
         if zklock.token != had {
-            let zone = zklock.wish().zone;
+            let zone = zklock.options().zone;
             self.choices.tell(now, || format!("zklock {zone} starts its command"));
             let runs = |zklock: &Option<Bare>| zklock.as_ref().is_some_and(Bare::runs);
             if runs(&self.slow) && runs(&self.next) {

@@ -18,11 +18,11 @@ use zklock::core::lock::name::{Mode, Name};
 use zklock::core::protocol::{Request, SessionChange};
 use zklock::core::signal::SIGTERM;
 
-use crate::bare::{Bare, Job, Wish};
+use crate::bare::{Bare, BareOptions, Job};
 use crate::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Ensemble, MS, Output, Upcoming, Way};
+use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Upcoming};
 
 /// The session timeout, which is two ticks.
 const T: u64 = 2_400 * MS;
@@ -54,7 +54,7 @@ pub(crate) struct Contender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// One direction is slow for a moment, so that other messages under way arrive first.
-    Hold(Way),
+    Hold(Direction),
     /// The connection is lost.
     Reset,
     /// The connection is lost, and the next one goes to another server.
@@ -197,8 +197,8 @@ impl World<'_> {
                 self.check_idle();
             }
             match what {
-                Upcoming::ToServer(zone) => self.may_fail(zone, Way::ToServer),
-                Upcoming::ToClient(zone) => self.may_fail(zone, Way::ToClient),
+                Upcoming::ToServer(zone) => self.may_fail(zone, Direction::ToServer),
+                Upcoming::ToClient(zone) => self.may_fail(zone, Direction::ToClient),
                 Upcoming::Other => {}
             }
             if let Some(output) = self.ensemble.step() {
@@ -217,13 +217,13 @@ impl World<'_> {
     }
 
     /// Offers the faults that may happen before this message of a zklock arrives.
-    fn may_fail(&mut self, zone: usize, way: Way) {
+    fn may_fail(&mut self, zone: usize, direction: Direction) {
         let Some(Some(zklock)) = self.zklocks.get(zone) else { return };
         if zklock.is_over() {
             return;
         }
-        let mut faults = vec![Fault::Hold(way), Fault::Reset];
-        if way == Way::ToServer {
+        let mut faults = vec![Fault::Hold(direction), Fault::Reset];
+        if direction == Direction::ToServer {
             faults.extend([Fault::Expire, Fault::CrashHost]);
             if self.scene.servers > 1 {
                 faults.push(Fault::Lag);
@@ -242,8 +242,8 @@ impl World<'_> {
             let was_slow = self.faults.iter().any(is_slow);
             faults.retain(|fault| if was_slow { *fault == Fault::Delete } else { *fault == Fault::Reset });
         }
-        let way = self.choices.choose(faults.len() + 1);
-        if let Some(&fault) = way.checked_sub(1).and_then(|way| faults.get(way)) {
+        let direction = self.choices.choose(faults.len() + 1);
+        if let Some(&fault) = direction.checked_sub(1).and_then(|direction| faults.get(direction)) {
             self.choices.tell(self.ensemble.now(), || format!("zklock {zone}: {fault:?}"));
             self.faults.push(fault);
             self.strike(zone, fault);
@@ -254,8 +254,8 @@ impl World<'_> {
         let now = self.ensemble.now();
         let servers = self.scene.servers;
         match fault {
-            Fault::Hold(way) => {
-                (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, way, true));
+            Fault::Hold(direction) => {
+                (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, direction, true));
                 self.facts[zone].late = true;
                 self.quiet_from = self.quiet_from.max(now + HOLD + AT_ONCE);
                 self.later(HOLD, Act::Heal(zone));
@@ -288,8 +288,8 @@ impl World<'_> {
                 }
             }
             Fault::Expire => {
-                for way in [Way::ToServer, Way::ToClient] {
-                    (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, way, true));
+                for direction in [Direction::ToServer, Direction::ToClient] {
+                    (0..servers).for_each(|server| self.ensemble.set_hole(zone, server, direction, true));
                 }
                 (self.facts[zone].late, self.facts[zone].excused) = (true, true);
                 self.quiet_from = self.quiet_from.max(now + 4 * T);
@@ -369,7 +369,7 @@ impl World<'_> {
         match act {
             Act::Start(number) => {
                 let Contender { mode, locks, lasts, .. } = self.scene.contenders[number];
-                let wish = Wish {
+                let options = BareOptions {
                     locks,
                     mode,
                     timeout: T,
@@ -381,12 +381,12 @@ impl World<'_> {
                     servers: (0..self.scene.servers).collect(),
                     clock: HostClock::default(),
                 };
-                self.zklocks[number] = Some(Bare::begin(&mut self.ensemble, wish, number as u64));
+                self.zklocks[number] = Some(Bare::begin(&mut self.ensemble, options, number as u64));
             }
             Act::Heal(zone) => {
-                for way in [Way::ToServer, Way::ToClient] {
+                for direction in [Direction::ToServer, Direction::ToClient] {
                     (0..self.scene.servers)
-                        .for_each(|server| self.ensemble.set_hole(zone, server, way, false));
+                        .for_each(|server| self.ensemble.set_hole(zone, server, direction, false));
                 }
                 (0..self.scene.servers).for_each(|server| self.ensemble.refuse(zone, server, false));
             }

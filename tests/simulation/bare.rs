@@ -24,7 +24,7 @@ use crate::ensemble::{ConnId, Ensemble, Output, mix};
 
 /// The options of a bare zklock.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct BareOptions {
     pub(crate) locks: &'static [&'static str],
     pub(crate) mode: Mode,
     pub(crate) timeout: u64,
@@ -71,7 +71,7 @@ pub(crate) enum Job {
 
 /// A simulated zklock without a monitor.
 pub(crate) struct Bare {
-    wish: Wish,
+    options: BareOptions,
     number: u64,
     run: Box<Run>,
     client: Option<Box<Client>>,
@@ -101,14 +101,14 @@ const EXIT_DEAD: Exit = Exit::Signal(zklock::core::signal::SIGKILL);
 
 impl Bare {
     /// Starts a zklock. `number` distinguishes it from all others.
-    pub(crate) fn begin(ensemble: &mut Ensemble, wish: Wish, number: u64) -> Self {
-        let began = wish.clock.boot_time(ensemble.now());
+    pub(crate) fn begin(ensemble: &mut Ensemble, options: BareOptions, number: u64) -> Self {
+        let began = options.clock.boot_time(ensemble.now());
         let locks: Vec<LockPath> =
-            wish.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
+            options.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
         let mut run = Box::new(Run::new(Plan {
             first: locks[0].clone(),
             locks,
-            mode: wish.mode,
+            mode: options.mode,
             family: Family::Curator,
             hosts: "zk".to_owned(),
             chroot: String::new(),
@@ -116,11 +116,11 @@ impl Bare {
             began,
             give_up_at: None,
             connect_timeout: Duration::from_secs(10),
-            nonblock: wish.nonblock,
+            nonblock: options.nonblock,
             conflict_exit_code: 124,
             once_per: None,
             terminates: true,
-            kill_after: wish.kill_after,
+            kill_after: options.kill_after,
             command: "job".to_owned(),
             shows_line: false,
             progress: None,
@@ -128,7 +128,7 @@ impl Bare {
         }));
         let effects = run.begin(began).into();
         let mut bare = Self {
-            wish,
+            options,
             number,
             run,
             client: None,
@@ -171,8 +171,8 @@ impl Bare {
         matches!(self.job, Job::Runs { .. } | Job::Dying { .. })
     }
 
-    pub(crate) fn wish(&self) -> &Wish {
-        &self.wish
+    pub(crate) fn options(&self) -> &BareOptions {
+        &self.options
     }
 
     /// The phase of its run.
@@ -233,7 +233,7 @@ impl Bare {
     }
 
     fn clock(&self, now: u64) -> BootTime {
-        self.wish.clock.boot_time(now)
+        self.options.clock.boot_time(now)
     }
 
     /// Updates its command to the current time.
@@ -249,7 +249,7 @@ impl Bare {
             Job::Runs { .. } if self.frozen_until > now => {
                 let act = self.deadline.map(|deadline| deadline.act);
                 if act.is_some_and(|act| act <= self.clock(now)) {
-                    self.job = Job::Dying { gone: now + self.wish.reaping };
+                    self.job = Job::Dying { gone: now + self.options.reaping };
                 }
             }
             _ => {}
@@ -333,7 +333,7 @@ impl Bare {
 
     fn set_alarm(&mut self, ensemble: &mut Ensemble) {
         let now = ensemble.now();
-        let clock = self.wish.clock;
+        let clock = self.options.clock;
         let when = |moment: BootTime| {
             let shown = u64::try_from(moment.since_start().as_nanos()).unwrap_or(u64::MAX);
             clock.when(shown).max(now)
@@ -363,11 +363,11 @@ impl Bare {
                 }
                 let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
                 let settings = Settings {
-                    zone: self.wish.zone,
-                    servers: self.wish.servers.clone(),
-                    timeout: self.wish.timeout,
+                    zone: self.options.zone,
+                    servers: self.options.servers.clone(),
+                    timeout: self.options.timeout,
                     deadline: deadline.map(nanos),
-                    clock: self.wish.clock,
+                    clock: self.options.clock,
                     acl: Acl::OPEN,
                     seed: self.number,
                 };
@@ -375,7 +375,7 @@ impl Bare {
                 self.client = Some(Box::new(Client::open(ensemble, settings, self.number << 1)));
             }
             Effect::Introduce => {
-                let ids = (0..self.wish.locks.len()).map(|lock| self.ids(lock)).collect();
+                let ids = (0..self.options.locks.len()).map(|lock| self.ids(lock)).collect();
                 let introduction = Introduction { record: self.record(), ids };
                 self.answers.push_back(Input::Introduced(introduction));
             }
@@ -396,7 +396,7 @@ impl Bare {
                 } else {
                     let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
                     self.token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
-                    self.job = Job::Runs { ends: now + self.wish.lasts };
+                    self.job = Job::Runs { ends: now + self.options.lasts };
                     self.deadline = deadline;
                     Ok(())
                 };
@@ -416,7 +416,7 @@ impl Bare {
             }
             Effect::Kill { .. } => {
                 if let Job::Runs { ends } = self.job {
-                    self.job = Job::Dying { gone: ends.min(now + self.wish.reaping) };
+                    self.job = Job::Dying { gone: ends.min(now + self.options.reaping) };
                 }
                 let next = match self.job {
                     Job::Dying { gone } => Some(self.clock(gone)),
@@ -468,8 +468,8 @@ impl Bare {
             user: "ada".to_owned(),
             program: "job".to_owned(),
             label: None,
-            mode: self.wish.mode.word().to_owned(),
-            slots: self.wish.mode.slots(),
+            mode: self.options.mode.word().to_owned(),
+            slots: self.options.mode.slots(),
             has_slot: false,
             stopped: false,
             held_after_ms: None,

@@ -7,7 +7,7 @@ use zklock::core::protocol::Reply;
 use super::aim::What;
 use super::host::Zklock;
 use super::scenario::Contender;
-use super::world::{Event, Whose, World};
+use super::world::{Event, SessionOwner, World};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -126,7 +126,7 @@ impl World {
         let waits =
             zklock.has_begun() && zklock.command.is_none() && zklock.works() && !zklock.was_starting();
         let is_left_alone = !zklock.is_stopped()
-            && !self.is_frozen(Whose::Worker(index))
+            && !self.is_frozen(SessionOwner::Worker(index))
             && zklock.signals.is_empty()
             && !zklock.was_hit
             && !zklock.node_deleted
@@ -159,8 +159,8 @@ impl World {
     }
 
     /// Notes whether a list of the queue contains zklock's own node.
-    pub(crate) fn note_list(&mut self, whose: Whose, reply: &Reply) {
-        let (Whose::Worker(index), Reply::Listed(Ok(names))) = (whose, reply) else { return };
+    pub(crate) fn note_list(&mut self, owner: SessionOwner, reply: &Reply) {
+        let (SessionOwner::Worker(index), Reply::Listed(Ok(names))) = (owner, reply) else { return };
         let zklock = &mut self.zklocks[index];
         if zklock.contender.locks.len() == 1 && !zklock.own.is_empty() {
             zklock.missing = !zklock.own.iter().any(|name| names.contains(name));

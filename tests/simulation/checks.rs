@@ -7,7 +7,7 @@ use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock::core::lock::name::Mode;
 
 use super::command::Command;
-use super::scenario::Blow;
+use super::scenario::FaultKind;
 use super::world::World;
 
 /// Every lock that is contended for.
@@ -27,13 +27,13 @@ impl Checks {
 }
 
 /// Whether two holders may hold the lock at the same time.
-fn go_together(one: Mode, other: Mode) -> bool {
+fn are_compatible(one: Mode, other: Mode) -> bool {
     matches!((one, other), (Mode::Shared, Mode::Shared))
 }
 
 impl World {
     /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
-    pub(crate) fn check_nobody_else(&mut self, index: usize) {
+    pub(crate) fn check_exclusion(&mut self, index: usize) {
         if self.zklocks[index].node_deleted {
             // zklock is about to learn of the deletion.
             return;
@@ -54,7 +54,7 @@ impl World {
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
-                _ => running.iter().any(|&other| !go_together(mode, self.zklocks[other].contender.mode)),
+                _ => running.iter().any(|&other| !are_compatible(mode, self.zklocks[other].contender.mode)),
             };
             if too_many {
                 self.checks.violated(|| {
@@ -73,13 +73,13 @@ impl World {
             && !zklock.no_process_can_act()
             && !self.has_slept(index)
         {
-            self.check_nobody_else(index);
+            self.check_exclusion(index);
         }
     }
 
     /// Checks the start of a command.
     pub(crate) fn check_start(&mut self, index: usize, token: i64) {
-        self.check_nobody_else(index);
+        self.check_exclusion(index);
         self.check_once(index);
         let zklock = &self.zklocks[index];
         if zklock.contender.is_refused() {
@@ -169,12 +169,12 @@ impl World {
         let is_slow = contender.line > contender.session_timeout / 30;
         // A leader reports a session as expired before the close is committed. If it is deposed in between, the node
         // goes later.
-        let is_trouble = |blow: Blow| matches!(blow, Blow::Server(_));
+        let is_trouble = |kind: FaultKind| matches!(kind, FaultKind::Server(_));
         let was_cut = self
             .scenario
             .faults
             .iter()
-            .any(|fault| fault.who == index && fault.blow.cuts_off() || is_trouble(fault.blow));
+            .any(|fault| fault.who == index && fault.kind.cuts_off() || is_trouble(fault.kind));
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
         // A killed process can't close its session, and without the delete permission no other process can delete the

@@ -4,7 +4,7 @@ use zklock::core::exit::Exit;
 
 /// How a command behaves.
 #[derive(Debug, Clone)]
-pub(crate) struct Nature {
+pub(crate) struct CommandBehaviour {
     /// How long it runs if nothing stops it, in nanoseconds.
     pub(crate) lasts: u64,
     /// How it ends then.
@@ -47,16 +47,16 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    pub(crate) fn start(nature: &Nature, now: u64) -> Self {
+    pub(crate) fn start(behaviour: &CommandBehaviour, now: u64) -> Self {
         let leader = Process {
             in_group: true,
-            obeys: nature.obeys,
-            ends: now + nature.lasts,
-            exit: nature.exit,
+            obeys: behaviour.obeys,
+            ends: now + behaviour.lasts,
+            exit: behaviour.exit,
             dead: false,
             stopped: None,
         };
-        let others = nature.others.iter().map(|other| Process {
+        let others = behaviour.others.iter().map(|other| Process {
             in_group: other.in_group,
             obeys: other.obeys,
             ends: now + other.lasts,
@@ -72,7 +72,7 @@ impl Command {
     /// immediately.
     pub(crate) fn inner(now: u64) -> Self {
         let lasts = u64::MAX / 4;
-        Self::start(&Nature { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
+        Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
     }
 
     pub(crate) fn leader(&self) -> &Process {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use zklock::core::lock::name::{Family, Mode, prefix};
 use zklock::core::protocol::{Request, SessionChange};
 
-use super::bare::{Bare, Counts, Wish};
+use super::bare::{Bare, BareOptions, Counts};
 use super::client::{Client, HostClock, News, Settings};
 use super::ensemble::wire::Acl;
 use super::ensemble::{Config, ConnId, Ensemble, MS, Output, mix};
@@ -176,7 +176,7 @@ pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Fig
 impl Crowd {
     fn enter(&mut self, number: usize) {
         let holds = number < self.kind.holders();
-        let wish = Wish {
+        let options = BareOptions {
             locks: LOCK,
             mode: self.kind.mode(number == 0),
             timeout: 30 * SECOND,
@@ -188,7 +188,7 @@ impl Crowd {
             servers: vec![0, 1, 2],
             clock: HostClock::default(),
         };
-        let bare = Bare::begin(&mut self.ensemble, wish, number as u64);
+        let bare = Bare::begin(&mut self.ensemble, options, number as u64);
         self.contenders.push(bare);
         self.touch(number, |_, _| ());
     }
@@ -271,7 +271,7 @@ impl Crowd {
         bare.conn().map(|conn| self.by_conn.insert(conn, number));
         self.running -= usize::from(ran && !bare.runs());
         if bare.token != token {
-            let is_exclusive = bare.wish().mode == Mode::Exclusive;
+            let is_exclusive = bare.options().mode == Mode::Exclusive;
             assert!(!is_exclusive || bare.token > self.last_token, "zklock {number} has an old token");
             self.last_token = bare.token;
             self.running += 1;
@@ -303,7 +303,7 @@ fn resident() -> usize {
 }
 
 /// Runs a crowd instead of drawn scenarios if `--crowd N ...` is given.
-pub(crate) fn asked(words: &[String]) -> Option<ExitCode> {
+pub(crate) fn run_if_requested(words: &[String]) -> Option<ExitCode> {
     let value = |name: &str| {
         let place = words.iter().position(|word| word == name)?;
         words.get(place + 1).map(String::as_str)

@@ -10,7 +10,7 @@
 //! | `sessions` | the sessions of each zklock |
 //! | `scenario` | scenarios drawn from a seed: contenders and faults |
 //! | `nesting` | zklocks inside the commands of other zklocks |
-//! | `door` | ACLs: which zklocks may use the locks |
+//! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
 //! | `bare`, `crowd` | a zklock without its monitor; a crowd of any size for one lock |
 //! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
@@ -26,6 +26,7 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
+mod acl_setup;
 mod aim;
 mod bare;
 mod bounds;
@@ -33,14 +34,13 @@ mod checks;
 mod client;
 mod command;
 mod crowd;
-mod door;
 mod ensemble;
 mod host;
 mod nesting;
 mod options;
 mod scenario;
 mod sessions;
-mod story;
+mod trace;
 mod world;
 
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ use self::world::World;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(exit) = crowd::asked(&words) {
+    if let Some(exit) = crowd::run_if_requested(&words) {
         return exit;
     }
     let options = Options::parse(words.into_iter());
@@ -63,14 +63,14 @@ fn main() -> ExitCode {
     #[cfg(planted)]
     {
         if options.plants_all {
-            return table(&options);
+            return run_planted(&options);
         }
         ::zklock::core::planted::plant(options.mistake);
     }
     let began = Instant::now();
     let found = search(&options);
     if let Some(violation) = found.violation {
-        if !options.tells {
+        if !options.prints {
             // Run the same scenario again and print each step.
             let mut again = World::new(Scenario::draw(found.seed), true);
             let _ = again.run();
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
 }
 
 /// The result of a search.
-struct Found {
+struct SearchResult {
     commands: u64,
     /// The seed of the violation, or the first seed that wasn't tried.
     seed: u64,
@@ -103,24 +103,24 @@ struct Found {
 }
 
 /// Runs scenarios in sequence until a violation or a limit.
-fn search(options: &Options) -> Found {
+fn search(options: &Options) -> SearchResult {
     let began = Instant::now();
     let (mut commands, mut seed) = (0, options.seed);
     while options.goes_on(began.elapsed(), seed - options.seed, commands) {
-        let mut world = World::new(Scenario::draw(seed), options.tells);
+        let mut world = World::new(Scenario::draw(seed), options.prints);
         let outcome = world.run();
         commands += world.commands();
         if let Err(violation) = outcome {
-            return Found { commands, seed, violation: Some(violation) };
+            return SearchResult { commands, seed, violation: Some(violation) };
         }
         seed += 1;
     }
-    Found { commands, seed, violation: None }
+    SearchResult { commands, seed, violation: None }
 }
 
 /// Plants one mistake after another. Each has to be found.
 #[cfg(planted)]
-fn table(options: &Options) -> ExitCode {
+fn run_planted(options: &Options) -> ExitCode {
     use clap::ValueEnum;
     use zklock::core::planted::{Mistake, plant};
 
@@ -128,7 +128,7 @@ fn table(options: &Options) -> ExitCode {
     let mut missed = 0;
     for mistake in Mistake::value_variants() {
         plant(Some(*mistake));
-        let Found { commands, seed, violation } = search(options);
+        let SearchResult { commands, seed, violation } = search(options);
         let name = mistake.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         if let Some(violation) = violation {
             println!("{name:24} {commands:8} {seed:6}  {violation}");

@@ -5,7 +5,7 @@ use zklock::core::exit::{Exit, FAILURE};
 use zklock::core::lock::name::Mode;
 use zklock::core::signal::{SIGCONT, SIGTERM, SIGTSTP};
 
-use super::scenario::{Blow, Contender, Fault, pick};
+use super::scenario::{Contender, Fault, FaultKind, pick};
 use super::world::World;
 
 /// How a zklock is started.
@@ -51,8 +51,8 @@ pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut 
         if rng.bool() {
             fault.who = contenders.len();
         }
-        if matches!(fault.blow, Blow::Signal(SIGTSTP | SIGCONT)) {
-            fault.blow = Blow::Signal(SIGTERM);
+        if matches!(fault.kind, FaultKind::Signal(SIGTSTP | SIGCONT)) {
+            fault.kind = FaultKind::Signal(SIGTERM);
         }
     }
     contenders.push(inner);

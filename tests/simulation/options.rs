@@ -8,7 +8,7 @@ pub(crate) struct Options {
     pub(crate) time: Option<Duration>,
     pub(crate) most_seeds: Option<u64>,
     pub(crate) most_commands: Option<u64>,
-    pub(crate) tells: bool,
+    pub(crate) prints: bool,
     pub(crate) lists: bool,
     #[cfg(planted)]
     pub(crate) mistake: Option<zklock::core::planted::Mistake>,
@@ -24,7 +24,7 @@ impl Options {
             time: None,
             most_seeds: None,
             most_commands: None,
-            tells: false,
+            prints: false,
             lists: false,
             #[cfg(planted)]
             mistake: None,
@@ -44,7 +44,7 @@ impl Options {
                 "--minutes" => options.time = Some(Duration::from_mins(number(words.next()))),
                 "--commands" => options.most_commands = Some(number(words.next())),
                 "--from" => options.seed = number(words.next()),
-                "--tell" => options.tells = true,
+                "--tell" => options.prints = true,
                 "--list" => options.lists = true,
                 #[cfg(planted)]
                 "--planted" => {

@@ -7,10 +7,10 @@ use zklock::core::exit::Exit;
 use zklock::core::lock::name::Mode;
 use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
 
+use super::acl_setup::AclSetup;
 use super::aim::Aim;
 use super::client::HostClock;
-use super::command::{Nature, Other};
-use super::door::Door;
+use super::command::{CommandBehaviour, Other};
 use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
@@ -42,11 +42,11 @@ pub(crate) struct Contender {
     pub(crate) wait: Option<Duration>,
     pub(crate) once_per: Option<Duration>,
     pub(crate) terminates: bool,
-    pub(crate) command: Nature,
+    pub(crate) command: CommandBehaviour,
     /// The longest time that a message takes in one direction.
     pub(crate) line: u64,
     /// The ACLs that it meets, if any.
-    pub(crate) door: Option<Door>,
+    pub(crate) acl_setup: Option<AclSetup>,
     /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
 }
@@ -55,12 +55,12 @@ pub(crate) struct Contender {
 pub(crate) struct Fault {
     pub(crate) at: u64,
     pub(crate) who: usize,
-    pub(crate) blow: Blow,
+    pub(crate) kind: FaultKind,
     pub(crate) lasts: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blow {
+pub(crate) enum FaultKind {
     /// Its line to the servers is cut.
     Cut,
     /// Its connection is closed.
@@ -91,7 +91,7 @@ pub(crate) enum ServerFault {
     Lags,
 }
 
-impl Blow {
+impl FaultKind {
     /// Whether the fault comes from a process on the same host, which is suspended with the host.
     pub(crate) fn is_local(self) -> bool {
         matches!(
@@ -123,12 +123,12 @@ impl Scenario {
         let mut contenders: Vec<Contender> =
             (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
         if rng.u8(0..6) == 0 && contenders.iter().all(|contender| contender.once_per.is_none()) {
-            Door::draw(&mut rng, &mut contenders);
+            AclSetup::draw(&mut rng, &mut contenders);
         }
         let span = 5 * S * contenders.len() as u64;
         let mut faults: Vec<Fault> =
             (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
-        if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.door.is_none()) {
+        if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.acl_setup.is_none()) {
             nesting::draw(&mut rng, &mut contenders, &mut faults);
         }
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
@@ -181,15 +181,15 @@ impl Contender {
             wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
             once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
             terminates: rng.u8(0..15) != 0,
-            command: Nature::draw(rng),
+            command: CommandBehaviour::draw(rng),
             line,
-            door: None,
+            acl_setup: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
         }
     }
 }
 
-impl Nature {
+impl CommandBehaviour {
     fn draw(rng: &mut Rng) -> Self {
         let obeys = |rng: &mut Rng| (rng.u8(0..4) != 0).then(|| rng.u64(0..400 * MS));
         let exit = match rng.u8(0..10) {
@@ -219,23 +219,23 @@ impl Fault {
                 ServerFault::Lags,
             ],
         );
-        let blow = match rng.u8(0..31) {
-            28.. => Blow::Suspend,
-            20..28 => Blow::Server(trouble),
-            0..5 => Blow::Cut,
-            5..7 => Blow::Reset,
-            7 => Blow::KillWorker,
-            8 => Blow::KillMonitor,
-            9..11 => Blow::FreezeWorker,
-            11 => Blow::FreezeMonitor,
-            12..17 => Blow::Signal(*pick(rng, &[SIGTERM, SIGINT, SIGUSR1, SIGTSTP, SIGCONT, SIGHUP])),
-            17 => Blow::DeleteNode,
-            _ => Blow::Revoke,
+        let kind = match rng.u8(0..31) {
+            28.. => FaultKind::Suspend,
+            20..28 => FaultKind::Server(trouble),
+            0..5 => FaultKind::Cut,
+            5..7 => FaultKind::Reset,
+            7 => FaultKind::KillWorker,
+            8 => FaultKind::KillMonitor,
+            9..11 => FaultKind::FreezeWorker,
+            11 => FaultKind::FreezeMonitor,
+            12..17 => FaultKind::Signal(*pick(rng, &[SIGTERM, SIGINT, SIGUSR1, SIGTSTP, SIGCONT, SIGHUP])),
+            17 => FaultKind::DeleteNode,
+            _ => FaultKind::Revoke,
         };
         Self {
             at: 1_000 * MS + rng.u64(0..span),
             who: rng.usize(0..count),
-            blow,
+            kind,
             lasts: rng.u64(50 * MS..30 * S),
         }
     }

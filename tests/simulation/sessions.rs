@@ -5,12 +5,12 @@ use zklock::core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionCh
 
 use super::client::{Client, HostClock, News, Settings};
 use super::ensemble::wire::Acl;
-use super::ensemble::{Output, Way};
-use super::world::{Whose, World};
+use super::ensemble::{Direction, Output};
+use super::world::{SessionOwner, World};
 
 /// One session of one process, or the attempt to get one.
-pub(crate) struct Line {
-    pub(crate) whose: Whose,
+pub(crate) struct OwnedSession {
+    pub(crate) owner: SessionOwner,
     key: SessionKey,
     client: Client,
     /// Outputs that arrived while its process was frozen.
@@ -57,65 +57,65 @@ fn shown(request: &Request) -> String {
 impl World {
     pub(crate) fn open(
         &mut self,
-        whose: Whose,
+        owner: SessionOwner,
         key: SessionKey,
         timeout: u64,
         deadline: Option<u64>,
     ) -> ClientId {
-        let id = self.lines.len();
-        let zone = self.zone(whose);
-        let clock = self.host_clock(whose);
+        let id = self.sessions.len();
+        let zone = self.zone(owner);
+        let clock = self.host_clock(owner);
         let settings = Settings {
             zone,
             servers: (0..self.scenario.servers).collect(),
             timeout,
             deadline: deadline.map(|deadline| deadline.saturating_sub(clock.slept)),
             clock,
-            acl: self.acl(whose),
+            acl: self.acl(owner),
             seed: self.rng.u64(..),
         };
         let client = Client::open(&mut self.ensemble, settings, id as u64);
-        self.lines.push(Line { whose, key, client, deferred: vec![], session: 0 });
+        self.sessions.push(OwnedSession { owner, key, client, deferred: vec![], session: 0 });
         self.dirty.push(id);
         id
     }
 
     /// The zone of a session. Each zklock has links of its own; the operator's come last.
-    fn zone(&self, whose: Whose) -> usize {
-        match whose {
-            Whose::Operator => self.zklocks.len(),
-            whose => whose.zklock(),
+    fn zone(&self, owner: SessionOwner) -> usize {
+        match owner {
+            SessionOwner::Operator => self.zklocks.len(),
+            owner => owner.zklock(),
         }
     }
 
-    fn acl(&self, whose: Whose) -> Acl {
-        match whose {
-            Whose::Operator => Acl::OPEN,
-            whose => self.zklocks[whose.zklock()].contender.acl(),
+    fn acl(&self, owner: SessionOwner) -> Acl {
+        match owner {
+            SessionOwner::Operator => Acl::OPEN,
+            owner => self.zklocks[owner.zklock()].contender.acl(),
         }
     }
 
-    fn host_clock(&self, whose: Whose) -> HostClock {
-        match whose {
-            Whose::Operator => HostClock::default(),
-            whose => self.zklocks[whose.zklock()].contender.clock,
+    fn host_clock(&self, owner: SessionOwner) -> HostClock {
+        match owner {
+            SessionOwner::Operator => HostClock::default(),
+            owner => self.zklocks[owner.zklock()].contender.clock,
         }
     }
 
     pub(crate) fn ask(&mut self, id: ClientId, asker: Asker, request: Request) {
-        let line = &self.lines[id];
+        let line = &self.sessions[id];
         if line.client.is_over() {
             return;
         }
-        let whose = line.whose;
-        self.story.tell(self.now, || format!("    {whose:?} asks {asker:?} {}", shown(&request)));
-        self.aim_sees_question(whose, &request);
-        self.lines[id].client.ask(&mut self.ensemble, number(asker), request);
+        let owner = line.owner;
+        self.trace.print(self.now, || format!("    {owner:?} asks {asker:?} {}", shown(&request)));
+        self.aim_sees_question(owner, &request);
+        self.sessions[id].client.ask(&mut self.ensemble, number(asker), request);
         self.dirty.push(id);
     }
 
     pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<NodePath>) {
-        let line = &mut self.lines[id];
+        let line = &mut self.sessions[id];
         if !line.client.is_over() {
             line.client.release(&mut self.ensemble, nodes);
             self.dirty.push(id);
@@ -124,8 +124,8 @@ impl World {
 
     /// Ends the connection of a process that died. The session lives on.
     pub(crate) fn abandon(&mut self, id: ClientId) {
-        self.lines[id].client.die(&mut self.ensemble);
-        self.lines[id].deferred.clear();
+        self.sessions[id].client.die(&mut self.ensemble);
+        self.sessions[id].deferred.clear();
     }
 
     /// Passes an output of the ensemble to the client that it is meant for.
@@ -133,14 +133,14 @@ impl World {
         let id = match &output {
             Output::Woken(token) => usize::try_from(*token).ok(),
             Output::FromServer(conn, _) | Output::Closed(conn) => {
-                self.lines.iter().position(|line| line.client.conn() == Some(*conn))
+                self.sessions.iter().position(|line| line.client.conn() == Some(*conn))
             }
         };
         let Some(id) = id else { return };
-        if self.is_frozen(self.lines[id].whose) {
-            return self.lines[id].deferred.push(output);
+        if self.is_frozen(self.sessions[id].owner) {
+            return self.sessions[id].deferred.push(output);
         }
-        self.lines[id].client.take(&mut self.ensemble, output);
+        self.sessions[id].client.take(&mut self.ensemble, output);
         self.dirty.push(id);
         self.hear_news();
     }
@@ -148,27 +148,27 @@ impl World {
     /// Handles everything that clients have to report.
     pub(crate) fn hear_news(&mut self) {
         while let Some(id) = self.dirty.pop() {
-            while let Some(news) = self.lines[id].client.news() {
-                let (whose, key) = (self.lines[id].whose, self.lines[id].key);
+            while let Some(news) = self.sessions[id].client.news() {
+                let (owner, key) = (self.sessions[id].owner, self.sessions[id].key);
                 match news {
                     News::Session(change) => {
-                        self.story.tell(self.now, || format!("    {whose:?} hears {change:?}"));
+                        self.trace.print(self.now, || format!("    {owner:?} hears {change:?}"));
                         if let SessionChange::Connected { id: session, .. } = change {
-                            self.lines[id].session = session;
+                            self.sessions[id].session = session;
                         }
-                        self.aim_sees_session(whose, &change);
-                        self.hears_of_session(whose, key, change);
+                        self.aim_sees_session(owner, &change);
+                        self.hears_of_session(owner, key, change);
                     }
                     News::Reply(number, reply) => {
                         let asker = asker(number);
                         if let Some(failure) = reply.failure() {
-                            self.story.tell(self.now, || {
-                                format!("    {whose:?} hears that {asker:?} failed: {failure}")
+                            self.trace.print(self.now, || {
+                                format!("    {owner:?} hears that {asker:?} failed: {failure}")
                             });
                         }
-                        self.aim_sees_answer(whose, &reply);
-                        self.note_list(whose, &reply);
-                        self.hears_reply(whose, key, asker, reply);
+                        self.aim_sees_answer(owner, &reply);
+                        self.note_list(owner, &reply);
+                        self.hears_reply(owner, key, asker, reply);
                     }
                 }
             }
@@ -177,13 +177,13 @@ impl World {
 
     /// Continues a process with everything that arrived for it meanwhile.
     pub(crate) fn thaw_sessions(&mut self, index: usize) {
-        for id in 0..self.lines.len() {
-            let whose = self.lines[id].whose;
-            if !whose.is_of(index) || self.is_frozen(whose) {
+        for id in 0..self.sessions.len() {
+            let owner = self.sessions[id].owner;
+            if !owner.is_of(index) || self.is_frozen(owner) {
                 continue;
             }
-            for output in std::mem::take(&mut self.lines[id].deferred) {
-                self.lines[id].client.take(&mut self.ensemble, output);
+            for output in std::mem::take(&mut self.sessions[id].deferred) {
+                self.sessions[id].client.take(&mut self.ensemble, output);
                 self.dirty.push(id);
             }
         }
@@ -192,28 +192,28 @@ impl World {
 
     /// Tells a zklock's sessions how long its host was suspended.
     pub(crate) fn sessions_slept(&mut self, index: usize, span: u64) {
-        for line in self.lines.iter_mut().filter(|line| line.whose.is_of(index)) {
+        for line in self.sessions.iter_mut().filter(|line| line.owner.is_of(index)) {
             line.client.slept(&mut self.ensemble, span);
         }
     }
 
     /// The session of a zklock's worker.
     pub(crate) fn session_of(&self, index: usize) -> Option<i64> {
-        let line = &self.lines[self.zklocks[index].main_session()?];
+        let line = &self.sessions[self.zklocks[index].main_session()?];
         (line.session != 0).then_some(line.session)
     }
 
     /// The server that a zklock's worker is connected or connecting to.
     pub(crate) fn server_of(&self, index: usize) -> Option<usize> {
-        let conn = self.lines[self.zklocks[index].main_session()?].client.conn()?;
+        let conn = self.sessions[self.zklocks[index].main_session()?].client.conn()?;
         self.ensemble.server_of(conn)
     }
 
     /// Cuts a zklock off from all servers, or reconnects it.
-    pub(crate) fn set_cut(&mut self, index: usize, ways: &[Way], is_cut: bool) {
+    pub(crate) fn set_cut(&mut self, index: usize, directions: &[Direction], is_cut: bool) {
         for server in 0..self.scenario.servers {
-            for way in ways {
-                self.ensemble.set_hole(index, server, *way, is_cut);
+            for direction in directions {
+                self.ensemble.set_hole(index, server, *direction, is_cut);
             }
         }
     }

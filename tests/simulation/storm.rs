@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::client::message::{Failure, Reply, Request, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Ensemble, MS, Output, Rng, Way, mix};
+use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Rng, mix};
 
 const CLIENTS: usize = 6;
 const T: u64 = 2_000 * MS;
@@ -172,7 +172,7 @@ impl Storm {
             5 => self.ensemble.set_isolated(one, is_bad),
             6 if one != other => self.ensemble.set_peer_hole(one, other, is_bad),
             7 => self.ensemble.cut(zone, one),
-            8 => self.ensemble.set_hole(zone, one, Way::ToClient, is_bad),
+            8 => self.ensemble.set_hole(zone, one, Direction::ToClient, is_bad),
             _ => {
                 self.ensemble.set_lag(one, self.rng.below(300 * MS));
                 self.ensemble.throttle(one, u32::from(is_bad));
@@ -190,7 +190,7 @@ impl Storm {
             self.ensemble.set_isolated(server, false);
             self.ensemble.set_lag(server, 0);
             for zone in 0..CLIENTS {
-                self.ensemble.set_hole(zone, server, Way::ToClient, false);
+                self.ensemble.set_hole(zone, server, Direction::ToClient, false);
             }
         }
     }

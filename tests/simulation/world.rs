@@ -7,20 +7,20 @@ use fastrand::Rng;
 use zklock::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock::core::run::Input;
 
+use super::acl_setup;
 use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
-use super::door;
-use super::ensemble::{Config, Ensemble, Way};
+use super::ensemble::{Config, Direction, Ensemble};
 use super::host::Zklock;
 use super::nesting::Origin;
-use super::scenario::{Blow, Fault, Scenario};
-use super::sessions::{ClientId, Line};
-use super::story::Story;
+use super::scenario::{Fault, FaultKind, Scenario};
+use super::sessions::{ClientId, OwnedSession};
+use super::trace::Trace;
 
 /// The owner and purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum SessionOwner {
     /// The worker's main session.
     Worker(usize),
     /// The worker's session for cleaning up.
@@ -33,7 +33,7 @@ pub(crate) enum Whose {
     Operator,
 }
 
-impl Whose {
+impl SessionOwner {
     pub(crate) fn zklock(self) -> usize {
         match self {
             Self::Worker(index)
@@ -100,12 +100,12 @@ pub(crate) struct World {
     pub(crate) rng: Rng,
     pub(crate) scenario: Scenario,
     pub(crate) ensemble: Ensemble,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) sessions: Vec<OwnedSession>,
     /// Clients that may have something to report.
     pub(crate) dirty: Vec<ClientId>,
     pub(crate) operator: Option<ClientId>,
     pub(crate) zklocks: Vec<Zklock>,
-    pub(crate) story: Story,
+    pub(crate) trace: Trace,
     pub(crate) checks: Checks,
     /// How far the aimed fault has got.
     pub(crate) progress: Progress,
@@ -114,7 +114,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scenario: Scenario, tells: bool) -> Self {
+    pub(crate) fn new(scenario: Scenario, prints: bool) -> Self {
         let config = Config {
             zones: scenario.contenders.len() + 1,
             tick: u64::try_from(scenario.tick.as_nanos()).unwrap(),
@@ -127,22 +127,22 @@ impl World {
             count: 0,
             rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
             ensemble: Ensemble::new(config),
-            lines: vec![],
+            sessions: vec![],
             dirty: vec![],
             operator: None,
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
-            story: Story::new(tells),
+            trace: Trace::new(prints),
             checks: Checks::default(),
             progress: Progress::default(),
             calm_since: 0,
             scenario,
         };
-        door::shut(&mut world.ensemble, &world.scenario.contenders);
+        acl_setup::create_locks(&mut world.ensemble, &world.scenario.contenders);
         for index in 0..world.zklocks.len() {
             let delay = world.zklocks[index].contender.line;
             for server in 0..world.scenario.servers {
-                world.ensemble.delay_link(index, server, Way::ToServer, delay);
-                world.ensemble.delay_link(index, server, Way::ToClient, delay);
+                world.ensemble.delay_link(index, server, Direction::ToServer, delay);
+                world.ensemble.delay_link(index, server, Direction::ToClient, delay);
             }
             if world.zklocks[index].contender.origin == Origin::Itself {
                 world.at(world.zklocks[index].contender.starts, Event::Start(index));
@@ -162,7 +162,7 @@ impl World {
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
         self.at(LOOK_EVERY, Event::Look);
-        self.operator = Some(self.open(Whose::Operator, SessionKey(0), 30_000_000_000, None));
+        self.operator = Some(self.open(SessionOwner::Operator, SessionKey(0), 30_000_000_000, None));
         while self.now <= limit {
             let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
             if let Some(output) = self.ensemble.next(due) {
@@ -202,15 +202,15 @@ impl World {
             Event::Fault(index) => self.strike(index),
             Event::Heal(index) => {
                 self.zklocks[index].troubled = self.now;
-                self.story.tell(self.now, || format!("zklock {index}: its line is whole again"));
-                self.set_cut(index, &[Way::ToServer, Way::ToClient], false);
+                self.trace.print(self.now, || format!("zklock {index}: its line is whole again"));
+                self.set_cut(index, &[Direction::ToServer, Direction::ToClient], false);
             }
             Event::Thaw(index, worker) => self.thaw(index, worker),
             Event::Resume(index) => self.resume(index),
             Event::Resumed(index) => self.check_resumed(index),
             Event::HealServer(server) => {
-                self.story.tell(self.now, || format!("server {server} is well again"));
-                self.ensemble.restart_if_down(server);
+                self.trace.print(self.now, || format!("server {server} is well again"));
+                self.ensemble.restart(server);
                 self.ensemble.thaw(server);
                 self.ensemble.set_isolated(server, false);
                 self.ensemble.set_lag(server, 0);
@@ -230,52 +230,54 @@ impl World {
         self.at(self.now + span, event);
     }
 
-    pub(crate) fn is_frozen(&self, whose: Whose) -> bool {
-        match whose {
-            Whose::Operator => false,
-            whose if self.zklocks[whose.zklock()].is_asleep() => true,
-            Whose::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
-            Whose::Worker(index) | Whose::WorkersCleaner(index) | Whose::LookUp(index) => {
-                self.zklocks[index].worker.frozen
+    pub(crate) fn is_frozen(&self, owner: SessionOwner) -> bool {
+        match owner {
+            SessionOwner::Operator => false,
+            owner if self.zklocks[owner.zklock()].is_asleep() => true,
+            SessionOwner::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
+            SessionOwner::Worker(index)
+            | SessionOwner::WorkersCleaner(index)
+            | SessionOwner::LookUp(index) => self.zklocks[index].worker.frozen,
+        }
+    }
+
+    pub(crate) fn hears_of_session(&mut self, owner: SessionOwner, key: SessionKey, change: SessionChange) {
+        match owner {
+            SessionOwner::Worker(index) => self.tell_worker(index, Input::Session(key, change)),
+            SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
+                self.cleaner_hears(owner, &change);
             }
+            SessionOwner::LookUp(index) => self.look_up_hears(index, change),
+            SessionOwner::Operator => {}
         }
     }
 
-    pub(crate) fn hears_of_session(&mut self, whose: Whose, key: SessionKey, change: SessionChange) {
-        match whose {
-            Whose::Worker(index) => self.tell_worker(index, Input::Session(key, change)),
-            Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => self.cleaner_hears(whose, &change),
-            Whose::LookUp(index) => self.look_up_hears(index, change),
-            Whose::Operator => {}
-        }
-    }
-
-    pub(crate) fn hears_reply(&mut self, whose: Whose, key: SessionKey, asker: Asker, reply: Reply) {
-        match whose {
-            Whose::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
-            Whose::LookUp(index) => self.look_up_is_answered(index, reply),
-            Whose::Operator => {}
-            Whose::WorkersCleaner(_) | Whose::MonitorsCleaner(_) => {
-                self.cleaner_is_answered(whose, asker, reply);
+    pub(crate) fn hears_reply(&mut self, owner: SessionOwner, key: SessionKey, asker: Asker, reply: Reply) {
+        match owner {
+            SessionOwner::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
+            SessionOwner::LookUp(index) => self.look_up_is_answered(index, reply),
+            SessionOwner::Operator => {}
+            SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
+                self.cleaner_is_answered(owner, asker, reply);
             }
         }
     }
 
     fn strike(&mut self, index: usize) {
-        let Fault { who, blow, lasts, .. } = self.scenario.faults[index].clone();
-        if let Blow::Server(trouble) = blow {
+        let Fault { who, kind, lasts, .. } = self.scenario.faults[index].clone();
+        if let FaultKind::Server(trouble) = kind {
             let server = who % self.scenario.servers;
-            self.story.tell(self.now, || format!("server {server}: {trouble:?}"));
-            self.strike_server(server, trouble);
+            self.trace.print(self.now, || format!("server {server}: {trouble:?}"));
+            self.apply_server_fault(server, trouble);
             self.calm_since = self.now + lasts;
             return self.after(lasts, Event::HealServer(server));
         }
         let zklock = &self.zklocks[who];
-        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && blow.is_local() {
+        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && kind.is_local() {
             return;
         }
-        self.story.tell(self.now, || format!("zklock {who}: {blow:?}"));
+        self.trace.print(self.now, || format!("zklock {who}: {kind:?}"));
         self.zklocks[who].troubled = self.now + lasts;
-        self.blow(who, blow, lasts);
+        self.apply_fault(who, kind, lasts);
     }
 }

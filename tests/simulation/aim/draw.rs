@@ -6,9 +6,9 @@ use fastrand::Rng;
 use zklock::core::exit::Exit;
 use zklock::core::lock::name::Mode;
 
-use super::{Aim, Hunger, Kind, MS, What};
+use super::{Aim, Kind, MS, Starvation, What};
 use crate::client::HostClock;
-use crate::command::Nature;
+use crate::command::CommandBehaviour;
 use crate::nesting::Origin;
 use crate::scenario::{Contender, Scenario, pick};
 
@@ -23,7 +23,7 @@ impl Scenario {
         let (ticks, what) = match rng.u8(0..8) {
             0 => {
                 let ticks = *pick(rng, &[8, 10, 10]);
-                (ticks, Some(What::Starved(Hunger::exact(rng, nanos * ticks))))
+                (ticks, Some(What::Starved(Starvation::exact(rng, nanos * ticks))))
             }
             1 => (2, Some(What::SlowConnect { delay: 2 * nanos * rng.u64(95..118) / 1_000 })),
             _ => (*pick(rng, &[2, 2, 2, 3, 3, 4, 6, 8, 10]), None),
@@ -78,9 +78,9 @@ impl Contender {
             wait: None,
             once_per: None,
             terminates: true,
-            command: Nature { lasts, exit: Exit::Code(0), obeys, others: vec![] },
+            command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys, others: vec![] },
             line: MS / 2 + rng.u64(0..timeout / 240),
-            door: None,
+            acl_setup: None,
             clock: HostClock {
                 start: rng.u64(0..1_000 * S),
                 drift_ppb: *pick(rng, &[0, -most_ppb, -most_ppb, most_ppb]),
@@ -90,7 +90,7 @@ impl Contender {
     }
 }
 
-impl Hunger {
+impl Starvation {
     /// Fits as many confirmations as possible between two pings.
     fn exact(rng: &mut Rng, timeout: u64) -> Self {
         let (gap, quiet) = (Some(longest_gap(timeout)), rng.u32(1..4));
@@ -121,12 +121,12 @@ impl Aim {
         // A lag above a twenty-fourth of the timeout costs the victim its connection.
         let lag = if rng.bool() { near(rng) } else { rng.u64(0..timeout / 24) };
         let what = what.unwrap_or_else(|| match rng.u8(0..34) {
-            0..10 => What::Starved(Hunger::draw(rng, lag, timeout)),
-            10..12 => What::Moved(Hunger::draw(rng, lag, timeout)),
+            0..10 => What::Starved(Starvation::draw(rng, lag, timeout)),
+            10..12 => What::Moved(Starvation::draw(rng, lag, timeout)),
             12..17 => What::SlowConnect { delay: timeout * rng.u64(85..118) / 1_000 },
             17..19 => {
-                let ways = rng.u8(1..4);
-                What::CutOff { from_leader: ways & 1 != 0, to_leader: ways & 2 != 0 }
+                let directions = rng.u8(1..4);
+                What::CutOff { from_leader: directions & 1 != 0, to_leader: directions & 2 != 0 }
             }
             19 => What::Frozen,
             20..22 => What::Deposed,

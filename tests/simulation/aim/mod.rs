@@ -9,9 +9,9 @@ mod draw;
 use zklock::core::protocol::{Asker, Reply, Request, SessionChange};
 use zklock::core::signal::SIGTERM;
 
-use super::ensemble::Way;
-use super::scenario::Blow;
-use super::world::{Event, Whose, World};
+use super::ensemble::Direction;
+use super::scenario::FaultKind;
+use super::world::{Event, SessionOwner, World};
 
 const MS: u64 = 1_000_000;
 
@@ -32,9 +32,9 @@ pub(crate) struct Aim {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
     /// No touch reaches the leader when the lease needs one.
-    Starved(Hunger),
+    Starved(Starvation),
     /// The same, after the session has moved to another follower.
-    Moved(Hunger),
+    Moved(Starvation),
     /// The answer to the connect request is slow, and the leader receives nothing from the follower from the create on.
     SlowConnect { delay: u64 },
     /// The victim's follower is cut off from its leader, in one direction or both.
@@ -63,7 +63,7 @@ pub(crate) enum What {
 /// after it. After `more` confirmations nothing from the follower reaches the leader: the last confirmation is
 /// committed, and no touch follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hunger {
+pub(crate) struct Starvation {
     pub(crate) lag: u64,
     pub(crate) quiet: u32,
     pub(crate) more: u32,
@@ -171,13 +171,13 @@ impl World {
     fn delay_answers(&mut self, index: usize, delay: u64) {
         let usual = self.zklocks[index].contender.line;
         for server in 0..self.scenario.servers {
-            self.ensemble.delay_link(index, server, Way::ToClient, usual + delay);
+            self.ensemble.delay_link(index, server, Direction::ToClient, usual + delay);
         }
     }
 
     /// Reacts to a request of the victim.
-    pub(crate) fn aim_sees_question(&mut self, whose: Whose, request: &Request) {
-        let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
+    pub(crate) fn aim_sees_question(&mut self, owner: SessionOwner, request: &Request) {
+        let Some(aim) = self.aim().filter(|aim| owner == SessionOwner::Worker(aim.victim)) else { return };
         // By then the request has been forwarded; it is committed in a moment.
         let forwarded = self.zklocks[aim.victim].contender.line + 1_200_000;
         match aim.what {
@@ -212,8 +212,8 @@ impl World {
     }
 
     /// Reacts to a change of the victim's session.
-    pub(crate) fn aim_sees_session(&mut self, whose: Whose, change: &SessionChange) {
-        let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
+    pub(crate) fn aim_sees_session(&mut self, owner: SessionOwner, change: &SessionChange) {
+        let Some(aim) = self.aim().filter(|aim| owner == SessionOwner::Worker(aim.victim)) else { return };
         if let (SessionChange::Connected { .. }, What::SlowConnect { .. }) = (change, &aim.what) {
             let victim = aim.victim;
             self.delay_answers(victim, 0);
@@ -221,8 +221,8 @@ impl World {
     }
 
     /// Reacts to a reply to the victim.
-    pub(crate) fn aim_sees_answer(&mut self, whose: Whose, reply: &Reply) {
-        let Some(aim) = self.aim().filter(|aim| whose == Whose::Worker(aim.victim)) else { return };
+    pub(crate) fn aim_sees_answer(&mut self, owner: SessionOwner, reply: &Reply) {
+        let Some(aim) = self.aim().filter(|aim| owner == SessionOwner::Worker(aim.victim)) else { return };
         let (victim, later, after, lasts) = (aim.victim, aim.later, aim.after, aim.lasts);
         match (&aim.what, reply) {
             (What::SlowConnect { .. } | What::Lost { .. }, _) => return,
@@ -248,22 +248,23 @@ impl World {
 
     pub(crate) fn aim_moves(&mut self, what: Move) {
         let Some(aim) = self.aim().cloned().filter(|_| !self.progress.healed) else { return };
-        self.story.tell(self.now, || format!("aimed at zklock {}: {what:?} of {:?}", aim.victim, aim.what));
+        self.trace.print(self.now, || format!("aimed at zklock {}: {what:?} of {:?}", aim.victim, aim.what));
         match what {
             Move::Begin => self.aim_strikes(&aim),
             Move::Pinged => {
-                let (What::Starved(hunger) | What::Moved(hunger)) = aim.what else { return };
-                if let Some(gap) = hunger.gap {
+                let (What::Starved(starvation) | What::Moved(starvation)) = aim.what else { return };
+                if let Some(gap) = starvation.gap {
                     self.ensemble.hold_pings(self.now + gap);
                 }
-                if hunger.quiet == 0 {
+                if starvation.quiet == 0 {
                     return self.aim_moves(Move::Lag);
                 }
-                self.progress.quiet = Some(hunger.quiet);
+                self.progress.quiet = Some(starvation.quiet);
             }
             Move::Lag => {
                 let lag = match aim.what {
-                    What::Starved(Hunger { lag, more, .. }) | What::Moved(Hunger { lag, more, .. }) => {
+                    What::Starved(Starvation { lag, more, .. })
+                    | What::Moved(Starvation { lag, more, .. }) => {
                         self.progress.more = Some(more);
                         lag
                     }
@@ -281,7 +282,7 @@ impl World {
             }
             Move::Restart => {
                 for server in 0..self.scenario.servers {
-                    self.ensemble.restart_if_down(server);
+                    self.ensemble.restart(server);
                 }
             }
             Move::Isolate => {
@@ -290,7 +291,7 @@ impl World {
                 }
             }
             Move::Reset => self.reset(aim.victim),
-            Move::Release => self.blow(0, Blow::DeleteNode, 0),
+            Move::Release => self.apply_fault(0, FaultKind::DeleteNode, 0),
             Move::Heal => self.aim_heals(),
         }
     }
@@ -298,7 +299,7 @@ impl World {
     fn aim_strikes(&mut self, aim: &Aim) {
         let victim = aim.victim;
         match &aim.what {
-            What::Moved(hunger) => {
+            What::Moved(starvation) => {
                 if let (Some(leader), Some((_, server))) =
                     (self.ensemble.leader(), self.leader_and_its_server(victim))
                 {
@@ -307,9 +308,9 @@ impl World {
                     }
                 }
                 self.reset(victim);
-                self.lags_soon(hunger.at_ping);
+                self.lags_soon(starvation.at_ping);
             }
-            What::Starved(hunger) => self.lags_soon(hunger.at_ping),
+            What::Starved(starvation) => self.lags_soon(starvation.at_ping),
             What::CutOff { from_leader, to_leader } => {
                 if let Some((leader, server)) = self.leader_and_its_server(victim) {
                     self.ensemble.set_data_hole(leader, server, *from_leader);
@@ -321,7 +322,7 @@ impl World {
                     self.ensemble.freeze(server);
                 }
             }
-            What::Asleep => self.blow(victim, Blow::Suspend, aim.lasts),
+            What::Asleep => self.apply_fault(victim, FaultKind::Suspend, aim.lasts),
             What::Deposed => {
                 let Some(leader) = self.ensemble.leader() else { return };
                 self.ensemble.set_isolated(leader, true);
@@ -331,24 +332,24 @@ impl World {
                 self.moves(10 * MS, Move::Restart);
             }
             What::Closing => {
-                self.set_cut(victim, &[Way::ToServer, Way::ToClient], true);
+                self.set_cut(victim, &[Direction::ToServer, Direction::ToClient], true);
                 let session = self.session_of(victim);
                 if let Some(end) = session.and_then(|session| self.ensemble.expiry_of(session)) {
                     self.at(end + aim.later % (6 * MS) - 3 * MS, Event::Aim(Move::Isolate));
                 }
             }
             What::Blink => {
-                let ways = [Way::ToServer, Way::ToClient];
+                let directions = [Direction::ToServer, Direction::ToClient];
                 let cut = match aim.later % 3 {
-                    0 => &ways[..1],
-                    1 => &ways[1..],
-                    _ => &ways[..],
+                    0 => &directions[..1],
+                    1 => &directions[1..],
+                    _ => &directions[..],
                 };
                 self.set_cut(victim, cut, true);
             }
             What::Orphaned => {
                 self.reset(victim);
-                self.blow(victim, Blow::DeleteNode, 0);
+                self.apply_fault(victim, FaultKind::DeleteNode, 0);
             }
             What::Behind { release, .. } => {
                 self.moves(0, Move::Lag);
@@ -380,7 +381,7 @@ impl World {
         self.calm_since = self.now;
         let servers = self.scenario.servers;
         for server in 0..servers {
-            self.ensemble.restart_if_down(server);
+            self.ensemble.restart(server);
             self.ensemble.thaw(server);
             self.ensemble.set_isolated(server, false);
             for other in 0..servers {
@@ -392,7 +393,7 @@ impl World {
         }
         for index in 0..self.zklocks.len() {
             self.delay_answers(index, 0);
-            self.set_cut(index, &[Way::ToServer, Way::ToClient], false);
+            self.set_cut(index, &[Direction::ToServer, Direction::ToClient], false);
         }
     }
 }

@@ -6,28 +6,28 @@
 //! | [`message`] | zklock's own types |
 //! | [`clock`] | a host's clock |
 //! | [`step`] | requests as operations, answers as replies |
-//! | [`line`] | one connection: requests under way, pings, silence |
+//! | [`connection`] | one connection: requests under way, pings, silence |
 //! | [`retry`] | which server to try, and for how long |
-//! | [`way`] | connecting and reconnecting |
+//! | [`connector`] | connecting and reconnecting |
 //!
 //! Differences: nothing here takes time, the monotonic clock counts how long a server rests, and a throttled request is
 //! given up immediately when the connection is lost.
 
 mod clock;
-mod line;
+mod connection;
+mod connector;
 pub(crate) mod message;
 mod retry;
 mod step;
-mod way;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 pub(crate) use self::clock::HostClock;
-use self::line::{Flight, Line};
+use self::connection::{Connection, Flight};
+use self::connector::Connector;
 use self::message::{Failure, NodePath, Reply, Request, SessionChange};
 use self::step::{Kind, Next, Step};
-use self::way::Way;
 use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
@@ -56,7 +56,7 @@ enum Phase {
 
 /// The id and password of a session.
 #[derive(Debug, Clone, Copy, Default)]
-struct Ticket {
+struct Credentials {
     session: i64,
     password: u64,
 }
@@ -90,10 +90,10 @@ pub(crate) struct Client {
     rng: Rng,
     phase: Phase,
     is_releasing: bool,
-    ticket: Ticket,
+    credentials: Credentials,
     timeout: u64,
-    way: Way,
-    line: Option<Line>,
+    connector: Connector,
+    connection: Option<Connection>,
     inbox: VecDeque<Command>,
     watches: Vec<Watch>,
     /// Throttled requests, and when to send them again.
@@ -116,10 +116,10 @@ impl Client {
             rng,
             phase: Phase::New,
             is_releasing: false,
-            ticket: Ticket::default(),
+            credentials: Credentials::default(),
             timeout,
-            way: Way::new(timeout),
-            line: None,
+            connector: Connector::new(timeout),
+            connection: None,
             inbox: VecDeque::new(),
             watches: vec![],
             throttled: VecDeque::new(),
@@ -138,7 +138,7 @@ impl Client {
 
     /// The connection, established or being attempted.
     pub(crate) fn conn(&self) -> Option<ConnId> {
-        self.line.as_ref().map(|line| line.conn)
+        self.connection.as_ref().map(|connection| connection.conn)
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -157,8 +157,8 @@ impl Client {
 
     /// Ends the client as the death of its process would: the connection is closed and the session is not.
     pub(crate) fn die(&mut self, ensemble: &mut Ensemble) {
-        if let Some(line) = self.line.take() {
-            ensemble.hang_up(line.conn);
+        if let Some(connection) = self.connection.take() {
+            ensemble.hang_up(connection.conn);
         }
         self.phase = Phase::Over;
     }
@@ -221,7 +221,7 @@ impl Client {
                 self.is_releasing = true;
                 self.throttled.clear();
                 self.watches.clear();
-                for flight in self.line.iter_mut().flat_map(|line| &mut line.flights) {
+                for flight in self.connection.iter_mut().flat_map(|connection| &mut connection.flights) {
                     flight.step = Step::Ignored;
                 }
                 for path in nodes {
@@ -234,36 +234,36 @@ impl Client {
 
     fn send(&mut self, ensemble: &mut Ensemble, number: usize, step: Step) {
         let now = self.now(ensemble);
-        let Some(line) = &mut self.line else {
+        let Some(connection) = &mut self.connection else {
             return;
         };
         let op = step.op(self.settings.acl);
         let list = if let Step::CatchUp { path } = &step { Some(path.clone()) } else { None };
-        line.send(ensemble, now, Flight { number, step }, op);
+        connection.send(ensemble, now, Flight { number, step }, op);
         if let Some(path) = list {
             let step = Step::List { path };
             let op = step.op(self.settings.acl);
-            line.send(ensemble, now, Flight { number, step }, op);
+            connection.send(ensemble, now, Flight { number, step }, op);
         }
     }
 
     fn heard(&mut self, ensemble: &mut Ensemble, packet: ToClient) {
         let now = self.now(ensemble);
-        let Some(line) = &mut self.line else {
+        let Some(connection) = &mut self.connection else {
             return;
         };
-        line.heard(now);
+        connection.heard(now);
         match packet {
             ToClient::Connected { session, password, timeout_ms } => {
-                self.greeted(ensemble, Ticket { session, password }, timeout_ms);
+                self.greeted(ensemble, Credentials { session, password }, timeout_ms);
             }
             ToClient::Event { path, happened } => self.fired(&path, happened),
             ToClient::Answer { xid, result, .. } => {
-                if line.takes_ping(xid) {
-                    if self.way.is_trying() {
+                if connection.takes_ping(xid) {
+                    if self.connector.is_trying() {
                         self.granted(ensemble);
                     }
-                } else if let Some(flight) = line.flights.pop_front() {
+                } else if let Some(flight) = connection.flights.pop_front() {
                     self.answered(ensemble, flight, result);
                 }
             }
@@ -282,7 +282,9 @@ impl Client {
             Next::Send(step) => self.send(ensemble, number, step),
             Next::Again(step) => self.throttled.push_back((again, Flight { number, step })),
             Next::Useless(step, reply) => {
-                if let Some(list) = self.line.as_mut().and_then(|line| line.flights.front_mut()) {
+                if let Some(list) =
+                    self.connection.as_mut().and_then(|connection| connection.flights.front_mut())
+                {
                     list.step = Step::Ignored;
                 }
                 self.throttled.extend(step.map(|step| (again, Flight { number, step })));
@@ -316,19 +318,19 @@ impl Client {
 
     /// Handles the loss of the connection. Requests under way may have been carried out or not.
     fn lost(&mut self, ensemble: &mut Ensemble) {
-        let Some(line) = self.line.take() else {
+        let Some(connection) = self.connection.take() else {
             return;
         };
-        ensemble.hang_up(line.conn);
+        ensemble.hang_up(connection.conn);
         self.watches.clear();
-        if self.way.is_trying() {
+        if self.connector.is_trying() {
             return self.failed(ensemble);
         }
         if !self.is_releasing {
             self.tell(SessionChange::Disconnected);
         }
         let throttled = std::mem::take(&mut self.throttled);
-        let mut flights: Vec<Flight> = line.flights.into();
+        let mut flights: Vec<Flight> = connection.flights.into();
         // The list sent along with a sync has no reply of its own.
         let is_second = |pair: &[Flight]| matches!(pair[0].step, Step::CatchUp { .. });
         let seconds: Vec<usize> = flights
@@ -362,13 +364,13 @@ impl Client {
         {
             self.send(ensemble, number, step);
         }
-        let may_ping = !self.way.is_trying();
-        if self.way.is_attempt_over(now) {
+        let may_ping = !self.connector.is_trying();
+        if self.connector.is_attempt_over(now) {
             return self.lost(ensemble);
         }
-        match &mut self.line {
-            Some(line) => {
-                if line.is_silent(ensemble, now, may_ping) {
+        match &mut self.connection {
+            Some(connection) => {
+                if connection.is_silent(ensemble, now, may_ping) {
                     self.lost(ensemble);
                 }
             }
@@ -380,9 +382,11 @@ impl Client {
         if self.phase == Phase::Over {
             return;
         }
-        let line = self.line.as_ref().map(|line| line.due(!self.way.is_trying()));
+        let connection =
+            self.connection.as_ref().map(|connection| connection.due(!self.connector.is_trying()));
         let again = self.throttled.front().map(|(again, _)| *again);
-        let Some(due) = [line, again, self.way.due(self.settings.deadline)].into_iter().flatten().min()
+        let Some(due) =
+            [connection, again, self.connector.due(self.settings.deadline)].into_iter().flatten().min()
         else {
             return;
         };

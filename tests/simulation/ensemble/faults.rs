@@ -2,7 +2,7 @@
 
 use super::leader::WALL_MS;
 use super::log::Log;
-use super::network::Way;
+use super::network::Direction;
 use super::tree::{Change, Stamp};
 use super::wire::{Acl, Who};
 use super::{Ensemble, Role, mix};
@@ -57,13 +57,6 @@ impl Ensemble {
             // The time is part of the ids of new sessions, so that no id is given out twice.
             state.sessions_made = state.sessions_made.max((now / super::config::MS) as i64) + 1;
             self.look_for_a_leader(server);
-        }
-    }
-
-    /// Starts a server if it was killed.
-    pub(crate) fn restart_if_down(&mut self, server: usize) {
-        if matches!(self.servers[server].role, Role::Down) {
-            self.restart(server);
         }
     }
 
@@ -137,8 +130,8 @@ impl Ensemble {
     }
 
     /// Stops or restores delivery in one direction between a zone and a server.
-    pub(crate) fn set_hole(&mut self, zone: usize, server: usize, way: Way, is_hole: bool) {
-        let lane = &mut self.links[zone][server].lanes[way.index()];
+    pub(crate) fn set_hole(&mut self, zone: usize, server: usize, direction: Direction, is_hole: bool) {
+        let lane = &mut self.links[zone][server].lanes[direction.index()];
         lane.is_hole = is_hole;
         if !is_hole {
             for event in std::mem::take(&mut lane.held) {
@@ -147,8 +140,8 @@ impl Ensemble {
         }
     }
 
-    pub(crate) fn delay_link(&mut self, zone: usize, server: usize, way: Way, delay: u64) {
-        self.links[zone][server].lanes[way.index()].delay = delay;
+    pub(crate) fn delay_link(&mut self, zone: usize, server: usize, direction: Direction, delay: u64) {
+        self.links[zone][server].lanes[direction.index()].delay = delay;
     }
 
     /// Refuses new connections from a zone to a server, or accepts them again.

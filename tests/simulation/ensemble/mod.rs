@@ -44,7 +44,7 @@ use std::collections::VecDeque;
 
 pub(crate) use self::config::{Config, MS};
 pub(crate) use self::explore::Upcoming;
-pub(crate) use self::network::{ConnId, Way};
+pub(crate) use self::network::{ConnId, Direction};
 pub(crate) use self::rng::{Rng, mix};
 
 use self::follower::Following;
@@ -235,7 +235,7 @@ impl Ensemble {
     /// Opens a connection from a zone to a server. The first packet follows the three packets of TCP's handshake.
     pub(crate) fn dial(&mut self, zone: usize, server: usize) -> ConnId {
         let conn = self.conns.add(zone, server, self.now);
-        self.send_event(conn, Way::ToServer, Event::Dialled(conn));
+        self.send_event(conn, Direction::ToServer, Event::Dialled(conn));
         if let Some(there) = self.conns.get(conn) {
             let took = there.last[0].saturating_sub(self.now);
             there.last[0] += 2 * took;
@@ -244,25 +244,25 @@ impl Ensemble {
     }
 
     pub(crate) fn send(&mut self, conn: ConnId, packet: ToServer) {
-        self.send_event(conn, Way::ToServer, Event::ToServer(conn, packet));
+        self.send_event(conn, Direction::ToServer, Event::ToServer(conn, packet));
     }
 
     /// Closes a connection from the client's side.
     pub(crate) fn hang_up(&mut self, conn: ConnId) {
         if let Some(there) = self.conns.get(conn).filter(|conn| conn.is_open_at_client) {
             there.is_open_at_client = false;
-            self.send_event(conn, Way::ToServer, Event::HungUp(conn));
+            self.send_event(conn, Direction::ToServer, Event::HungUp(conn));
         }
     }
 
-    fn send_event(&mut self, id: ConnId, way: Way, event: Event) {
+    fn send_event(&mut self, id: ConnId, direction: Direction, event: Event) {
         let Some(conn) = self.conns.get(id) else {
             return;
         };
-        let lane = &self.links[conn.zone][conn.server].lanes[way.index()];
+        let lane = &self.links[conn.zone][conn.server].lanes[direction.index()];
         let took = self.config.client_delay + self.rng.below(self.config.client_jitter) + lane.delay;
-        let arrival = (self.now + took).max(conn.last[way.index()]);
-        conn.last[way.index()] = arrival;
+        let arrival = (self.now + took).max(conn.last[direction.index()]);
+        conn.last[direction.index()] = arrival;
         self.queue.add(arrival, event);
     }
 
@@ -270,21 +270,21 @@ impl Ensemble {
     fn deliver(&mut self, event: Event) {
         let lane = match &event {
             Event::Dialled(conn) | Event::ToServer(conn, _) | Event::HungUp(conn) => {
-                Some((*conn, Way::ToServer))
+                Some((*conn, Direction::ToServer))
             }
-            Event::ToClient(conn, _) | Event::Closed(conn) => Some((*conn, Way::ToClient)),
+            Event::ToClient(conn, _) | Event::Closed(conn) => Some((*conn, Direction::ToClient)),
             _ => None,
         };
         let mut server = None;
-        if let Some((id, way)) = lane {
+        if let Some((id, direction)) = lane {
             let Some(conn) = self.conns.get(id) else {
                 return;
             };
-            let lane = &mut self.links[conn.zone][conn.server].lanes[way.index()];
+            let lane = &mut self.links[conn.zone][conn.server].lanes[direction.index()];
             if lane.is_hole {
                 return lane.held.push_back(event);
             }
-            server = (way == Way::ToServer).then_some(conn.server);
+            server = (direction == Direction::ToServer).then_some(conn.server);
         }
         match event {
             Event::Peer { from, to, .. } => {

@@ -14,12 +14,12 @@ pub(crate) struct ConnId {
 
 /// A direction on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     ToServer,
     ToClient,
 }
 
-impl Way {
+impl Direction {
     pub(super) fn index(self) -> usize {
         match self {
             Self::ToServer => 0,

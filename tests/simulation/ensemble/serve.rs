@@ -11,7 +11,7 @@ use super::prepare::permit;
 use super::tree::{Change, Znode};
 use super::watches::Kind;
 use super::wire::{Acl, Answer, Code, Happened, Op, Refusal, ToClient, ToServer, Who};
-use super::{Ensemble, Event, Role, Way, mix};
+use super::{Direction, Ensemble, Event, Role, mix};
 
 /// Derives a session's password, which only the servers can compute.
 fn password_of(session: i64) -> u64 {
@@ -63,12 +63,12 @@ impl Ensemble {
     pub(super) fn close(&mut self, id: ConnId) {
         if self.conns.at_server(id).is_some() {
             self.forget(id);
-            self.send_event(id, Way::ToClient, Event::Closed(id));
+            self.send_event(id, Direction::ToClient, Event::Closed(id));
         }
     }
 
     fn tell_client(&mut self, id: ConnId, packet: ToClient) {
-        self.send_event(id, Way::ToClient, Event::ToClient(id, packet));
+        self.send_event(id, Direction::ToClient, Event::ToClient(id, packet));
     }
 
     pub(super) fn heard(&mut self, id: ConnId, packet: ToServer) {

@@ -6,49 +6,49 @@ use zklock::core::run::{Input, Remains};
 use zklock::core::time::BootTime;
 
 use super::Cleaner;
-use crate::world::{Whose, World};
+use crate::world::{SessionOwner, World};
 
 impl World {
-    pub(super) fn begin_cleaning(&mut self, whose: Whose, remains: Remains) {
-        let index = whose.zklock();
+    pub(super) fn begin_cleaning(&mut self, owner: SessionOwner, remains: Remains) {
+        let index = owner.zklock();
         let wanted = u64::try_from(remains.session_timeout.as_nanos()).unwrap();
         let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
         let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
-        self.story.tell(self.now, || format!("{whose:?} cleans up: {remains:?}"));
-        let client = self.open(whose, SessionKey(0), wanted, Some(deadline));
+        self.trace.print(self.now, || format!("{owner:?} cleans up: {remains:?}"));
+        let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
         let expected = remains.nodes.len() + usize::from(remains.entering.is_some());
         let cleaner = Some(Cleaner { client, remains, answers: vec![], expected, deleting: false });
-        match whose {
-            Whose::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,
+        match owner {
+            SessionOwner::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,
             _ => self.zklocks[index].worker.cleaner = cleaner,
         }
     }
 
-    pub(super) fn cleaner(&mut self, whose: Whose) -> Option<&mut Cleaner> {
-        let zklock = &mut self.zklocks[whose.zklock()];
-        match whose {
-            Whose::MonitorsCleaner(_) => zklock.monitor.cleaner.as_mut(),
+    pub(super) fn cleaner(&mut self, owner: SessionOwner) -> Option<&mut Cleaner> {
+        let zklock = &mut self.zklocks[owner.zklock()];
+        match owner {
+            SessionOwner::MonitorsCleaner(_) => zklock.monitor.cleaner.as_mut(),
             _ => zklock.worker.cleaner.as_mut(),
         }
     }
 
-    pub(crate) fn cleaner_hears(&mut self, whose: Whose, change: &SessionChange) {
+    pub(crate) fn cleaner_hears(&mut self, owner: SessionOwner, change: &SessionChange) {
         match change {
             SessionChange::Connected { .. } | SessionChange::Reconnected => {
-                let Some(cleaner) = self.cleaner(whose) else { return };
+                let Some(cleaner) = self.cleaner(owner) else { return };
                 (cleaner.answers, cleaner.deleting) = (vec![], false);
                 let client = cleaner.client;
                 for (number, request) in cleaner.remains.questions().into_iter().enumerate() {
                     self.ask(client, Asker::Question(QuestionIndex(number)), request);
                 }
             }
-            SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(whose, false),
+            SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(owner, false),
             SessionChange::Closed | SessionChange::Disconnected | SessionChange::StillAway(_) => {}
         }
     }
 
-    pub(crate) fn cleaner_is_answered(&mut self, whose: Whose, asker: Asker, reply: Reply) {
-        let Some(cleaner) = self.cleaner(whose) else { return };
+    pub(crate) fn cleaner_is_answered(&mut self, owner: SessionOwner, asker: Asker, reply: Reply) {
+        let Some(cleaner) = self.cleaner(owner) else { return };
         if matches!(reply, Reply::Changed(..)) || reply.failure() == Some(&Failure::ConnectionLost) {
             return;
         }
@@ -58,11 +58,11 @@ impl World {
             return;
         }
         if cleaner.deleting {
-            return self.cleaned(whose, true);
+            return self.cleaned(owner, true);
         }
         let found = cleaner.remains.found_in(&cleaner.answers);
         if found.is_empty() {
-            return self.cleaned(whose, true);
+            return self.cleaned(owner, true);
         }
         (cleaner.expected, cleaner.deleting) = (found.len(), true);
         cleaner.answers.clear();
@@ -72,17 +72,17 @@ impl World {
         }
     }
 
-    pub(super) fn cleaned(&mut self, whose: Whose, gone: bool) {
-        let index = whose.zklock();
+    pub(super) fn cleaned(&mut self, owner: SessionOwner, gone: bool) {
+        let index = owner.zklock();
         let zklock = &mut self.zklocks[index];
-        let cleaner = match whose {
-            Whose::MonitorsCleaner(_) => zklock.monitor.cleaner.take(),
+        let cleaner = match owner {
+            SessionOwner::MonitorsCleaner(_) => zklock.monitor.cleaner.take(),
             _ => zklock.worker.cleaner.take(),
         };
         let Some(cleaner) = cleaner else { return };
         self.release(cleaner.client, vec![]);
-        match whose {
-            Whose::MonitorsCleaner(_) => {
+        match owner {
+            SessionOwner::MonitorsCleaner(_) => {
                 let zklock = &mut self.zklocks[index];
                 let now = zklock.clock(self.now);
                 let effects = zklock.monitor.machine.on(now, MonitorInput::Cleaned(gone));

@@ -16,7 +16,7 @@ use zklock::core::signal::SIGKILL;
 use super::KILL_TAKES;
 use crate::command::Command;
 use crate::nesting::Origin;
-use crate::scenario::Blow;
+use crate::scenario::FaultKind;
 use crate::world::{Event, World};
 
 /// How long the worker of an inner zklock has to release its lock.
@@ -81,7 +81,7 @@ impl World {
     /// Kills the monitor of an inner zklock, because the first process of the command was killed.
     pub(super) fn leader_died(&mut self, index: usize) {
         if let Some(inner) = self.inner_of(index).filter(|&inner| self.zklocks[inner].monitor.alive) {
-            self.blow(inner, Blow::KillMonitor, 0);
+            self.apply_fault(inner, FaultKind::KillMonitor, 0);
         }
     }
 
@@ -102,7 +102,7 @@ impl World {
         let patience = latest.map_or(soon, |latest| soon.min(latest));
         let patience = *self.zklocks[index].patience.get_or_insert(patience);
         if self.now >= patience {
-            self.blow(inner, Blow::KillWorker, 0);
+            self.apply_fault(inner, FaultKind::KillWorker, 0);
         }
         if !self.zklocks[inner].worker.alive {
             self.kill_command(inner);
@@ -127,11 +127,11 @@ impl World {
         let zklock = &mut self.zklocks[index];
         zklock.monitor.alive = false;
         zklock.has_become = true;
-        let nature = zklock.contender.command.clone();
-        self.story.tell(now, || format!("zklock {index} becomes its command"));
+        let behaviour = zklock.contender.command.clone();
+        self.trace.print(now, || format!("zklock {index} becomes its command"));
         let Some(outer) = self.outer_of(index) else { return };
         if let Some(command) = self.zklocks[outer].command.as_mut().filter(|command| !command.leader().dead) {
-            let mut started = Command::start(&nature, now).processes;
+            let mut started = Command::start(&behaviour, now).processes;
             command.processes[0] = started.remove(0);
             command.processes.extend(started);
         }

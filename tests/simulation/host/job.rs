@@ -43,7 +43,7 @@ impl World {
             None => Command::start(&contender.command, self.now),
             Some(_) => Command::inner(self.now),
         };
-        self.story.tell(self.now, || format!("zklock {index} starts its command, token {token}"));
+        self.trace.print(self.now, || format!("zklock {index} starts its command, token {token}"));
         self.zklocks[index].command = Some(command);
         self.zklocks[index].variables = variables;
         self.expect_inner(index);
@@ -78,8 +78,8 @@ impl World {
                 changed = true;
                 leader_died |= number == 0;
                 if number == 0 {
-                    self.story
-                        .tell(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
+                    self.trace
+                        .print(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
                 }
             }
         }
@@ -93,7 +93,7 @@ impl World {
     }
 
     pub(super) fn act_on_command(&mut self, index: usize, action: Action) {
-        self.story.tell(self.now, || format!("zklock {index}: {action:?}"));
+        self.trace.print(self.now, || format!("zklock {index}: {action:?}"));
         match action {
             Action::SignalGroup(signal) => self.signal_command(index, signal, false),
             Action::SignalAll(signal) => {
@@ -120,7 +120,7 @@ impl World {
         let now = self.now;
         if signal == SIGCONT && self.zklocks[index].contender.terminates && !self.zklocks[index].node_deleted
         {
-            self.check_nobody_else(index);
+            self.check_exclusion(index);
         }
         let is_inner = self.signal_inner(index, signal, all);
         let Some(command) = &mut self.zklocks[index].command else { return };

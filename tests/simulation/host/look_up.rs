@@ -7,7 +7,7 @@ use zklock::core::protocol::{
 use zklock::core::run::{Input, LookUp};
 
 use crate::sessions::ClientId;
-use crate::world::{Whose, World};
+use crate::world::{SessionOwner, World};
 
 #[derive(Debug)]
 pub(super) struct Asking {
@@ -24,7 +24,7 @@ impl World {
         let zklock = &self.zklocks[index];
         let deadline = zklock.contender.clock.boot(self.now) + CONNECTS_WITHIN;
         let wanted = zklock.contender.session_timeout;
-        let client = self.open(Whose::LookUp(index), SessionKey(0), wanted, Some(deadline));
+        let client = self.open(SessionOwner::LookUp(index), SessionKey(0), wanted, Some(deadline));
         self.zklocks[index].worker.asking = Some(Asking { client, nodes, seen: vec![] });
     }
 

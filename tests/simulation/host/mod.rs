@@ -7,10 +7,10 @@
 //! | `inner` | a command that is itself a zklock |
 //! | `look_up` | a session that checks the locks of outer zklocks |
 //! | `cleaning` | sessions that delete the nodes left by another session |
-//! | `blows`, `sleep` | faults; suspending and waking the host |
+//! | `faults`, `sleep` | faults; suspending and waking the host |
 
-mod blows;
 mod cleaning;
+mod faults;
 mod inner;
 mod job;
 mod look_up;
@@ -73,7 +73,7 @@ pub(crate) struct Zklock {
     /// Its session, when the children of its locks last changed, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
     /// It has reported that an ACL denies it something.
-    pub(crate) says_refused: bool,
+    pub(crate) reported_refusal: bool,
     /// Another process is about to start it.
     pub(crate) is_expected: bool,
     /// It replaced itself with its command.
@@ -173,7 +173,7 @@ impl Zklock {
             troubled: 0,
             entitled: None,
             last_look: None,
-            says_refused: false,
+            reported_refusal: false,
             is_expected: false,
             has_become: false,
             variables: vec![],
@@ -287,7 +287,7 @@ impl World {
         if !self.begins(index) {
             return;
         }
-        self.story.tell(now, || format!("zklock {index} begins"));
+        self.trace.print(now, || format!("zklock {index} begins"));
         let held = self.held_around(index);
         let zklock = &mut self.zklocks[index];
         zklock.contender.starts = now;
@@ -303,7 +303,7 @@ impl World {
 
     pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
         let zklock = &self.zklocks[index];
-        let session = zklock.worker.client.map(|client| self.lines[client].session);
+        let session = zklock.worker.client.map(|client| self.sessions[client].session);
         let of = |lock: &&str| -> Vec<String> {
             self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
         };

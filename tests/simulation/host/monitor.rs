@@ -6,7 +6,7 @@ use zklock::core::run::Input;
 use zklock::core::signal::SIGKILL;
 
 use super::KILL_TAKES;
-use crate::world::{Event, Whose, World};
+use crate::world::{Event, SessionOwner, World};
 
 impl World {
     pub(super) fn wake_monitor_at(&mut self, index: usize, at: u64) {
@@ -76,7 +76,7 @@ impl World {
         for effect in effects {
             match effect {
                 MonitorEffect::Stop { .. } => {
-                    self.story.tell(self.now, || format!("the monitor of zklock {index} stops"));
+                    self.trace.print(self.now, || format!("the monitor of zklock {index} stops"));
                     self.zklocks[index].monitor.stopped = true;
                     // The user of the shell continues it after a while.
                     let after = self.rng.u64(100_000_000..20_000_000_000);
@@ -89,7 +89,7 @@ impl World {
                 MonitorEffect::EndNobody => self.monitor_is_answered_ended(index),
                 MonitorEffect::EndEverybody => {
                     self.check_end(index);
-                    self.story.tell(self.now, || format!("the monitor of zklock {index} ends everybody"));
+                    self.trace.print(self.now, || format!("the monitor of zklock {index} ends everybody"));
                     self.kill_worker(index);
                     self.zklocks[index].monitor.ending = true;
                     self.kill_command(index);
@@ -97,10 +97,10 @@ impl World {
                 }
                 MonitorEffect::TakeTerminal => {}
                 MonitorEffect::Say(ending) => {
-                    self.story.tell(self.now, || format!("zklock {index} says: {ending}"));
+                    self.trace.print(self.now, || format!("zklock {index} says: {ending}"));
                 }
                 MonitorEffect::Clean(remains) => {
-                    self.begin_cleaning(Whose::MonitorsCleaner(index), remains);
+                    self.begin_cleaning(SessionOwner::MonitorsCleaner(index), remains);
                 }
                 MonitorEffect::Exit(exit) => self.monitor_exits(index, exit),
                 MonitorEffect::Become(_) => self.becomes_command(index),
@@ -109,7 +109,7 @@ impl World {
     }
 
     /// Ends every process below the monitor.
-    pub(super) fn everybody_ended(&mut self, index: usize) {
+    pub(super) fn end_all_processes(&mut self, index: usize) {
         if !self.swept(index) {
             return;
         }
@@ -142,7 +142,7 @@ impl World {
         let zklock = &mut self.zklocks[index];
         zklock.monitor.alive = false;
         zklock.exit = Some(exit);
-        self.story.tell(self.now, || format!("zklock {index} exits: {exit:?}"));
+        self.trace.print(self.now, || format!("zklock {index} exits: {exit:?}"));
         self.check_exit(index, exit);
         self.tell_outer(index, exit);
         self.start_leftovers(index);

@@ -1,7 +1,7 @@
 //! A suspended host: its processes and its monotonic clock stop, while its boot clock and the servers continue.
 
 use super::{KILL_TAKES, Zklock};
-use crate::ensemble::Way;
+use crate::ensemble::Direction;
 use crate::world::{Event, World};
 
 /// How long a command whose lease ended during the sleep may live after the host wakes up: a timer wakes zklock, and
@@ -58,7 +58,7 @@ impl World {
 
     pub(crate) fn resume(&mut self, index: usize) {
         let all = self.on_host_of(index);
-        self.story.tell(self.now, || format!("the host of zklock {index} wakes up"));
+        self.trace.print(self.now, || format!("the host of zklock {index} wakes up"));
         for &one in &all {
             self.wake_up(one);
         }
@@ -108,7 +108,7 @@ impl World {
         if self.rng.bool() {
             let after = self.rng.u64(0..10_000_000_000);
             for &index in all {
-                self.set_cut(index, &[Way::ToServer, Way::ToClient], true);
+                self.set_cut(index, &[Direction::ToServer, Direction::ToClient], true);
                 self.zklocks[index].troubled = self.now + after;
                 self.after(after, Event::Heal(index));
             }

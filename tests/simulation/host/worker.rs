@@ -13,7 +13,7 @@ use zklock::core::time::BootTime;
 
 use super::inner::pid;
 use crate::sessions::ClientId;
-use crate::world::{Event, Whose, World};
+use crate::world::{Event, SessionOwner, World};
 
 impl World {
     pub(crate) fn tell_worker(&mut self, index: usize, input: Input) {
@@ -95,7 +95,7 @@ impl World {
                 let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
                 let deadline = deadline.map(nanos);
                 let wanted = zklock.contender.session_timeout;
-                let client = self.open(Whose::Worker(index), key, wanted, deadline);
+                let client = self.open(SessionOwner::Worker(index), key, wanted, deadline);
                 self.zklocks[index].worker.client = Some(client);
             }
             Effect::Introduce => {
@@ -116,7 +116,7 @@ impl World {
                     self.release(client, nodes);
                 }
             }
-            Effect::Clean(remains) => self.begin_cleaning(Whose::WorkersCleaner(index), remains),
+            Effect::Clean(remains) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), remains),
             Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
             Effect::Own { session_timeout, nodes } => {
                 self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
@@ -147,7 +147,7 @@ impl World {
                 if let Message::LockLost { loss: Loss::LeaseOver { .. }, .. } = message {
                     self.check_loss(index);
                 }
-                self.zklocks[index].says_refused |= matches!(
+                self.zklocks[index].reported_refusal |= matches!(
                     message,
                     Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
                 );
@@ -156,7 +156,7 @@ impl World {
                     let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);
                     self.zklocks[index].worker.busy_until = self.now + takes;
                 }
-                self.story.tell(self.now, || format!("zklock {index} says: {path}: {message}"));
+                self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::AwaitWords(limit) => {
                 // Sometimes the messages aren't read in time.
@@ -233,7 +233,7 @@ impl World {
                 self.zklocks[index].worker.alone = true;
                 match remains.filter(|remains| !remains.is_empty()) {
                     Some(remains) if self.zklocks[index].worker.cleaner.is_none() => {
-                        self.begin_cleaning(Whose::WorkersCleaner(index), remains);
+                        self.begin_cleaning(SessionOwner::WorkersCleaner(index), remains);
                     }
                     _ if self.zklocks[index].worker.cleaner.is_some() => {}
                     _ => self.worker_ends(index),

@@ -163,7 +163,7 @@ fn error(number: i32) -> Code {
         -112 => Code::SessionExpired,
         -118 => Code::SessionMoved,
         -127 => Code::Throttled,
-        other => panic!("an error {other} that no story should meet"),
+        other => panic!("an error {other} that no scene should meet"),
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> ToClient {
             2 => Happened::Deleted,
             3 => Happened::DataChanged,
             4 => Happened::ChildrenChanged,
-            other => panic!("an event {other} that no story should meet"),
+            other => panic!("an event {other} that no scene should meet"),
         };
         return ToClient::Event { path, happened };
     }

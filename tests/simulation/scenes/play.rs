@@ -114,13 +114,13 @@ impl<'a> Play<'a> {
     /// Connects one client with the session of another.
     pub(super) fn resume_as(
         &mut self,
-        whose: usize,
+        owner: usize,
         who: usize,
         server: usize,
         timeout_ms: i32,
         is_good: bool,
     ) {
-        let (session, _) = self.tickets[&whose];
+        let (session, _) = self.tickets[&owner];
         self.stage.connect(who, server, session, timeout_ms, 0, is_good);
         self.greeting(who);
     }

@@ -91,7 +91,7 @@ impl Real {
 
     fn network(&self) -> &Network {
         match &self.servers {
-            Servers::One(..) => panic!("a story for several servers"),
+            Servers::One(..) => panic!("a scene for several servers"),
             Servers::Three(network) => network,
         }
     }

@@ -7,7 +7,7 @@ use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::message::{NodePath, Request};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::{Acl, Op, ToServer};
-use crate::ensemble::{Config, ConnId, Ensemble, Output, Way};
+use crate::ensemble::{Config, ConnId, Direction, Ensemble, Output};
 
 const MS: u64 = 1_000_000;
 
@@ -188,8 +188,8 @@ impl Stage for Simulated {
     }
 
     fn set_hole(&mut self, zone: usize, server: usize, is_hole: bool) {
-        self.ensemble.set_hole(zone, server, Way::ToServer, is_hole);
-        self.ensemble.set_hole(zone, server, Way::ToClient, is_hole);
+        self.ensemble.set_hole(zone, server, Direction::ToServer, is_hole);
+        self.ensemble.set_hole(zone, server, Direction::ToClient, is_hole);
     }
 
     fn crash(&mut self, server: usize) {

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use super::line::{Flight, Line};
+use super::connection::{Connection, Flight};
 use super::message::{BootTime, Failure, Mistake, SessionChange, planted};
 use super::retry::{Limit, RetryPlan};
 use super::step::Step;
-use super::{Client, Phase, Ticket, duration};
+use super::{Client, Credentials, Phase, duration};
 use crate::ensemble::Ensemble;
 use crate::ensemble::wire::{Op, ToServer};
 
@@ -24,7 +24,7 @@ struct Attempt {
     granted: u64,
 }
 
-pub(super) struct Way {
+pub(super) struct Connector {
     retry: RetryPlan,
     /// The servers left in the current pass.
     pass: Option<VecDeque<usize>>,
@@ -42,7 +42,7 @@ pub(super) struct Way {
     give_up_at: Option<u64>,
 }
 
-impl Way {
+impl Connector {
     pub(super) fn new(timeout: u64) -> Self {
         Self {
             retry: RetryPlan::new(timeout),
@@ -88,7 +88,7 @@ impl Client {
             self.end(ensemble, SessionChange::Unreachable(vec![]));
             return true;
         }
-        if self.way.give_up_at.is_some_and(|end| end <= now) {
+        if self.connector.give_up_at.is_some_and(|end| end <= now) {
             self.end(ensemble, SessionChange::Lost(Failure::GivenUp));
             return true;
         }
@@ -98,31 +98,31 @@ impl Client {
     /// Tries the next server once the pause is over.
     pub(super) fn try_next(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
-        if self.way.pause_until.is_some_and(|until| until > now) || self.line.is_some() {
+        if self.connector.pause_until.is_some_and(|until| until > now) || self.connection.is_some() {
             return;
         }
-        self.way.pause_until = None;
-        let pass = match self.way.pass.take() {
+        self.connector.pause_until = None;
+        let pass = match self.connector.pass.take() {
             Some(pass) => pass,
-            None => self.way.retry.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
+            None => self.connector.retry.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
         };
-        let pass = self.way.pass.insert(pass);
+        let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
-            self.way.pass = None;
+            self.connector.pass = None;
             if self.phase == Phase::Away {
-                let away = self.way.retry.result();
+                let away = self.connector.retry.result();
                 self.tell(SessionChange::StillAway(away));
             }
-            self.way.pause_until = Some(now + self.way.retry.pause(&mut self.rng));
+            self.connector.pause_until = Some(now + self.connector.retry.pause(&mut self.rng));
             return;
         };
-        let limit = self.way.retry.limit(server);
+        let limit = self.connector.retry.limit(server);
         let patience = if let Limit::Quick(_) = limit { self.timeout / 8 } else { limit.span() };
         let conn = ensemble.dial(self.settings.zone, server);
-        self.line = Some(Line::new(conn, self.timeout, patience, now));
+        self.connection = Some(Connection::new(conn, self.timeout, patience, now));
         let dialled = self.settings.clock.boot_time(ensemble.now());
-        self.way.attempt = Some(Attempt { server, limit, began: now, dialled, granted: 0 });
-        let Ticket { session, password } = self.ticket;
+        self.connector.attempt = Some(Attempt { server, limit, began: now, dialled, granted: 0 });
+        let Credentials { session, password } = self.credentials;
         let timeout_ms = i32::try_from(self.timeout / MS).unwrap_or(i32::MAX);
         ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
     }
@@ -130,50 +130,51 @@ impl Client {
     /// Handles a failed attempt.
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
-        if let Some(Attempt { server, limit, began, .. }) = self.way.attempt.take() {
-            self.way.retry.failed(server, limit, now - began, now);
+        if let Some(Attempt { server, limit, began, .. }) = self.connector.attempt.take() {
+            self.connector.retry.failed(server, limit, now - began, now);
         }
         if self.phase == Phase::New {
-            self.ticket = Ticket::default();
+            self.credentials = Credentials::default();
         }
         self.try_next(ensemble);
     }
 
     /// Handles the server's answer to the connect request. A ping follows before anything else.
-    pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, ticket: Ticket, timeout_ms: i32) {
+    pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, credentials: Credentials, timeout_ms: i32) {
         let now = self.now(ensemble);
-        if ticket.session == 0 {
+        if credentials.session == 0 {
             return self.end(ensemble, SessionChange::Lost(Failure::Expired));
         }
-        self.ticket = ticket;
-        if let Some(attempt) = &mut self.way.attempt {
+        self.credentials = credentials;
+        if let Some(attempt) = &mut self.connector.attempt {
             attempt.granted = u64::try_from(timeout_ms).unwrap_or(0) * MS;
         }
-        if let Some(line) = &mut self.line {
-            line.ping(ensemble, now);
+        if let Some(connection) = &mut self.connection {
+            connection.ping(ensemble, now);
         }
     }
 
     /// Handles a granted connection.
     pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
-        let Some(Attempt { limit, began, dialled, granted, .. }) = self.way.attempt.take() else {
+        let Some(Attempt { limit, began, dialled, granted, .. }) = self.connector.attempt.take() else {
             return;
         };
         let took = now - began;
         let is_patient = matches!(limit, Limit::Patient(_));
         let is_slow = is_patient && took > self.timeout / 8;
         if self.phase == Phase::New && (granted != self.timeout || (is_patient && !is_slow)) {
-            self.way.regrant = Some(granted);
+            self.connector.regrant = Some(granted);
             return self.send(ensemble, 0, Step::Close);
         }
-        self.way.pass = None;
-        self.way.give_up_at = None;
-        (self.way.took, self.way.is_slow, self.way.since) = (self.way.took.min(took), is_slow, now);
+        self.connector.pass = None;
+        self.connector.give_up_at = None;
+        (self.connector.took, self.connector.is_slow, self.connector.since) =
+            (self.connector.took.min(took), is_slow, now);
         if self.phase == Phase::New {
             self.phase = Phase::Serving;
             return self.tell(SessionChange::Connected {
-                id: self.ticket.session,
+                id: self.credentials.session,
                 timeout: duration(self.timeout),
                 began: dialled,
             });
@@ -181,10 +182,10 @@ impl Client {
         self.phase = Phase::Serving;
         // The next requests are answered by a server that knows everything committed before.
         let op = Op::Multi(vec![Op::Check { path: "/".to_owned(), version: -1 }]);
-        if let Some(line) = &mut self.line
+        if let Some(connection) = &mut self.connection
             && !planted(Mistake::LaggingServer)
         {
-            line.send(ensemble, now, Flight { number: 0, step: Step::Ignored }, op);
+            connection.send(ensemble, now, Flight { number: 0, step: Step::Ignored }, op);
         }
         if self.is_releasing {
             return self.send(ensemble, 0, Step::Close);
@@ -197,36 +198,38 @@ impl Client {
 
     /// Handles the server's confirmation that the session is closed.
     pub(super) fn closed(&mut self, ensemble: &mut Ensemble) {
-        match self.way.regrant.take() {
+        match self.connector.regrant.take() {
             Some(timeout) => self.begin_again(ensemble, timeout),
             None => self.end(ensemble, SessionChange::Closed),
         }
     }
 
     fn begin_again(&mut self, ensemble: &mut Ensemble, timeout: u64) {
-        if let Some(line) = self.line.take() {
-            ensemble.hang_up(line.conn);
+        if let Some(connection) = self.connection.take() {
+            ensemble.hang_up(connection.conn);
         }
-        (self.timeout, self.ticket, self.way) = (timeout, Ticket::default(), Way::new(timeout));
+        (self.timeout, self.credentials, self.connector) =
+            (timeout, Credentials::default(), Connector::new(timeout));
         self.try_next(ensemble);
     }
 
     /// Handles the loss of a granted connection and begins to look for another.
     pub(super) fn leave(&mut self, ensemble: &mut Ensemble) {
-        if let Some(timeout) = self.way.regrant.take() {
+        if let Some(timeout) = self.connector.regrant.take() {
             return self.begin_again(ensemble, timeout);
         }
         let now = self.now(ensemble);
         self.phase = Phase::Away;
         let long_enough = SECOND.min(self.timeout / 24);
-        let has_lasted = now - self.way.since >= long_enough;
-        let next = (self.way.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));
-        let waited = if has_lasted { 0 } else { self.way.pause };
-        self.way.pause = if has_lasted { 0 } else { next };
-        self.way.retry = RetryPlan::for_reconnection(self.timeout, self.way.took, self.way.is_slow);
-        self.way.pass = None;
-        self.way.pause_until = (waited > 0).then_some(now + waited);
-        self.way.give_up_at = Some(now + waited + self.timeout * 7 / 5);
+        let has_lasted = now - self.connector.since >= long_enough;
+        let next = (self.connector.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));
+        let waited = if has_lasted { 0 } else { self.connector.pause };
+        self.connector.pause = if has_lasted { 0 } else { next };
+        self.connector.retry =
+            RetryPlan::for_reconnection(self.timeout, self.connector.took, self.connector.is_slow);
+        self.connector.pass = None;
+        self.connector.pause_until = (waited > 0).then_some(now + waited);
+        self.connector.give_up_at = Some(now + waited + self.timeout * 7 / 5);
         self.try_next(ensemble);
     }
 }

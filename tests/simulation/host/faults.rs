@@ -5,35 +5,35 @@ use zklock::core::protocol::{Asker, QuestionIndex, Request};
 use zklock::core::run::Input;
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 
-use crate::ensemble::Way;
-use crate::scenario::{Blow, ServerFault};
+use crate::ensemble::Direction;
+use crate::scenario::{FaultKind, ServerFault};
 use crate::world::{Event, World};
 
 impl World {
-    pub(crate) fn blow(&mut self, index: usize, blow: Blow, lasts: u64) {
-        match blow {
-            Blow::Cut => {
-                let ways = [Way::ToServer, Way::ToClient];
+    pub(crate) fn apply_fault(&mut self, index: usize, kind: FaultKind, lasts: u64) {
+        match kind {
+            FaultKind::Cut => {
+                let directions = [Direction::ToServer, Direction::ToClient];
                 // Sometimes only one direction is cut.
                 let cut = match self.rng.u8(0..4) {
-                    0 => &ways[..1],
-                    1 => &ways[1..],
-                    _ => &ways[..],
+                    0 => &directions[..1],
+                    1 => &directions[1..],
+                    _ => &directions[..],
                 };
                 self.set_cut(index, cut, true);
                 self.after(lasts, Event::Heal(index));
             }
-            Blow::Reset => {
+            FaultKind::Reset => {
                 self.reset(index);
             }
-            Blow::KillWorker => {
+            FaultKind::KillWorker => {
                 if self.zklocks[index].worker.alive {
                     self.zklocks[index].was_hit = true;
                     self.zklocks[index].worker.frozen = true;
                     self.worker_ends(index);
                 }
             }
-            Blow::KillMonitor => {
+            FaultKind::KillMonitor => {
                 let zklock = &mut self.zklocks[index];
                 if zklock.monitor.alive {
                     zklock.was_hit = true;
@@ -45,14 +45,14 @@ impl World {
                     self.tell_outer(index, Exit::Signal(SIGKILL));
                 }
             }
-            Blow::FreezeWorker => {
+            FaultKind::FreezeWorker => {
                 if self.zklocks[index].worker.alive {
                     self.zklocks[index].was_hit = true;
                     self.zklocks[index].worker.frozen = true;
                     self.after(lasts, Event::Thaw(index, true));
                 }
             }
-            Blow::FreezeMonitor => {
+            FaultKind::FreezeMonitor => {
                 if self.zklocks[index].monitor.alive {
                     self.zklocks[index].ends_by = None;
                     self.zklocks[index].told_to_end = None;
@@ -60,10 +60,10 @@ impl World {
                     self.after(lasts, Event::Thaw(index, false));
                 }
             }
-            Blow::Suspend => self.suspend(index, lasts),
-            Blow::Signal(signal) => self.signal(index, signal),
-            Blow::Server(_) => {}
-            Blow::DeleteNode => {
+            FaultKind::Suspend => self.suspend(index, lasts),
+            FaultKind::Signal(signal) => self.signal(index, signal),
+            FaultKind::Server(_) => {}
+            FaultKind::DeleteNode => {
                 for node in self.nodes_of(index) {
                     self.zklocks[index].node_deleted = true;
                     if let Some(operator) = self.operator {
@@ -71,14 +71,14 @@ impl World {
                     }
                 }
             }
-            Blow::Revoke => {
+            FaultKind::Revoke => {
                 let nodes = self.nodes_of(index);
                 let zklock = &mut self.zklocks[index];
                 let untroubled = self
                     .scenario
                     .faults
                     .iter()
-                    .filter(|fault| fault.who == index || matches!(fault.blow, Blow::Server(_)))
+                    .filter(|fault| fault.who == index || matches!(fault.kind, FaultKind::Server(_)))
                     .count()
                     == 1;
                 if untroubled && zklock.contender.terminates && !nodes.is_empty() {
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    pub(crate) fn strike_server(&mut self, server: usize, trouble: ServerFault) {
+    pub(crate) fn apply_server_fault(&mut self, server: usize, trouble: ServerFault) {
         match trouble {
             ServerFault::Crash => self.ensemble.crash(server),
             ServerFault::Freeze => self.ensemble.freeze(server),
@@ -119,7 +119,7 @@ impl World {
             && !zklock.monitor.stopped
             && !zklock.monitor.frozen
         {
-            // Silent servers get five seconds, and another five if the session was lost meanwhile.
+            // Silent servers get five seconds, and another five if the session was lost meanwhile; the rest is for delays.
             zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
             zklock.told_to_end.get_or_insert(self.now);
         }
@@ -136,10 +136,10 @@ impl World {
     pub(crate) fn thaw(&mut self, index: usize, worker: bool) {
         if worker {
             if self.zklocks[index].monitor.ending && self.zklocks[index].monitor.alive {
-                return self.everybody_ended(index);
+                return self.end_all_processes(index);
             }
             if self.zklocks[index].worker.alive && self.zklocks[index].worker.frozen {
-                self.story.tell(self.now, || format!("the worker of zklock {index} goes on"));
+                self.trace.print(self.now, || format!("the worker of zklock {index} goes on"));
                 self.zklocks[index].worker.frozen = false;
                 self.zklocks[index].worker.looked = false;
                 self.thaw_sessions(index);

@@ -10,7 +10,7 @@ use super::world::World;
 
 /// A zklock's credentials, and the ACLs it meets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Door {
+pub(crate) struct AclSetup {
     who: Who,
     /// The ACL of the nodes that it creates.
     own: Acl,
@@ -18,7 +18,7 @@ pub(crate) struct Door {
     outsiders: u8,
 }
 
-impl Door {
+impl AclSetup {
     /// Sets up ACLs for every zklock, with the same permissions for all outsiders.
     pub(crate) fn draw(rng: &mut Rng, contenders: &mut [Contender]) {
         let without = [Acl::CREATE, Acl::READ, Acl::DELETE, Acl::DELETE, Acl::WRITE];
@@ -33,7 +33,7 @@ impl Door {
                 1..4 => Acl::OPEN,
                 _ => own,
             };
-            contender.door = Some(Self { who, own, outsiders });
+            contender.acl_setup = Some(Self { who, own, outsiders });
         }
     }
 
@@ -44,35 +44,37 @@ impl Door {
 
 impl Contender {
     pub(crate) fn who(&self) -> Who {
-        self.door.map_or(Who::Member, |door| door.who)
+        self.acl_setup.map_or(Who::Member, |acl_setup| acl_setup.who)
     }
 
     /// The ACL of the nodes that it creates.
     pub(crate) fn acl(&self) -> Acl {
-        self.door.map_or(Acl::OPEN, |door| door.own)
+        self.acl_setup.map_or(Acl::OPEN, |acl_setup| acl_setup.own)
     }
 
     /// Whether it can't queue, can't list the queue, or has excluded itself from its own node.
     pub(crate) fn is_refused(&self) -> bool {
-        self.door.is_some_and(|door| {
-            !door.may(Acl::CREATE) || !door.may(Acl::READ) || !door.own.allows(door.who, Acl::READ)
+        self.acl_setup.is_some_and(|acl_setup| {
+            !acl_setup.may(Acl::CREATE)
+                || !acl_setup.may(Acl::READ)
+                || !acl_setup.own.allows(acl_setup.who, Acl::READ)
         })
     }
 
     /// Whether it may delete nodes. Otherwise its own nodes go with its session.
     pub(crate) fn may_delete(&self) -> bool {
-        self.door.is_none_or(|door| door.may(Acl::DELETE))
+        self.acl_setup.is_none_or(|acl_setup| acl_setup.may(Acl::DELETE))
     }
 }
 
 /// Creates the locks with their ACLs before the run begins.
-pub(crate) fn shut(ensemble: &mut Ensemble, contenders: &[Contender]) {
+pub(crate) fn create_locks(ensemble: &mut Ensemble, contenders: &[Contender]) {
     // The operator deletes nodes and asks holders to give up, so it may do everything.
     ensemble.set_identity(contenders.len(), Who::Super);
     for (zone, contender) in contenders.iter().enumerate() {
         ensemble.set_identity(zone, contender.who());
     }
-    if let Some(Door { outsiders, .. }) = contenders.iter().find_map(|contender| contender.door) {
+    if let Some(AclSetup { outsiders, .. }) = contenders.iter().find_map(|contender| contender.acl_setup) {
         ensemble.lay("/locks", Acl::OPEN);
         for lock in ["/locks/a", "/locks/b"] {
             ensemble.lay(lock, Acl { members: Acl::ALL, outsiders });
@@ -89,7 +91,7 @@ impl World {
             return;
         }
         if !contender.is_refused() {
-            if zklock.says_refused {
+            if zklock.reported_refusal {
                 self.checks
                     .violated(|| format!("zklock {index} says that it lacks a permission, and doesn't"));
             }
@@ -98,7 +100,7 @@ impl World {
         let told = zklock.signals.iter().any(|&signal| exit == Exit::Signal(signal));
         let may_be_busy = contender.nonblock || contender.wait.is_some();
         let is_left_alone = self.scenario.faults.is_empty() && !may_be_busy && contender.is_quick();
-        if is_left_alone && !zklock.says_refused {
+        if is_left_alone && !zklock.reported_refusal {
             self.checks.violated(|| format!("zklock {index} lacks a permission, and doesn't say so"));
         }
         if !(told || exit == Exit::Code(FAILURE) || may_be_busy && exit == Exit::Code(CONFLICT)) {

@@ -13,7 +13,7 @@ pub(super) struct Flight {
 }
 
 /// One connection. Times are those of the host's monotonic clock.
-pub(super) struct Line {
+pub(super) struct Connection {
     pub(super) conn: ConnId,
     /// The interval at which the client checks its timers.
     tick: u64,
@@ -28,7 +28,7 @@ pub(super) struct Line {
 const PING_XID: i32 = -2;
 const LONGEST_PING: u64 = 10_000_000_000;
 
-impl Line {
+impl Connection {
     /// The state of a new connection. `patience` is the connection timeout given to the client library.
     pub(super) fn new(conn: ConnId, timeout: u64, patience: u64, now: u64) -> Self {
         let tick = Self::tick(timeout, patience);
