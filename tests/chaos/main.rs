@@ -67,8 +67,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many runs there are at most. A run is repeated if the servers lost transactions in it before the violation: no
-/// lock can hold then.
+/// How many runs there are at most. A run with a violation is repeated if the servers broke their own promises in it.
 const MAX_RUNS: u64 = 3;
 
 fn check(mut options: Options) -> ExitCode {
@@ -81,7 +80,7 @@ fn check(mut options: Options) -> ExitCode {
     check_once(&options).unwrap_or(ExitCode::FAILURE)
 }
 
-/// `None`: the servers lost transactions, and the violation may follow from that.
+/// `None`: the servers broke their promises, and the violation may follow from that.
 fn check_once(options: &Options) -> Option<ExitCode> {
     let mut rng = Rng::new(options.seed);
     let ensemble = run::ensemble(&mut rng, options.aim);
@@ -97,8 +96,8 @@ fn check_once(options: &Options) -> Option<ExitCode> {
     print_summary(&outcome);
     // A failed or interrupted checker has found nothing.
     let is_proof = |violation: &String| ![INTERRUPTED, FAILED].contains(&violation.as_str());
-    if outcome.lost.is_some() && outcome.violation.as_ref().is_some_and(is_proof) {
-        println!("VOID: the violation may follow from the lost transactions; this run proves nothing\n");
+    if outcome.broken_servers.is_some() && outcome.violation.as_ref().is_some_and(|why| why != INTERRUPTED) {
+        println!("VOID: the violation may follow from that, so this run proves nothing\n");
         return None;
     }
     let found =
@@ -123,8 +122,8 @@ fn print_summary(outcome: &Outcome) {
         outcome.faults,
         pause.as_secs_f64()
     );
-    if let Some(lost) = &outcome.lost {
-        println!("the servers lost transactions that a majority had logged: {lost}");
+    if let Some(what) = &outcome.broken_servers {
+        println!("the servers broke their promises: {what}");
     }
     if numbers.lost_nodes > 0 {
         println!("the servers lost {} nodes that they had confirmed", numbers.lost_nodes);

@@ -39,8 +39,8 @@ pub(crate) const FAILED: &str = "the checker failed; see the message above";
 /// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) violation: Option<String>,
-    /// Proof that the servers lost transactions.
-    pub(crate) lost: Option<String>,
+    /// How the servers broke their own promises, so that no lock could hold or be acquired.
+    pub(crate) broken_servers: Option<String>,
     pub(crate) numbers: Numbers,
     /// The faults during the longest pause.
     pub(crate) pause_faults: String,
@@ -106,9 +106,11 @@ pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Pa
         kill_all(&harness.place.marker);
         outcome
     });
+    let broken_servers = lost_transactions(&logged(&network))
+        .or_else(|| violation.as_ref().and_then(|_| serves_nobody(&network, &observer)));
     Outcome {
         violation,
-        lost: lost_transactions(&logged(&network)),
+        broken_servers,
         pause_faults: harness.faults.within(&harness.history.numbers().longest_pause),
         numbers: harness.history.numbers(),
         excerpt: harness.history.excerpt(),
@@ -126,6 +128,13 @@ fn slacks(network: &Network, harness: &Harness) -> HashMap<String, Slack> {
     // The sections first: the logs must be at least as new.
     let sections = harness.history.last_seen();
     slack(&sections, &removals(&logged(network)))
+}
+
+/// What the servers do if they give an independent client no answer after all faults were healed.
+fn serves_nobody(network: &Network, observer: &Observer) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(|| observer.exists(LOCKS[0]))).err()?;
+    let states: Vec<_> = network.servers.iter().map(|server| (server.mode(), server.log_tail())).collect();
+    Some(format!("they serve nobody although all faults are healed: {states:#?}"))
 }
 
 fn logged(network: &Network) -> Vec<Transaction> {

@@ -86,7 +86,8 @@ pub(crate) fn lost_transactions(transactions: &[Transaction]) -> Option<String> 
             let (given, earlier) = *highest.entry(parent).or_insert((number, zxid));
             if number <= given && zxid > earlier {
                 return Some(format!(
-                    "below {parent} they gave out number {given} in transaction {earlier:#x}, and then {number} in {zxid:#x}"
+                    "they lost transactions that a majority had logged: below {parent} they gave out number \
+                     {given} in transaction {earlier:#x}, and then {number} in {zxid:#x}"
                 ));
             }
             highest.insert(parent, (number, zxid));
