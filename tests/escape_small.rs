@@ -1,18 +1,18 @@
-//! Nobody escapes: a few trials with each blow. `scripts/escape` makes hundreds, also on a machine with load.
+//! Nobody escapes: a few trials with each fault. `scripts/escape` makes hundreds, also on a machine with load.
 
-use crate::escape_trial::{Beat, Blow, Ground, Rng, trial};
+use crate::escape_trial::{Beat, Environment, Fault, Rng, trial};
 use crate::support::{Observer, shared};
 
 #[track_caller]
-fn assert_no_process_escapes(blow: Blow) {
+fn assert_no_process_escapes(fault: Fault) {
     let observer = Observer::new(&shared().connect_string());
     observer.mkdirs("/escape");
     let beat = Beat::build();
     let program = env!("CARGO_BIN_EXE_zklock").into();
-    let ground = Ground { program, server: shared(), observer: &observer, beat: &beat, session: 2 };
+    let environment = Environment { program, server: shared(), observer: &observer, beat: &beat, session: 2 };
     // The draws are the same each time. What they meet differs with the machine, and isn't asked here.
     for seed in 0..3 {
-        if let Some(report) = trial(&ground, blow, &mut Rng::new(seed)) {
+        if let Some(report) = trial(&environment, fault, &mut Rng::new(seed)) {
             assert!(report.wrong.is_empty(), "seed {seed}: {}\n{}", report.wrong.join("\n"), report.story);
         }
     }
@@ -20,30 +20,30 @@ fn assert_no_process_escapes(blow: Blow) {
 
 #[test]
 fn when_the_monitor_is_killed() {
-    assert_no_process_escapes(Blow::KillMonitor);
+    assert_no_process_escapes(Fault::KillMonitor);
 }
 
 #[test]
 fn when_the_worker_is_killed() {
-    assert_no_process_escapes(Blow::KillWorker);
+    assert_no_process_escapes(Fault::KillWorker);
 }
 
 #[test]
 fn when_the_monitor_is_stopped_and_the_command_finishes_under_its_lock() {
-    assert_no_process_escapes(Blow::StopMonitor);
+    assert_no_process_escapes(Fault::StopMonitor);
 }
 
 #[test]
 fn when_the_worker_is_stopped() {
-    assert_no_process_escapes(Blow::StopWorker);
+    assert_no_process_escapes(Fault::StopWorker);
 }
 
 #[test]
 fn when_the_lock_node_is_deleted() {
-    assert_no_process_escapes(Blow::DeleteNode);
+    assert_no_process_escapes(Fault::DeleteNode);
 }
 
 #[test]
 fn when_the_server_is_out_of_reach_until_the_lease_is_over() {
-    assert_no_process_escapes(Blow::Blackhole);
+    assert_no_process_escapes(Fault::Blackhole);
 }

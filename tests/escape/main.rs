@@ -1,4 +1,4 @@
-//! Whoever runs under the lock leaves its zklock in every way there is, a blow falls on one half of it at a random
+//! Whoever runs under the lock leaves its zklock in every way there is, a fault falls on one half of it at a random
 //! moment, and nobody may give a sign of life after the next holder's first. `scripts/escape` runs it.
 #![allow(
     clippy::unwrap_used,
@@ -23,9 +23,9 @@ use std::thread;
 use std::time::Instant;
 use support::{Observer, Server};
 use table::Table;
-use trial::{Beat, Blow, Crowd, Ground, Rng};
+use trial::{Beat, Crowd, Environment, Fault, Rng};
 
-/// So many draws for each run that is wanted: a blow that comes too early or too late meets nobody.
+/// So many draws for each run that is wanted: a fault that comes too early or too late meets nobody.
 const DRAWS: usize = 3;
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn check(options: &Options) -> ExitCode {
     let observer = Observer::new(&server.connect_string());
     observer.mkdirs("/escape");
     let beat = Beat::build();
-    let ground = Ground {
+    let environment = Environment {
         program: options.program.clone(),
         server: &server,
         observer: &observer,
@@ -56,9 +56,9 @@ fn check(options: &Options) -> ExitCode {
         options.load.then(|| Crowd::busy(&beat, 2)),
     ];
     let began = Instant::now();
-    let table = Mutex::new(Table::new(&options.blows));
-    for &blow in &options.blows {
-        try_blow(options, &ground, blow, &table);
+    let table = Mutex::new(Table::new(&options.faults));
+    for &fault in &options.faults {
+        try_fault(options, &environment, fault, &table);
         // A long run may be interrupted.
         println!("\n{}", table.lock().expect("no lane has failed"));
     }
@@ -72,8 +72,8 @@ fn check(options: &Options) -> ExitCode {
     ExitCode::from(u8::from(table.wrong() > 0))
 }
 
-/// All runs with one blow, in lanes side by side.
-fn try_blow(options: &Options, ground: &Ground<'_>, blow: Blow, table: &Mutex<Table>) {
+/// All runs with one fault, in lanes side by side.
+fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, table: &Mutex<Table>) {
     let (drawn, met, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let lane = || {
         while !stop.load(Ordering::SeqCst) && met.load(Ordering::SeqCst) < options.runs {
@@ -82,19 +82,19 @@ fn try_blow(options: &Options, ground: &Ground<'_>, blow: Blow, table: &Mutex<Ta
                 return;
             }
             // Whatever the other lanes do, this run's draws are its own.
-            let salt = (blow as u64 + 1) * 1_000_003 + u64::try_from(index).expect("64 bits");
-            let report = trial::trial(ground, blow, &mut Rng::new(options.seed ^ (salt << 20)));
+            let salt = (fault as u64 + 1) * 1_000_003 + u64::try_from(index).expect("64 bits");
+            let report = trial::trial(environment, fault, &mut Rng::new(options.seed ^ (salt << 20)));
             let mut table = table.lock().expect("no lane has failed");
             let Some(report) = report else {
-                table.missed(blow);
+                table.missed(fault);
                 continue;
             };
             met.fetch_add(1, Ordering::SeqCst);
             if !report.wrong.is_empty() {
-                println!("\nWRONG: {}, run {index}: {}", blow.name(), report.wrong.join("\n  "));
+                println!("\nWRONG: {}, run {index}: {}", fault.name(), report.wrong.join("\n  "));
                 println!("{}", report.story);
             }
-            stop.fetch_or(table.take(blow, report) >= options.give_up, Ordering::SeqCst);
+            stop.fetch_or(table.take(fault, report) >= options.give_up, Ordering::SeqCst);
         }
     };
     thread::scope(|scope| (0..options.lanes).for_each(|_| drop(scope.spawn(lane))));

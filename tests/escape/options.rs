@@ -1,6 +1,6 @@
 //! The command line of the checker.
 
-use crate::trial::Blow;
+use crate::trial::Fault;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) seed: u64,
-    /// For each blow.
+    /// For each fault.
     pub(crate) runs: usize,
-    pub(crate) blows: Vec<Blow>,
+    pub(crate) faults: Vec<Fault>,
     pub(crate) program: PathBuf,
     /// Processes that sleep meanwhile.
     pub(crate) idle: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     pub(crate) lanes: usize,
     /// In seconds.
     pub(crate) session: u32,
-    /// A blow isn't tried any more after so many runs with violations.
+    /// A fault isn't tried any more after so many runs with violations.
     pub(crate) give_up: usize,
 }
 
@@ -30,7 +30,7 @@ impl Options {
             // The standard library's only source of randomness.
             seed: RandomState::new().hash_one(0) % 1_000_000,
             runs: 20,
-            blows: vec![],
+            faults: vec![],
             program: env!("CARGO_BIN_EXE_zklock").into(),
             idle: 0,
             load: false,
@@ -47,13 +47,13 @@ impl Options {
                 "--lanes" => options.lanes = number(&word, &value()?)?,
                 "--session-timeout" => options.session = number(&word, &value()?)?,
                 "--program" => options.program = value()?.into(),
-                "--blow" => options.blows.push(blow(&value()?)?),
+                "--fault" => options.faults.push(fault(&value()?)?),
                 "--load" => options.load = true,
                 _ => return Err(format!("what is {word}?")),
             }
         }
-        if options.blows.is_empty() {
-            options.blows = Blow::ALL.to_vec();
+        if options.faults.is_empty() {
+            options.faults = Fault::ALL.to_vec();
         }
         Ok(options)
     }
@@ -63,8 +63,8 @@ fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{option} {text} is not a number"))
 }
 
-fn blow(name: &str) -> Result<Blow, String> {
-    let names: Vec<_> = Blow::ALL.into_iter().map(Blow::name).collect();
-    let found = Blow::ALL.into_iter().find(|blow| blow.name() == name);
-    found.ok_or_else(|| format!("--blow {name}: one of {}", names.join(", ")))
+fn fault(name: &str) -> Result<Fault, String> {
+    let names: Vec<_> = Fault::ALL.into_iter().map(Fault::name).collect();
+    let found = Fault::ALL.into_iter().find(|fault| fault.name() == name);
+    found.ok_or_else(|| format!("--fault {name}: one of {}", names.join(", ")))
 }

@@ -1,11 +1,11 @@
 //! What all runs came to.
 
-use crate::trial::{Blow, Phase, Report};
+use crate::trial::{Fault, Phase, Report};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) struct Table(BTreeMap<Blow, Row>);
+pub(crate) struct Table(BTreeMap<Fault, Row>);
 
 #[derive(Default)]
 struct Row {
@@ -17,24 +17,24 @@ struct Row {
     escapes: usize,
     wrong: usize,
     ends: BTreeMap<String, usize>,
-    /// Of the runs that were struck while the command ran.
+    /// Of the runs whose fault came while the command ran.
     last_beats: Vec<Duration>,
     next_beats: Vec<Duration>,
 }
 
 impl Table {
-    pub(crate) fn new(blows: &[Blow]) -> Self {
-        Self(blows.iter().map(|&blow| (blow, Row::default())).collect())
+    pub(crate) fn new(faults: &[Fault]) -> Self {
+        Self(faults.iter().map(|&fault| (fault, Row::default())).collect())
     }
 
-    /// A blow that met nobody.
-    pub(crate) fn missed(&mut self, blow: Blow) {
-        self.0.entry(blow).or_default().missed += 1;
+    /// A fault that met nobody.
+    pub(crate) fn missed(&mut self, fault: Fault) {
+        self.0.entry(fault).or_default().missed += 1;
     }
 
-    /// Takes in a run. How many with this blow were wrong.
-    pub(crate) fn take(&mut self, blow: Blow, report: Report) -> usize {
-        let row = self.0.entry(blow).or_default();
+    /// Takes in a run. How many with this fault were wrong.
+    pub(crate) fn take(&mut self, fault: Fault, report: Report) -> usize {
+        let row = self.0.entry(fault).or_default();
         row.runs += 1;
         row.wrong += usize::from(!report.wrong.is_empty());
         row.escapes += usize::from(!report.escaped.is_empty());
@@ -72,12 +72,12 @@ impl fmt::Display for Table {
             "last beat med/max",
             "next beat med/max"
         )?;
-        for (blow, row) in &self.0 {
+        for (fault, row) in &self.0 {
             let phase = |phase| row.phases.get(&phase).copied().unwrap_or_default();
             let [before, during, after] = [Phase::Before, Phase::While, Phase::After].map(phase);
             let (last, next) = (spread(&row.last_beats), spread(&row.next_beats));
             let (name, runs, missed, escapes, wrong) =
-                (blow.name(), row.runs, row.missed, row.escapes, row.wrong);
+                (fault.name(), row.runs, row.missed, row.escapes, row.wrong);
             writeln!(
                 f,
                 "{name:13} {runs:>4} {missed:>6} {before:>6} {during:>5} {after:>5} {escapes:>7} {wrong:>5}  \
@@ -88,7 +88,7 @@ impl fmt::Display for Table {
                 writeln!(f, "{:13} escaped: {}", "", counts(&row.escaped))?;
             }
         }
-        write!(f, "(beats: milliseconds after the blow, of the runs that were struck while the command ran)")
+        write!(f, "(beats: milliseconds after the fault, of the runs whose fault came while the command ran)")
     }
 }
 

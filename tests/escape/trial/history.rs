@@ -10,17 +10,17 @@ use std::io::{Read, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// The zklock that is struck, the one behind it, and whoever strikes.
+/// The zklock that the fault hits, the one behind it, and the harness.
 pub(super) const FIRST: &str = "first";
 pub(super) const NEXT: &str = "next";
 const HARNESS: &str = "harness";
 
-/// What the harness writes: just before it strikes, when the first zklock has ended, and when it undoes a blow.
-pub(super) const BLOW: &str = "blow";
+/// What the harness writes: just before it strikes, when the first zklock has ended, and when it undoes a fault.
+pub(super) const FAULT: &str = "fault";
 pub(super) const GONE: &str = "gone";
 pub(super) const UNDONE: &str = "undone";
 
-/// What the struck command was doing.
+/// What the command was doing when the fault came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Before,
@@ -91,10 +91,10 @@ impl History {
         self.find(name, word).map(|index| self.lines[index].at)
     }
 
-    /// What the blow met.
+    /// What the fault met.
     pub(super) fn phase(&self) -> Option<Phase> {
-        let blow = self.find(HARNESS, BLOW)?;
-        let is_before = |word| self.find(FIRST, word).is_some_and(|index| index < blow);
+        let fault = self.find(HARNESS, FAULT)?;
+        let is_before = |word| self.find(FIRST, word).is_some_and(|index| index < fault);
         Some(match (is_before("begin"), is_before("end")) {
             (false, _) => Phase::Before,
             (true, false) => Phase::While,
@@ -115,22 +115,23 @@ impl History {
         self.find(HARNESS, GONE).map(|gone| self.kinds_behind(FIRST, gone)).unwrap_or_default()
     }
 
-    /// From the blow to the last sign of life of the first command.
+    /// From the fault to the last sign of life of the first command.
     pub(super) fn last_beat(&self) -> Option<Duration> {
-        let blow = self.time_of(HARNESS, BLOW)?;
+        let fault = self.time_of(HARNESS, FAULT)?;
         let last = self.lines.iter().rfind(|line| line.name == FIRST)?;
-        last.at.checked_sub(blow)
+        last.at.checked_sub(fault)
     }
 
-    /// From the blow to the first sign of life of the next command.
+    /// From the fault to the first sign of life of the next command.
     pub(super) fn next_beat(&self) -> Option<Duration> {
-        self.time_of(NEXT, "begin")?.checked_sub(self.time_of(HARNESS, BLOW)?)
+        self.time_of(NEXT, "begin")?.checked_sub(self.time_of(HARNESS, FAULT)?)
     }
 
     /// The lines one by one where something happens, and otherwise who beat how often until when.
     pub(super) fn told(&self) -> String {
         let mut told = String::new();
-        let zero = self.time_of(HARNESS, BLOW).or(self.lines.first().map(|line| line.at)).unwrap_or_default();
+        let zero =
+            self.time_of(HARNESS, FAULT).or(self.lines.first().map(|line| line.at)).unwrap_or_default();
         let millis = |at: Duration| (at.as_secs_f64() - zero.as_secs_f64()) * 1000.0;
         let mut beats: BTreeMap<(&str, &str), (usize, Duration, Duration)> = BTreeMap::new();
         for line in &self.lines {
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_line_behind_the_next_one_s_first_is_an_escape() {
-        let good = "1 first lead begin\n2 first chain alive\n3 harness - blow\n9 next lead begin\n";
+        let good = "1 first lead begin\n2 first chain alive\n3 harness - fault\n9 next lead begin\n";
         assert_eq!(history(good).overlapping(), Vec::<String>::new());
         assert_eq!(history(good).phase(), Some(Phase::While));
         assert_eq!(history(good).next_beat(), Some(Duration::from_nanos(6)));
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn so_is_one_of_the_next_when_that_came_first() {
-        let text = "1 harness - blow\n2 next lead begin\n3 first lead begin\n4 next lead end\n";
+        let text = "1 harness - fault\n2 next lead begin\n3 first lead begin\n4 next lead end\n";
         assert_eq!(history(text).overlapping(), ["lead"]);
         assert_eq!(history(text).phase(), Some(Phase::Before));
     }
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn a_process_that_outlives_its_zklock_is_noticed_without_a_next_holder() {
         let text =
-            "1 first lead begin\n1 first lead end\n2 harness - blow\n3 harness - gone\n4 first bare alive\n";
+            "1 first lead begin\n1 first lead end\n2 harness - fault\n3 harness - gone\n4 first bare alive\n";
         assert_eq!(history(text).outliving(), ["bare"]);
         assert_eq!(history(text).phase(), Some(Phase::After));
     }

@@ -1,18 +1,18 @@
-//! One trial: a zklock whose command leaves it in every way there is, a blow at a random moment, and another zklock
+//! One trial: a zklock whose command leaves it in every way there is, a fault at a random moment, and another zklock
 //! that is next. Used by `scripts/escape` at length, and by the behaviour tests in short.
 //!
 //! | module | what it is about |
 //! |---|---|
 //! | [`run`] | the story of a trial; read it first |
-//! | [`blow`] | what is done to whom, and when |
+//! | [`fault`] | what is done to whom, and when |
 //! | [`history`] | the heartbeats: read, judged |
 //! | [`verdict`] | all that must be true at the end |
 //! | [`helper`] | `beat.c`: what runs under the lock |
 #![allow(dead_code, reason = "two test binaries use it, and each a part")]
 
-mod blow;
 #[path = "../../chaos/clock.rs"]
 mod clock;
+mod fault;
 mod helper;
 mod history;
 mod processes;
@@ -23,10 +23,10 @@ mod verdict;
 
 #[allow(unused_imports, reason = "two test binaries use it, and each a part")]
 pub(crate) use {
-    blow::Blow,
+    fault::Fault,
     helper::{Beat, Crowd},
     history::Phase,
     rng::Rng,
-    run::{Ground, trial},
+    run::{Environment, trial},
     verdict::Report,
 };

@@ -1,9 +1,9 @@
 //! The story of a trial.
 
-use super::blow::{Blow, Plan, Undo};
 use super::clock;
+use super::fault::{Fault, Plan, Undo};
 use super::helper::Beat;
-use super::history::{BLOW, FIRST, GONE, History, NEXT, UNDONE};
+use super::history::{FAULT, FIRST, GONE, History, NEXT, UNDONE};
 use super::processes;
 use super::rng::Rng;
 use super::verdict::{Evidence, Report, judge};
@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(25);
 const NEXT_LASTS: &str = "150";
 
 /// Where trials take place.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Environment<'a> {
     pub(crate) program: PathBuf,
     pub(crate) server: &'a Server,
     pub(crate) observer: &'a Observer,
@@ -32,8 +32,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) session: u32,
 }
 
-/// Whom a blow meets.
-pub(super) struct Struck<'a> {
+/// Whom a fault meets.
+pub(super) struct Target<'a> {
     pub(super) monitor: Pid,
     pub(super) path: &'a str,
     /// What lies between it and the server, if something does.
@@ -48,15 +48,15 @@ struct Call {
 }
 
 impl Call {
-    fn start(ground: &Ground<'_>, hosts: &str, mark: &str, history: &Path, job: &[&str]) -> Self {
+    fn start(environment: &Environment<'_>, hosts: &str, mark: &str, history: &Path, job: &[&str]) -> Self {
         let stderr = history.with_extension(format!("{}.stderr", job[0]));
         // A session of its own: no terminal of ours is its business.
         let mut command = Command::new("setsid");
-        command.arg(&ground.program).args(["-v", "-z", hosts, "--kill-after", "0.2"]);
-        command.args(["--session-timeout", &ground.session.to_string(), &lock_path(mark), "--"]);
-        command.arg(ground.beat.program()).arg("lead").arg(history).args(job);
+        command.arg(&environment.program).args(["-v", "-z", hosts, "--kill-after", "0.2"]);
+        command.args(["--session-timeout", &environment.session.to_string(), &lock_path(mark), "--"]);
+        command.arg(environment.beat.program()).arg("lead").arg(history).args(job);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", ground.beat.dir()).env(MARKER, mark).current_dir(ground.beat.dir());
+        command.env("HOME", environment.beat.dir()).env(MARKER, mark).current_dir(environment.beat.dir());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
         Self { child: command.spawn().expect("zklock"), stderr, status: None }
     }
@@ -76,39 +76,40 @@ fn lock_path(mark: &str) -> String {
     format!("/escape/{mark}")
 }
 
-/// One trial. `None`: the blow came too early or too late to meet anybody, and all was well.
-pub(crate) fn trial(ground: &Ground<'_>, blow: Blow, rng: &mut Rng) -> Option<Report> {
-    let plan = Plan::draw(blow, rng);
+/// One trial. `None`: the fault came too early or too late to meet anybody, and all was well.
+pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) -> Option<Report> {
+    let plan = Plan::draw(fault, rng);
     let mark = new_marker();
     let path = lock_path(&mark);
-    let file = ground.beat.file(&format!("{mark}.beats"));
+    let file = environment.beat.file(&format!("{mark}.beats"));
     let mut history = History::open(&file);
-    let link = (blow == Blow::Blackhole).then(|| Proxy::to(ground.server));
-    let direct = ground.server.connect_string();
+    let link = (fault == Fault::Blackhole).then(|| Proxy::to(environment.server));
+    let direct = environment.server.connect_string();
     let hosts = link.as_ref().map_or(direct.clone(), Proxy::connect_string);
 
     let (lasts, deaf) = (plan.lasts.as_millis().to_string(), plan.deaf.to_string());
-    let job: Vec<_> = [FIRST, &lasts, &deaf].into_iter().chain(ground.beat.kinds().iter().copied()).collect();
+    let job: Vec<_> =
+        [FIRST, &lasts, &deaf].into_iter().chain(environment.beat.kinds().iter().copied()).collect();
     let spawned = clock::now();
-    let mut first = Call::start(ground, &hosts, &mark, &file, &job);
+    let mut first = Call::start(environment, &hosts, &mark, &file, &job);
     let mut next: Option<Call> = None;
-    let (mut has_struck, mut undo) = (None, None);
+    let (mut was_injected, mut undo) = (None, None);
     let hangs = loop {
         history.read();
         let now = clock::now();
-        let due = plan.due(spawned, &history).filter(|_| has_struck.is_none());
+        let due = plan.due(spawned, &history).filter(|_| was_injected.is_none());
         if first.status.is_none() && first.has_ended() {
             history.note(GONE);
-            has_struck = has_struck.or(Some(false));
+            was_injected = was_injected.or(Some(false));
         } else if due.is_some_and(|due| due <= now) {
-            let struck = Struck { monitor: first.pid(), path: &path, link: link.as_ref() };
-            history.note(BLOW);
-            undo = blow.strike(ground, &struck);
-            has_struck = Some(undo.is_some());
+            let target = Target { monitor: first.pid(), path: &path, link: link.as_ref() };
+            history.note(FAULT);
+            undo = fault.inject(environment, &target);
+            was_injected = Some(undo.is_some());
         }
-        // From here on it can only come behind the first, or the first was struck before it had a place.
-        if next.is_none() && (has_struck.is_some() || history.has_begun(FIRST)) {
-            next = Some(Call::start(ground, &direct, &mark, &file, &[NEXT, NEXT_LASTS, "0"]));
+        // From here on it can only come behind the first, or the fault hit the first before it had a place.
+        if next.is_none() && (was_injected.is_some() || history.has_begun(FIRST)) {
+            next = Some(Call::start(environment, &direct, &mark, &file, &[NEXT, NEXT_LASTS, "0"]));
         }
         // On a busy machine its turn may be over before its command has begun.
         if (history.has_begun(NEXT) || next.as_mut().is_some_and(Call::has_ended))
@@ -132,12 +133,12 @@ pub(crate) fn trial(ground: &Ground<'_>, blow: Blow, rng: &mut Rng) -> Option<Re
     // It lasts as long as a session that nobody closed, and its server's rounding. Where somebody is seen to live too
     // long already, there is no point in waiting for the end.
     let patience = if history.overlapping().is_empty() {
-        Duration::from_secs(u64::from(ground.session) + 3)
+        Duration::from_secs(u64::from(environment.session) + 3)
     } else {
         LOOK
     };
     let processes = processes::left(&mark, &file, patience);
-    let nodes = || ground.observer.children(&path);
+    let nodes = || environment.observer.children(&path);
     let nodes = try_for(patience, || nodes().is_empty().then(Vec::new)).unwrap_or_else(nodes);
     history.read();
     for name in [FIRST, NEXT] {
@@ -149,8 +150,8 @@ pub(crate) fn trial(ground: &Ground<'_>, blow: Blow, rng: &mut Rng) -> Option<Re
     first.child.wait().expect("our child");
     let stderr = |call: &Call| fs::read_to_string(&call.stderr).unwrap_or_default();
     let evidence = Evidence {
-        blow,
-        met: has_struck == Some(true),
+        fault,
+        met: was_injected == Some(true),
         hangs,
         first: first.status,
         next: next.as_ref().and_then(|next| next.status),
@@ -162,13 +163,13 @@ pub(crate) fn trial(ground: &Ground<'_>, blow: Blow, rng: &mut Rng) -> Option<Re
         next.child.wait().expect("our child");
     }
     let report = judge(&history, &evidence, &format!("{plan:?}"), &said);
-    forget(ground, &mark);
+    forget(environment, &mark);
     report
 }
 
 /// Removes the files of a trial.
-fn forget(ground: &Ground<'_>, mark: &str) {
-    for entry in fs::read_dir(ground.beat.dir()).expect("our directory").flatten() {
+fn forget(environment: &Environment<'_>, mark: &str) {
+    for entry in fs::read_dir(environment.beat.dir()).expect("our directory").flatten() {
         if entry.file_name().to_string_lossy().starts_with(mark) {
             fs::remove_file(entry.path()).ok();
         }

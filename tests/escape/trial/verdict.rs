@@ -1,6 +1,6 @@
 //! What must be true of a trial.
 
-use super::blow::Blow;
+use super::fault::Fault;
 use super::history::{FIRST, History, Phase};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const FAILURE: i32 = 125;
 
 /// What is seen beside the history.
 pub(super) struct Evidence {
-    pub(super) blow: Blow,
+    pub(super) fault: Fault,
     /// Whether it met anybody.
     pub(super) met: bool,
     pub(super) hangs: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) phase: Phase,
     /// How the first zklock ended.
     pub(crate) end: String,
-    /// From the blow to the last sign of life of the first command, and to the first one of the next.
+    /// From the fault to the last sign of life of the first command, and to the first one of the next.
     pub(crate) last_beat: Option<Duration>,
     pub(crate) next_beat: Option<Duration>,
     /// Which kinds of process lived too long.
@@ -39,7 +39,7 @@ pub(crate) struct Report {
     pub(crate) story: String,
 }
 
-/// `None`: the blow met nobody, and nothing is wrong.
+/// `None`: the fault met nobody, and nothing is wrong.
 pub(super) fn judge(
     history: &History,
     seen: &Evidence,
@@ -49,11 +49,11 @@ pub(super) fn judge(
     let phase = history.phase().unwrap_or(Phase::After);
     let (mut wrong, mut escaped) = (vec![], vec![]);
     // Who has lost its node by an operator's hand has lost the lock at once: nobody can promise more than an end.
-    if seen.blow != Blow::DeleteNode {
+    if seen.fault != Fault::DeleteNode {
         escaped.extend(history.overlapping());
     }
     // A monitor that is killed can answer for nothing.
-    if seen.blow != Blow::KillMonitor {
+    if seen.fault != Fault::KillMonitor {
         escaped.extend(history.outliving());
     }
     escaped.sort();
@@ -68,7 +68,7 @@ pub(super) fn judge(
         let plausible =
             seen.first.is_some_and(|status| is_plausible(seen, phase, history.has_ended(FIRST), status));
         if !plausible {
-            wrong.push(format!("struck {phase:?}, and the first ends with {}", told(seen.first)));
+            wrong.push(format!("hit {phase:?}, and the first ends with {}", told(seen.first)));
         }
         if seen.next.and_then(|status| status.code()) != Some(DONE) {
             wrong.push(format!("the next ends with {}", told(seen.next)));
@@ -92,10 +92,10 @@ pub(super) fn judge(
     (seen.met || !report.wrong.is_empty()).then_some(report)
 }
 
-/// On a machine that is busy enough a lease runs out without any blow, and the command is stopped as it should be.
+/// On a machine that is busy enough a lease runs out without any fault, and the command is stopped as it should be.
 fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
-    let is_meant = seen.met && matches!(seen.blow, Blow::Blackhole | Blow::StopWorker);
-    // Of the first one this is what the blow was to bring about.
+    let is_meant = seen.met && matches!(seen.fault, Fault::Blackhole | Fault::StopWorker);
+    // Of the first one this is what the fault was to bring about.
     [(&said.0, is_meant), (&said.1, false)].into_iter().any(|(said, is_meant)| {
         !is_meant
             && ["confirmed nothing", "stood still", "its lease ran out", "the session is over"]
@@ -109,13 +109,13 @@ fn is_plausible(seen: &Evidence, phase: Phase, ended: bool, status: ExitStatus) 
     let code = status.code();
     // Whoever says so must have seen the command's end.
     let done = code == Some(DONE) && ended;
-    match (seen.blow, phase) {
+    match (seen.fault, phase) {
         _ if !seen.met => done,
-        // It may have ended between our look and the blow.
-        (Blow::KillMonitor, _) => status.signal() == Some(9) || (phase == Phase::After && done),
-        (Blow::StopMonitor, _) => done,
+        // It may have ended between our look and the fault.
+        (Fault::KillMonitor, _) => status.signal() == Some(9) || (phase == Phase::After && done),
+        (Fault::StopMonitor, _) => done,
         // The start of the command and its first word aren't the same moment, nor are its last word and its end.
-        (Blow::KillWorker, Phase::Before) => [LOST, FAILURE].contains(&code.unwrap_or_default()),
+        (Fault::KillWorker, Phase::Before) => [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::Before) => done || [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::While | Phase::After) => done || code == Some(LOST),
     }

@@ -3,14 +3,14 @@
 use super::history::{FIRST, History};
 use super::processes::first_child;
 use super::rng::Rng;
-use super::run::{Ground, Struck};
+use super::run::{Environment, Target};
 use crate::support::Proxy;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Blow {
+pub(crate) enum Fault {
     KillMonitor,
     KillWorker,
     StopMonitor,
@@ -21,7 +21,7 @@ pub(crate) enum Blow {
     Blackhole,
 }
 
-impl Blow {
+impl Fault {
     pub(crate) const ALL: [Self; 6] = [
         Self::KillMonitor,
         Self::KillWorker,
@@ -48,21 +48,21 @@ impl Blow {
     }
 
     /// Strikes. `None`: there was nobody any more, or not yet.
-    pub(super) fn strike(self, ground: &Ground<'_>, struck: &Struck<'_>) -> Option<Undo> {
+    pub(super) fn inject(self, environment: &Environment<'_>, target: &Target<'_>) -> Option<Undo> {
         let send = |pid, signal| kill(pid, signal).is_ok();
         match self {
-            Self::KillMonitor => send(struck.monitor, Signal::SIGKILL).then_some(Undo::Nothing),
-            Self::KillWorker => send(first_child(struck.monitor)?, Signal::SIGKILL).then_some(Undo::Nothing),
+            Self::KillMonitor => send(target.monitor, Signal::SIGKILL).then_some(Undo::Nothing),
+            Self::KillWorker => send(first_child(target.monitor)?, Signal::SIGKILL).then_some(Undo::Nothing),
             Self::StopMonitor => {
-                send(struck.monitor, Signal::SIGSTOP).then_some(Undo::Continue(struck.monitor))
+                send(target.monitor, Signal::SIGSTOP).then_some(Undo::Continue(target.monitor))
             }
             Self::StopWorker => {
-                let worker = first_child(struck.monitor)?;
+                let worker = first_child(target.monitor)?;
                 send(worker, Signal::SIGSTOP).then_some(Undo::Continue(worker))
             }
-            Self::DeleteNode => delete_node(ground, struck).then_some(Undo::Nothing),
+            Self::DeleteNode => delete_node(environment, target).then_some(Undo::Nothing),
             Self::Blackhole => {
-                struck.link?.blackhole();
+                target.link?.blackhole();
                 Some(Undo::Pass)
             }
         }
@@ -89,15 +89,17 @@ impl Undo {
 }
 
 /// The first's own node, whatever place it has: whose it is stands in it.
-fn delete_node(ground: &Ground<'_>, struck: &Struck<'_>) -> bool {
-    let nodes = ground.observer.children(struck.path);
-    let own = nodes.iter().map(|node| format!("{}/{node}", struck.path)).find(|node| {
-        let record = ground.observer.data(node).and_then(|data| serde_json::from_str(&data).ok());
+fn delete_node(environment: &Environment<'_>, target: &Target<'_>) -> bool {
+    let nodes = environment.observer.children(target.path);
+    let own = nodes.iter().map(|node| format!("{}/{node}", target.path)).find(|node| {
+        let record = environment.observer.data(node).and_then(|data| serde_json::from_str(&data).ok());
         record.is_some_and(|record: serde_json::Value| {
-            record["pid"].as_i64() == Some(struck.monitor.as_raw().into())
+            record["pid"].as_i64() == Some(target.monitor.as_raw().into())
         })
     });
-    own.is_some_and(|own| ground.observer.call("delete", move |client| client.delete(&own, None)).is_ok())
+    own.is_some_and(|own| {
+        environment.observer.call("delete", move |client| client.delete(&own, None)).is_ok()
+    })
 }
 
 /// A moment: that long after something was seen.
@@ -119,15 +121,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// A fifth of the blows falls on the start and a fifth on the end, which are short.
-    pub(super) fn draw(blow: Blow, rng: &mut Rng) -> Self {
+    /// A fifth of the faults falls on the start and a fifth on the end, which are short.
+    pub(super) fn draw(fault: Fault, rng: &mut Rng) -> Self {
         let mut micros = |from: u64, to: u64| Duration::from_micros(from + rng.next() % (to - from));
         let brief = micros(100_000, 300_000);
         let (moment, lasts) = match micros(0, 10).subsec_micros() {
             0 | 1 => (Moment::Spawn(micros(0, 90_000)), brief),
             2 => (Moment::Begin(brief.saturating_sub(micros(0, 4_000)) + micros(0, 12_000)), brief),
             3 => (Moment::End(micros(0, 8_000)), brief),
-            _ if blow.is_slow() || blow == Blow::DeleteNode => {
+            _ if fault.is_slow() || fault == Fault::DeleteNode => {
                 (Moment::Begin(micros(0, 400_000)), Duration::from_secs(6))
             }
             _ => (Moment::Begin(micros(0, 400_000)), Duration::from_millis(400)),
