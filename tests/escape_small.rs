@@ -1,4 +1,4 @@
-//! Nobody escapes: a few trials with each fault. `scripts/escape` makes hundreds, also on a machine with load.
+//! No process escapes: a few trials with each fault. `scripts/escape` makes hundreds, also on a loaded machine.
 
 use crate::escape_trial::{Beat, Environment, Fault, Rng, trial};
 use crate::support::{Observer, shared};
@@ -10,7 +10,7 @@ fn assert_no_process_escapes(fault: Fault) {
     let beat = Beat::build();
     let program = env!("CARGO_BIN_EXE_zklock").into();
     let environment = Environment { program, server: shared(), observer: &observer, beat: &beat, session: 2 };
-    // The draws are the same each time. What they meet differs with the machine, and isn't asked here.
+    // The draws are the same each time. The phase that a fault hits differs with the machine, and isn't checked here.
     for seed in 0..3 {
         if let Some(report) = trial(&environment, fault, &mut Rng::new(seed)) {
             assert!(report.wrong.is_empty(), "seed {seed}: {}\n{}", report.wrong.join("\n"), report.story);

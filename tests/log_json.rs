@@ -106,7 +106,6 @@ fn no_server_is_an_error_with_what_each_said_and_verbs_tell_it_too() {
     assert_eq!(events(&self::lines(&output.assert_code(125).stderr)), ["error"]);
 }
 
-/// Also on a terminal there is no line that is drawn and taken back, and a file can ask for the format.
 #[test]
 fn a_filter_that_means_nothing_is_a_warning_of_its_own() {
     let case = Case::new("json-filter");
@@ -117,6 +116,7 @@ fn a_filter_that_means_nothing_is_a_warning_of_its_own() {
     assert_eq!(lines[0]["level"], "warning");
 }
 
+/// A terminal shows no live line in this format, and a configuration file can set the format.
 #[test]
 fn on_a_terminal_it_is_json_alone() {
     let case = Case::new("log-json-terminal");

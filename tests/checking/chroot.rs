@@ -1,4 +1,4 @@
-//! The chroot of a connect string: it has to be there before any lock.
+//! The chroot of a connect string: it must exist before any lock can be acquired.
 
 use super::{assert_line, check, json};
 use crate::support::{Case, new_marker};

@@ -1,4 +1,4 @@
-//! Who zklock is to the servers: names are told, secrets aren't.
+//! zklock's identity for the servers: names are shown, secrets aren't.
 
 use super::{assert_line, check, json};
 use crate::support::Case;

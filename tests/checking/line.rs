@@ -1,4 +1,4 @@
-//! Timeouts, slow lines, and clocks.
+//! Session timeouts, slow connections, and clocks.
 
 use super::{assert_line, check, json};
 use crate::support::{Case, Proxy, Server, shared, skewed_clock};
@@ -36,7 +36,7 @@ fn a_slow_line_is_unfit_and_what_is_proposed_is_fit() {
     assert_eq!(document["lease"]["quick_enough"], false, "{document}");
     let enough = document["lease"]["smallest_session_timeout"].as_u64().unwrap();
     assert!(enough > 4, "{document}");
-    // A busy machine makes a line slower, and not by much.
+    // A busy machine makes the connection slower, but not by much.
     let output = check(&case, &["--session-timeout", &(enough * 2).to_string(), case.path()]).run();
     assert_line(output.assert_code(0), "ok", "line", "of silence");
 }
@@ -48,7 +48,7 @@ fn a_wrong_clock_of_this_host_is_a_warning() {
         let clock = skewed_clock(case.dir());
         let output = check(&case, &[]).env("LD_PRELOAD", clock).env("SKEW", skew).run();
         output.assert_code(1);
-        // By a few milliseconds less than a day, perhaps.
+        // The difference may be a few milliseconds less than a day.
         let said = [said.to_owned(), said.replace("24 h", "23 h 59 min")];
         assert!(said.iter().any(|said| output.stdout.contains(said)), "{output}");
     }

@@ -1,4 +1,4 @@
-//! `zklock check`: whether a set-up is fit for locks, and why not.
+//! `zklock check`: whether a setup is fit for locks, and why not.
 
 mod chroot;
 mod credentials;
@@ -9,12 +9,12 @@ mod servers;
 use crate::support::{Case, Output, Zklock};
 use serde_json::Value;
 
-/// `zklock check` with these words.
+/// `zklock check` with these arguments.
 fn check(case: &Case, words: &[&str]) -> Zklock {
     case.zklock().arg("check").args(words)
 }
 
-/// The line of the table that begins with this level and this word, and has this text.
+/// Checks that the table has a line with this level, topic and text.
 #[track_caller]
 fn assert_line(output: &Output, level: &str, about: &str, text: &str) {
     let is_it = |line: &str| {
@@ -29,7 +29,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"))
 }
 
-/// What a monitor finds in each document.
+/// The fields that monitoring software finds in each document.
 const FIELDS: [&str; 13] = [
     "chroot",
     "clock_ahead_ms",

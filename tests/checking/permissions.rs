@@ -1,4 +1,4 @@
-//! What a contender has to be allowed to do is tried with a node of the check's own, which is never left behind.
+//! The check tries the permissions that a contender needs with a node of its own, which is never left behind.
 
 use super::{assert_line, check};
 use crate::support::{At, Case, Proxy, SOON, op, shared, wait_until};
@@ -38,7 +38,7 @@ fn without_delete_it_works_with_a_warning_and_the_probe_goes_with_the_session() 
     assert_eq!(case.observer().children(&path), Vec::<String>::new());
 }
 
-/// zklock makes the lock path, with an ACL of its own.
+/// zklock creates the lock path, with an ACL of its own.
 #[test]
 fn above_a_lock_path_that_is_yet_to_be_made_no_delete_is_needed() {
     let case = Case::new("check-no-delete-above");
@@ -54,13 +54,13 @@ fn ctrl_c_leaves_nothing_behind() {
         let case = Case::new("check-ctrl-c").through(&proxy.connect_string());
         case.observer().mkdirs(case.path());
         proxy.once(op::MULTI, At::Hold);
-        // The session itself would end long after the test.
+        // The session itself would end only long after the test.
         let check =
             check(&case, &["--session-timeout", "60", "--connect-timeout", "60", case.path()]).spawn();
         proxy.wait_fired(1, SOON);
         wait_until("the probe", SOON, || case.contenders().len() == 1);
         check.signal(signal);
-        // The answer never comes. What the check sent before it ended is on its way.
+        // The answer never comes. The request that the check sent before it ended is in flight.
         let output = check.wait(SOON);
         output.assert_signal(signal);
         assert_eq!(output.stdout, "");

@@ -1,4 +1,4 @@
-//! Servers that are there, and servers that aren't.
+//! Servers that can be reached, and servers that can't.
 
 use super::{assert_fields, assert_line, check, json};
 use crate::support::{Authority, Case, Ensemble, Keys, Proxy, Server, shared};
@@ -54,7 +54,7 @@ fn without_any_server_it_is_unfit_and_says_what_each_said() {
 #[test]
 fn certificates_that_end_soon_are_a_warning() {
     let authority = Authority::new("authority");
-    // Not a whole number of days, as the certificate has whole seconds.
+    // This isn't a whole number of days, because times in a certificate are rounded to whole seconds.
     let soon = SystemTime::now() + Duration::from_hours(5 * 24 - 12);
     let keys = Keys::new(&authority.sign_until("server", &["127.0.0.1"], soon), &authority, "need");
     let server = Server::builder().tls(&keys).start();

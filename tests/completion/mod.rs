@@ -1,4 +1,4 @@
-//! Completions, in the shells themselves.
+//! Completions in the real shells.
 
 mod shells;
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// What is typed, and what the line is after a Tab.
+/// Checks the completed line after a Tab, for each typed text.
 #[track_caller]
 fn assert_completed(shell: &mut Completing, name: &str, lines: &[(&str, &str)]) {
     for (typed, completed) in lines {
@@ -42,7 +42,7 @@ fn verbs_options_and_values(name: &str) {
 
 fn commands_behind_the_path(name: &str) {
     let case = Case::new("completed-commands");
-    // A shell that has started doesn't look for new programs.
+    // Created first, because a running shell doesn't look for new programs.
     let dir = case.dir().join(name).join("bin");
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("only-this-command"), "#!/bin/sh\n").unwrap();
@@ -62,7 +62,7 @@ fn commands_behind_the_path(name: &str) {
         ],
     );
     if name == "bash" {
-        // As where the package bash-completion isn't installed.
+        // This simulates a system without the package bash-completion.
         shell.run("unset -f _command_offset _comp_command_offset");
         assert_completed(
             &mut shell,
@@ -187,7 +187,7 @@ fn without_servers_the_shells_complete_all_else_silently() {
     }
 }
 
-/// What the scripts ask for: nothing listens, or nothing answers.
+/// The request of the completion scripts, to a server where nothing listens and to one where nothing answers.
 #[test]
 fn a_question_without_servers_is_answered_soon_and_without_a_message() {
     let case = Case::new("completion-answer");

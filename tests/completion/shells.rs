@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 
 const PROMPT: &str = "READY> ";
 
-/// Shows the line that is being edited: it goes into a file.
+/// The key that writes the line being edited to a file.
 const SHOW: &[u8] = b"\x07";
 
-/// A shell in which Tab completes and Ctrl-G puts the line into a file.
+/// A shell in which Tab completes and Ctrl-G writes the line to a file.
 pub(super) struct Completing {
     terminal: Terminal,
     shown: PathBuf,
 }
 
 impl Completing {
-    /// Starts `shell` with the completions that zklock prints; `None` where there is no such shell.
+    /// Starts `shell` with the completions that zklock prints; `None` if the shell isn't installed.
     pub(super) fn start(case: &Case, shell: &str) -> Option<Self> {
         Self::start_with(case, shell, case.hosts())
     }
 
-    /// With these servers.
+    /// The same with these servers.
     pub(super) fn start_with(case: &Case, shell: &str, hosts: &str) -> Option<Self> {
         if std::process::Command::new(shell).args(["-c", "true"]).status().is_err() {
             skip(&format!("there is no {shell}"));
@@ -46,7 +46,7 @@ impl Completing {
         for rc in &rc {
             fs::write(rc, &setup).unwrap();
         }
-        // Where there are some, fish makes no completions from all manual pages.
+        // If the second directory exists, fish doesn't generate completions from all manual pages.
         for name in ["bin", "fish/generated_completions"] {
             fs::create_dir_all(dir.join(name)).unwrap();
         }
@@ -70,7 +70,7 @@ impl Completing {
         Some(Self { terminal, shown })
     }
 
-    /// Runs a command of the shell.
+    /// Runs a command in the shell.
     #[track_caller]
     pub(super) fn run(&mut self, line: &str) {
         self.terminal.send(format!("{line}\n").as_bytes());
@@ -78,7 +78,7 @@ impl Completing {
         self.terminal.expect(PROMPT, SOON);
     }
 
-    /// The line after `typed` and a Tab.
+    /// Types the text and a Tab, and returns the completed line.
     #[track_caller]
     pub(super) fn completed(&mut self, typed: &str) -> String {
         fs::remove_file(&self.shown).ok();
@@ -88,7 +88,7 @@ impl Completing {
         let line = wait_for(&format!("{typed:?} completed on:\n{}", self.terminal.text()), SOON, || {
             fs::read_to_string(&self.shown).ok().filter(|text| text.ends_with('\n'))
         });
-        // The line is emptied for the next.
+        // Ctrl-U empties the line for the next one.
         self.terminal.send(b"\x15");
         line.trim_end_matches('\n').to_owned()
     }

@@ -1,14 +1,14 @@
-//! A mistake in a file is said with the file, the key and what to write instead; and nothing else is done.
+//! A mistake in a file is reported with the file, the key and the correct form, and nothing else is done.
 
 use super::{file, with_user_file};
 use crate::support::Case;
 
-/// What is said of a file with this text, by the main job and by a verb.
+/// Checks the error about a file with this text, from a run and from a subcommand.
 #[track_caller]
 fn assert_refused(case: &Case, text: &str, reasons: &[&str]) {
     let config = file(case, "bad.toml", text);
     let all = [&[case.path(), "echo", "ran"][..], &["status", case.path()], &["status", "--show-config"]];
-    // Files that a setting names are read only to connect.
+    // Files that a setting names are read only for a connection.
     let all = if text.contains("-file") { &all[..2] } else { &all[..] };
     for words in all {
         let output = case.zklock().arg("--config").arg(&config).args(*words).run();
@@ -87,7 +87,7 @@ fn a_key_in_both_spellings_is_refused() {
     assert_refused(&case, text, &["line 3: 'session-timeout' is set already, in line 1"]);
 }
 
-/// Found on the day when it matters, it would be found too late.
+/// If the mistake were reported only when the setting is used, it would be too late.
 #[test]
 fn a_mistake_counts_also_where_the_command_line_overrides_it() {
     let case = Case::new("config-overridden");

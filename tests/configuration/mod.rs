@@ -1,4 +1,4 @@
-//! Settings from files: what counts over what, and what is said of a mistake.
+//! Settings from files: their precedence, and the messages about mistakes.
 
 mod mistakes;
 mod precedence;
@@ -7,7 +7,7 @@ use crate::support::{Case, Zklock};
 use std::fs;
 use std::path::PathBuf;
 
-/// A file in the case's directory.
+/// Creates a file in the case's directory.
 fn file(case: &Case, name: &str, text: &str) -> PathBuf {
     let path = case.dir().join(name);
     fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
@@ -15,7 +15,7 @@ fn file(case: &Case, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// zklock without `-z`, whose user has this configuration.
+/// zklock without `-z`, with this file as the user's configuration.
 fn with_user_file(case: &Case, text: &str) -> Zklock {
     file(case, "home/.config/zklock/config.toml", text);
     Zklock::bare(case.marker()).env("HOME", case.dir().join("home"))

@@ -1,17 +1,17 @@
-//! Command line over environment over the user's file over the system's.
+//! Precedence of settings: command line, environment, user file, system file.
 
 use super::{file, with_user_file};
 use crate::support::{Case, SOON, Zklock, has_namespaces, unshare};
 
-/// Shell commands after which `/etc/zklock.toml` is this file, for the process that becomes zklock alone.
+/// Shell commands that make this file `/etc/zklock.toml`, only for the process that becomes zklock.
 fn as_system_file(path: &std::path::Path) -> String {
-    // Nothing else of /etc is needed: servers are named by address.
+    // Nothing else in /etc is needed, because servers are given by address.
     let script = format!("mount -t tmpfs none /etc && cp '{}' /etc/zklock.toml", path.display());
     let unshare = unshare("--mount");
     format!("exec {unshare} bash -c \"{script} && exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$0\" \"$@\"")
 }
 
-/// The line of `--show-config` that tells of this key, without the spaces that align it.
+/// The line of `--show-config` about this key, without the spaces that align it.
 #[track_caller]
 fn shown(text: &str, key: &str) -> String {
     let line = text.lines().find(|line| line.trim_start_matches("# ").starts_with(&format!("{key} ")));
@@ -113,7 +113,7 @@ fn a_file_that_is_named_is_read_instead_of_the_others() {
     assert!(by_option.0.starts_with("kill-after = 2 "), "{by_option:?}");
 }
 
-/// As variables are unset in a crontab.
+/// A crontab can't unset a variable, only set it to an empty value.
 #[test]
 fn an_empty_variable_names_no_file() {
     let case = Case::new("config-empty");

@@ -1,4 +1,4 @@
-//! A stop without a terminal: somebody sends TSTP.
+//! A stop without a terminal: another process sends TSTP.
 
 use super::{LONGER, nodes, wait_for_jobs, wait_for_status};
 use crate::support::{
@@ -7,14 +7,15 @@ use crate::support::{
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// The process that becomes zklock starts it instead, in a group of its own, and waits for its end and not for a stop.
+/// The process that would become zklock starts it instead, in a process group of its own. It waits for zklock's end,
+/// and not for a stop.
 const WITH_JOB_CONTROL: &str = "set -m; \"$0\" \"$@\" & \
      while wait -f $!; code=$?; kill -0 $! 2>/dev/null; do sleep 0.05; done; exit $code";
 
-/// The same with a group of its own, and a caller that knows nothing of job control.
+/// The same with a process group of its own, but with a caller that doesn't use job control.
 const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait $!; exit $?";
 
-/// The zklock below such a caller.
+/// The zklock that such a caller has started.
 #[track_caller]
 fn below(caller: &Running) -> Pid {
     wait_for("zklock", SOON, || {
@@ -28,7 +29,7 @@ fn assert_stops_and_goes_on(prelude: &str) {
     let case = Case::new("tstp");
     let history = case.history();
     let job = history.steady_job("only");
-    // Long enough for a machine that stands still for two seconds.
+    // Long enough for a machine that hangs for two seconds.
     let options = ["--session-timeout", "8", "--kill-after", "0.2"];
     let caller = case.lock(&options, ["bash", "-c", &job]).prelude(prelude).spawn();
     wait_for_jobs(&history, 1);
@@ -63,7 +64,7 @@ fn also_below_a_caller_without_job_control() {
     assert_stops_and_goes_on(IN_A_GROUP);
 }
 
-/// There is nobody who could say `fg`.
+/// There is no shell that could continue it with `fg`.
 #[test]
 fn without_a_shell_to_continue_it_it_isn_t_stopped() {
     let case = Case::new("tstp-orphan");
@@ -96,7 +97,7 @@ fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
-/// KILL and STOP are nobody's to catch; who stops only the monitor stops nothing that matters.
+/// KILL and STOP can't be caught. Stopping only the monitor stops nothing that matters.
 #[test]
 fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");

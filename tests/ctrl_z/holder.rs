@@ -1,9 +1,9 @@
-//! The lock is kept for as long as the command stands stopped.
+//! The lock is kept for as long as the command is stopped.
 
 use super::{LONGER, SHORT, contenders, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
 use crate::support::{Case, SOON, end, holder, pass_time, wait_until};
 
-/// Stops a holder with these options and paths, and sees it keep all its nodes.
+/// Stops a holder with these options and paths, and checks that it keeps all its nodes.
 #[track_caller]
 fn assert_kept(options: &str, endings: &[&str]) {
     let case = Case::new("stopped-kept");
@@ -88,7 +88,7 @@ fn the_next_waiter_waits_on_and_bg_continues_the_holder() {
     shell.run("wait", SOON);
 }
 
-/// One of two slots is stopped; the other is passed on as ever.
+/// One of two holders is stopped; the other slot is handed off as usual.
 #[test]
 fn a_stopped_slot_hinders_no_other() {
     let case = Case::new("stopped-slot");

@@ -1,4 +1,4 @@
-//! A command that stands stopped is stopped for good when the lock is lost or revoked.
+//! A stopped command is ended when the lock is lost or revoked.
 
 use super::{SHORT, enter, nodes, script, stop};
 use crate::support::{
@@ -8,7 +8,7 @@ use crate::support::{
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// A job that writes down that TERM has reached it, and then ends.
+/// A job that records that it got TERM, and then exits.
 fn job(case: &Case, history: &History) -> String {
     let told = case.dir().join("told");
     let text = format!("trap 'echo TERM >>{}; exit 5' TERM; {}", told.display(), history.steady_job("first"));
@@ -19,7 +19,7 @@ fn told(case: &Case) -> String {
     std::fs::read_to_string(case.dir().join("told")).unwrap_or_default()
 }
 
-/// A holder that is stopped in a shell.
+/// Starts a holder in a shell, and stops it.
 #[track_caller]
 fn stopped(case: &Case, history: &History, options: &str) -> Shell {
     let mut shell = case.shell();
@@ -29,7 +29,7 @@ fn stopped(case: &Case, history: &History, options: &str) -> Shell {
     shell
 }
 
-/// The job's own processes: neither the shell nor zklock.
+/// The process id of the job, which is neither the shell nor zklock.
 fn job_pid(case: &Case) -> Pid {
     wait_for("the job", SOON, || {
         let all = processes_of(case.marker());
@@ -41,7 +41,7 @@ fn delete(case: &Case) {
     case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
 }
 
-/// The job has had its word before its end, and the shell hears what became of it at `fg`.
+/// Checks that the job reacted to TERM before it ended, and that the shell learns the outcome at `fg`.
 #[track_caller]
 fn assert_ended(case: &Case, shell: &mut Shell, why: &str) {
     wait_until("the job's own end", SOON, || told(case) == "TERM\n");
@@ -88,7 +88,8 @@ fn what_is_deaf_to_term_is_killed() {
     assert_eq!(shell.code(SOON), 123);
 }
 
-/// The line is dead: the job is gone before another has the lock, although nobody says `fg`.
+/// The connection is lost. The job is gone before another contender has the lock, although nothing continues it with
+/// `fg`.
 #[test]
 fn a_lost_connection_ends_it_before_another_runs() {
     let proxy = Proxy::to(shared());
@@ -108,7 +109,7 @@ fn a_lost_connection_ends_it_before_another_runs() {
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
 
-/// Its user has said that it may go on, and when: at `fg`.
+/// The user has chosen that the command may continue, and continues it with `fg`.
 #[test]
 fn with_on_lost_continue_it_stays_stopped_and_goes_on_at_fg() {
     let case = Case::new("stopped-continue");

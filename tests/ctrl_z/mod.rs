@@ -1,4 +1,4 @@
-//! Ctrl-Z stops the command, and zklock keeps its lock; a waiter that is stopped keeps nobody waiting.
+//! Ctrl-Z stops the command, and zklock keeps its lock. A stopped waiter doesn't block the queue.
 
 mod alone;
 mod holder;
@@ -15,21 +15,21 @@ use std::time::Duration;
 
 const CTRL_Z: &[u8] = b"\x1a";
 
-/// The session timeout of most, so that it takes little time to outlast it. Without much of a grace a busy machine
-/// loses no lock over it.
+/// The options of most tests. The session timeout is short, so that it takes little time to outlast it. With such a
+/// short grace period, a busy machine doesn't cost the lock.
 const SHORT: &str = "--session-timeout 4 --kill-after 0.2";
 
-/// Longer than that session can live without a word from zklock.
+/// Longer than that session can live without a message from zklock.
 const LONGER: Duration = Duration::from_millis(5_500);
 
-/// A script in the case's directory, for `bash`: what a test types stays short.
+/// Writes a `bash` script into the case's directory, so that the lines that a test types stay short.
 fn script(case: &Case, name: &str, text: &str) -> String {
     let file = case.dir().join(name);
     fs::write(&file, text).expect("a script");
     file.display().to_string()
 }
 
-/// Types this line and waits until the jobs in the history are so many.
+/// Types this line, and waits until the history has this many jobs.
 #[track_caller]
 fn enter(shell: &mut Shell, line: &str, history: &History, jobs: usize) {
     shell.enter(line, SOON);
@@ -43,7 +43,7 @@ fn wait_for_jobs(history: &History, jobs: usize) {
     });
 }
 
-/// Types Ctrl-Z, and returns with what is said when the shell has its prompt.
+/// Types Ctrl-Z and waits for the shell's prompt. Returns what was printed before "Stopped".
 #[track_caller]
 fn stop(shell: &mut Shell) -> String {
     shell.terminal().send(CTRL_Z);
@@ -52,7 +52,7 @@ fn stop(shell: &mut Shell) -> String {
     said
 }
 
-/// What `status` says of the contenders of this path.
+/// The contenders of this path in the output of `status`.
 #[track_caller]
 fn contenders(case: &Case, path: &str) -> Vec<Value> {
     let output = case.zklock().args(["status", "--json", path]).run();
@@ -60,7 +60,7 @@ fn contenders(case: &Case, path: &str) -> Vec<Value> {
     said["locks"][0]["contenders"].as_array().expect("contenders").clone()
 }
 
-/// Waits until `status` says of the contender at this place, from 0, that it is in this state and stopped or not.
+/// Waits until `status` shows the contender at this position, counted from 0, in this state and stopped or not.
 #[track_caller]
 fn wait_for_status(case: &Case, path: &str, place: usize, state: &str, stopped: bool) {
     let seen = try_for(SOON, || {
@@ -71,7 +71,7 @@ fn wait_for_status(case: &Case, path: &str, place: usize, state: &str, stopped: 
     assert!(seen.is_some(), "{place}, {state}, stopped {stopped}: {:#?}", contenders(case, path));
 }
 
-/// The nodes of these paths, each with the transaction that made it and its session.
+/// The nodes of these paths, each with the transaction that created it and with its session.
 fn nodes(case: &Case, paths: &[String]) -> Vec<(String, i64, i64)> {
     let nodes = paths.iter().flat_map(|path| {
         case.observer().children(path).into_iter().map(move |name| format!("{path}/{name}"))

@@ -1,10 +1,10 @@
-//! Ctrl-Z for a zklock inside a zklock.
+//! Ctrl-Z for a zklock inside another zklock.
 
 use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_status};
 use crate::support::{Case, SOON, Shell, pass_time, processes_of, status_of, wait_until};
 use std::time::Duration;
 
-/// People want their prompt back sooner; a busy machine needs its time.
+/// Users want their prompt sooner, but a busy machine needs this long.
 const FEW_SECONDS: Duration = Duration::from_secs(20);
 
 #[test]
@@ -22,7 +22,7 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
         assert_eq!(shell.code(SOON), 148);
         shell.fg();
         shell.terminal().send(b"more\n");
-        // What is typed is echoed, and then copied.
+        // The typed line is echoed, and then copied.
         shell.terminal().expect("more\r\nmore\r\n", SOON);
         assert_eq!(case.contenders().len(), 1, "round {round}");
     }
@@ -32,12 +32,12 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
     assert!(case.observer().children(&inner).is_empty());
 }
 
-/// Whether the process group in the terminal's foreground is led by this program.
+/// Whether the leader of the foreground process group runs this program.
 fn has_terminal(shell: &Shell, program: &str) -> bool {
     status_of(shell.foreground(), "Name").as_deref() == Some(program)
 }
 
-/// Whether or not the command reads from the terminal.
+/// It doesn't matter whether the command reads from the terminal.
 #[test]
 fn whatever_the_command_does_the_prompt_comes_soon() {
     for command in ["sleep 61", "cat", "sh -c 'sleep 61; :'"] {
@@ -57,7 +57,8 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
             shell.terminal().expect("Stopped", FEW_SECONDS);
             shell.prompt(FEW_SECONDS);
             shell.fg();
-            // Both hand it on. A key that comes meanwhile reaches one of them together with CONT, which undoes a stop.
+            // Both zklocks pass the terminal on. A key that is typed meanwhile reaches one of them together with CONT,
+            // which undoes a stop.
             wait_until("the command to have the terminal", SOON, || has_terminal(&shell, program));
         }
         shell.terminal().send(b"\x03");
@@ -67,7 +68,7 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
     }
 }
 
-/// The command gets the terminal from both when it reads, and gives it back to both.
+/// Both zklocks give the terminal to the command when it reads, and both get it back.
 #[test]
 fn in_a_pipeline_too() {
     let case = Case::new("nested-pipeline");
@@ -115,7 +116,7 @@ fn both_locks_are_kept_and_told_as_stopped() {
     assert_eq!(shell.code(SOON), 0);
 }
 
-/// The inner one becomes the command, whose lock is held around it.
+/// The inner zklock becomes the command, because the outer one holds its lock.
 #[test]
 fn on_the_same_path_it_is_one_zklock() {
     let case = Case::new("nested-same");

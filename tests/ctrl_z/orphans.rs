@@ -1,4 +1,4 @@
-//! In the background of a terminal, below nobody: a command that reads is told that nobody will give it the terminal.
+//! An orphaned zklock in the background of a terminal: a command that reads learns that it won't get the terminal.
 
 use super::script;
 use crate::support::{Case, SOON, Shell, is_alive, pass_time, wait_for, wait_until, worker_of};
@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
 
-/// Starts zklock with this job in the background of the shell's terminal; whoever started it is gone.
+/// Starts zklock with this job in the background of the shell's terminal, from a process that then ends.
 #[track_caller]
 fn orphan(case: &Case, shell: &mut Shell, job: &str) -> Pid {
     let pid = case.dir().join("pid");
@@ -39,7 +39,7 @@ fn it_gets_hup_and_dies_of_it() {
     case.wait_for_contenders(0);
 }
 
-/// It hears of it once, and whoever doesn't want to hear costs nothing.
+/// The command gets the signals once, and ignoring them costs no processor time.
 #[test]
 fn it_gets_hup_and_cont_once_and_no_process_spins() {
     let case = Case::new("orphan-deaf");

@@ -1,4 +1,4 @@
-//! Ctrl-Z and fg in quick succession, in every shell there is.
+//! Ctrl-Z and `fg` in quick succession, in each shell that is installed.
 
 use super::{CTRL_Z, SHORT, script};
 use crate::support::{Case, MARKER, SOON, Terminal, wait_until};
@@ -25,7 +25,7 @@ fn start(case: &Case, words: &[&str]) -> Terminal {
     Terminal::spawn(command)
 }
 
-/// In each round the command stops at the key, and goes on at the word.
+/// Checks that in each round Ctrl-Z stops the command and `fg` continues it.
 #[track_caller]
 fn assert_rounds(words: &[&str], pipeline: &str) {
     let case = Case::new("rounds");
@@ -38,7 +38,8 @@ fn assert_rounds(words: &[&str], pipeline: &str) {
     terminal.send(format!("$zklock {SHORT} {} bash {job}{pipeline}\n", case.path()).as_bytes());
     wait_until("it to run", SOON, || history.sections().unwrap().len() == 1);
     if !pipeline.is_empty() {
-        // A shell ignores the key, and so does the process that it makes for the other end until it is another program's.
+        // A shell ignores the key. So does the process that it forks for the other end, until that process runs its
+        // program.
         terminal.expect("other end", SOON);
     }
     let node = case.contenders();
@@ -63,7 +64,7 @@ fn assert_rounds(words: &[&str], pipeline: &str) {
     assert_eq!(history.sections().unwrap().len(), 1);
 }
 
-/// The words of a shell that reads no files of the user's.
+/// The command lines of shells that read no files of the user.
 fn shells() -> Vec<Vec<&'static str>> {
     let mut shells = vec![vec!["bash", "--norc", "--noprofile", "--noediting", "-i"], vec!["dash", "-i"]];
     if Path::new("/usr/bin/zsh").exists() || Path::new("/bin/zsh").exists() {

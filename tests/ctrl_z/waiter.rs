@@ -1,10 +1,10 @@
-//! A waiter that is stopped: its turn goes to the next, and it queues anew when it goes on.
+//! A stopped waiter: its turn passes to the next contender, and it queues again when it is continued.
 
 use super::{script, stop, wait_for_jobs, wait_for_status};
 use crate::support::{Case, History, Running, SOON, Shell, end, pass_time, wait_for, wait_until};
 use std::time::Duration;
 
-/// A waiter in a shell behind `ahead` others of its lock, which is stopped; its job's name is `b`.
+/// Starts a waiter in a shell, with `ahead` contenders before it, and stops it. Its job is called `b`.
 #[track_caller]
 fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -> Shell {
     let job = script(case, "b.sh", &history.steady_job("b"));
@@ -15,7 +15,7 @@ fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -
     shell
 }
 
-/// Somebody with these options whose job's name is this one; returns when it has queued as the last.
+/// Starts a contender with these options and a job of this name; returns when it is the last in the queue.
 #[track_caller]
 fn queue(case: &Case, history: &History, name: &str, options: &[&str]) -> Running {
     let before = case.contenders();
@@ -24,7 +24,7 @@ fn queue(case: &Case, history: &History, name: &str, options: &[&str]) -> Runnin
     running
 }
 
-/// It goes on: it has to queue again, gets the lock when whoever holds it ends, and exits as its command.
+/// Continues the waiter. It has to queue again, acquires the lock when the holders end, and exits like its command.
 #[track_caller]
 fn goes_on_after(shell: &mut Shell, history: &History, holders: Vec<(Running, &str)>) {
     let jobs = history.sections().unwrap().len();
@@ -58,7 +58,7 @@ fn the_next_one_runs_in_its_place() {
     assert_eq!(history.exclusive_order(), ["c", "b"]);
 }
 
-/// Nobody else wants it, and still it doesn't run while it stands stopped.
+/// No other contender wants the lock, and still the command doesn't run while the waiter is stopped.
 #[test]
 fn it_never_runs_while_it_is_stopped() {
     let case = Case::new("stopped-first");
@@ -125,7 +125,7 @@ fn a_stopped_waiter_for_a_slot_lets_the_next_have_it() {
     assert_eq!(history.most_at_once(), 2);
 }
 
-/// It holds the first and waits for the second: the first is given up as well.
+/// It holds the first lock and waits for the second. It releases the first lock as well.
 #[test]
 fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
     let case = Case::new("passed-several");
@@ -143,7 +143,8 @@ fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
     assert_eq!(history.exclusive_order(), ["c", "b"]);
 }
 
-/// Over and over, around the moment when the lock comes: it runs once, and not while it stands stopped.
+/// Ctrl-Z is typed again and again around the time of the acquisition. The command runs once, and not while it is
+/// stopped.
 #[test]
 fn whenever_the_key_comes_it_runs_once() {
     for round in 0..10 {
@@ -160,7 +161,7 @@ fn whenever_the_key_comes_it_runs_once() {
         first.wait(SOON);
         let runs = history.sections().unwrap();
         pass_time(Duration::from_millis(300));
-        // A line that was being written when it stopped may come to light.
+        // A line that was being written when the job stopped may still appear.
         let lines = |sections: &[crate::support::Section]| sections.len();
         assert_eq!(lines(&history.sections().unwrap()), lines(&runs));
         shell.fg();
@@ -183,7 +184,7 @@ fn a_closed_window_ends_it() {
     assert!(history.sections().unwrap().is_empty());
 }
 
-/// Ctrl-Z before it is anywhere in the queue.
+/// Ctrl-Z is typed before it has a position in the queue.
 #[test]
 fn a_contender_stopped_while_connecting_continues_to_connect() {
     let proxy = crate::support::Proxy::to(crate::support::shared());

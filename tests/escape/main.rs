@@ -1,5 +1,5 @@
-//! Whoever runs under the lock leaves its zklock in every way there is, a fault falls on one half of it at a random
-//! moment, and nobody may give a sign of life after the next holder's first. `scripts/escape` runs it.
+//! Processes under the lock leave their zklock in every possible way, and a fault hits that zklock at a random moment.
+//! None of them may give a sign of life after the first one of the next holder. `scripts/escape` runs this.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,7 @@ use support::{Observer, Server};
 use table::Table;
 use trial::{Beat, Crowd, Environment, Fault, Rng};
 
-/// So many draws for each run that is wanted: a fault that comes too early or too late meets nobody.
+/// How many draws are made for each run that is wanted. A fault that comes too early or too late hits nothing.
 const DRAWS: usize = 3;
 
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn check(options: &Options) -> ExitCode {
     let table = Mutex::new(Table::new(&options.faults));
     for &fault in &options.faults {
         try_fault(options, &environment, fault, &table);
-        // A long run may be interrupted.
+        // Printed after each fault, because a long run may be interrupted.
         println!("\n{}", table.lock().expect("no lane has failed"));
     }
     drop(crowds);
@@ -72,7 +72,7 @@ fn check(options: &Options) -> ExitCode {
     ExitCode::from(u8::from(table.wrong() > 0))
 }
 
-/// All runs with one fault, in lanes side by side.
+/// Makes all runs with one fault, in parallel lanes.
 fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, table: &Mutex<Table>) {
     let (drawn, met, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let lane = || {
@@ -81,7 +81,7 @@ fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, tab
             if index >= options.runs * DRAWS {
                 return;
             }
-            // Whatever the other lanes do, this run's draws are its own.
+            // The draws of a run don't depend on the other lanes.
             let salt = (fault as u64 + 1) * 1_000_003 + u64::try_from(index).expect("64 bits");
             let report = trial::trial(environment, fault, &mut Rng::new(options.seed ^ (salt << 20)));
             let mut table = table.lock().expect("no lane has failed");

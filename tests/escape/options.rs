@@ -4,23 +4,23 @@ use crate::trial::Fault;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
-/// What is to be tried.
+/// The options of the checker.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) seed: u64,
-    /// For each fault.
+    /// The number of runs for each fault.
     pub(crate) runs: usize,
     pub(crate) faults: Vec<Fault>,
     pub(crate) program: PathBuf,
-    /// Processes that sleep meanwhile.
+    /// How many sleeping processes there are meanwhile.
     pub(crate) idle: usize,
     /// Whether two processes spin meanwhile.
     pub(crate) load: bool,
-    /// Runs side by side.
+    /// How many runs take place at the same time.
     pub(crate) lanes: usize,
-    /// In seconds.
+    /// The session timeout in seconds.
     pub(crate) session: u32,
-    /// A fault isn't tried any more after so many runs with violations.
+    /// After this many runs with violations, a fault is no longer tested.
     pub(crate) give_up: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What all runs came to.
+//! The summary of all runs.
 
 use crate::trial::{Fault, Phase, Report};
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ struct Row {
     runs: usize,
     missed: usize,
     phases: BTreeMap<Phase, usize>,
-    /// How many runs each kind escaped in.
+    /// In how many runs each kind of process escaped.
     escaped: BTreeMap<String, usize>,
     escapes: usize,
     wrong: usize,
     ends: BTreeMap<String, usize>,
-    /// Of the runs whose fault came while the command ran.
+    /// Only from the runs whose fault came while the command ran.
     last_beats: Vec<Duration>,
     next_beats: Vec<Duration>,
 }
@@ -27,12 +27,12 @@ impl Table {
         Self(faults.iter().map(|&fault| (fault, Row::default())).collect())
     }
 
-    /// A fault that met nobody.
+    /// Counts a fault that hit nothing.
     pub(crate) fn missed(&mut self, fault: Fault) {
         self.0.entry(fault).or_default().missed += 1;
     }
 
-    /// Takes in a run. How many with this fault were wrong.
+    /// Adds a run. Returns how many runs with this fault were wrong.
     pub(crate) fn take(&mut self, fault: Fault, report: Report) -> usize {
         let row = self.0.entry(fault).or_default();
         row.runs += 1;

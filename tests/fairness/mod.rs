@@ -1,4 +1,4 @@
-//! First come, first served: nobody overtakes whom it excludes, in any mixture of kinds.
+//! First come, first served: no contender overtakes another that it excludes, in any mixture of kinds.
 
 mod model;
 mod schedules;

@@ -1,5 +1,5 @@
-//! One or two of three servers fail: a session that is long enough goes on with those that are left, and so does
-//! every watch.
+//! One or two of three servers fail. If the session timeout is long enough, the session continues on the servers that
+//! are left, and so does every watch.
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job};
 use super::loan::Loan;
@@ -7,19 +7,19 @@ use crate::support::{Case, Running, SOON, Server, Zklock, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
-/// Leader and followers give each other up after 1.25 s, and elect another in about one more.
+/// Leader and followers give each other up after 1.25 s, and elect a new leader in about one second more.
 const SYNC_LIMIT: u32 = 5;
-/// A third of it is enough for that, and for the clients to find out.
+/// A third of this timeout is long enough for that, and for the clients to notice.
 const LONG: [&str; 3] = ["-v", "--session-timeout", "40"];
-/// A third of it is enough to find another server.
+/// A third of this timeout is long enough to find another server.
 const SHORT: [&str; 3] = ["-v", "--session-timeout", "12"];
 
-/// A case whose zklock is in the first zone, and whose observer is in none.
+/// A case whose zklock is in the first zone, and whose observer connects directly.
 fn case(network: &Loan, name: &str) -> Case {
     Case::at(&network.direct(), name).through(&network.connect_string(0))
 }
 
-/// Somebody in the second zone, who runs `echo ran`.
+/// Starts a waiter in the second zone, whose command is `echo ran`.
 fn waiter(network: &Loan, case: &Case, options: &[&str]) -> Running {
     let zklock = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let waiter = zklock.args([case.path(), "--", "echo", "ran"]).spawn();
@@ -33,7 +33,7 @@ fn session(case: &Case, index: usize) -> i64 {
     case.observer().stat(&node).unwrap().ephemeral_owner
 }
 
-/// The holder is connected again and has a new confirmation, and no lock was lost on the way to that.
+/// Waits until the holder is connected again and has a new confirmation, without having lost the lock.
 #[track_caller]
 fn goes_on(network: &Loan, holder: &Running) {
     let is_well = || {
@@ -46,7 +46,7 @@ fn goes_on(network: &Loan, holder: &Running) {
     wait_until("a confirmation", SOON, || is_well() && confirmations(network.zone(0)) > before);
 }
 
-/// The holder ends well, and the one behind it runs.
+/// Ends the holder, and checks that the waiter's command runs.
 fn hands_over(holder: Running, waiter: Running) {
     assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
     holder.signal(Signal::SIGTERM);
@@ -54,20 +54,20 @@ fn hands_over(holder: Running, waiter: Running) {
     assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
 }
 
-/// Which server fails.
+/// The server that fails.
 #[derive(Clone, Copy)]
 enum Role {
-    /// It leads, and the holder is connected to another.
+    /// The leader; the holder is connected to another server.
     Leader,
-    /// The holder is connected to it.
+    /// The server that the holder is connected to.
     Own,
 }
 
-/// A command goes on when that becomes of a server, and hands off while the fault lasts.
+/// Checks that a command continues when this server fails, and that the lock is handed off while the fault lasts.
 fn survives(name: &str, role: Role, fail: fn(&Server)) {
     let network = Loan::take(SYNC_LIMIT);
     let (leader, follower) = (network.wait_for_leader(), network.a_follower());
-    // The observer's library stays with a server that stands still.
+    // The observer's library would stay connected to a frozen server.
     let sound = (leader + 2) % network.servers.len();
     let case = Case::at(&network.servers[sound].connect_string(), name).through(&network.connect_string(0));
     let history = case.history();
@@ -140,7 +140,7 @@ fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() 
     let history = case.history();
     let session_timeout = Duration::from_secs(4);
     let options = ["-v", "--session-timeout", "4"];
-    // On the server that is left.
+    // The holder connects to the server that will be left.
     let left = network.wait_for_leader();
     network.confine(0, left);
     let holder = steady(&case, &history, &options, "holder", "true").spawn();
@@ -154,7 +154,7 @@ fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() 
     for (_, server) in network.servers.iter().enumerate().filter(|(index, _)| *index != left) {
         server.kill();
     }
-    // What was sent before the second was dead may have been confirmed.
+    // Confirmations that were sent before the second server was dead may have been answered.
     let since = now();
     holder.wait_for_line("the lock is lost", SOON);
     // No server can confirm the release.
@@ -178,7 +178,7 @@ fn a_request_to_give_up_reaches_a_holder_that_moved_to_another_server() {
     network.servers[follower].kill();
     holder.wait_for_line("connected again", SOON);
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
-    // A change of its data, which no confirmation sees.
+    // This changes the data of the node, which confirmations don't check.
     case.observer().set_data(&node, "__REVOKE__");
     holder.wait(SOON).assert_code(123).assert_stderr("revoked");
 }

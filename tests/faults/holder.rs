@@ -1,23 +1,24 @@
-//! A holder whose job gives signs of life, and what is to be seen of both.
+//! Holders whose jobs give signs of life, and checks of both.
 
 use crate::support::{Case, History, Proxy, Running, SOON, Section, Zklock, op, wait_until};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// So many confirmations besides the create are answered until the lease no longer counts from the start of the
-/// session, but from a confirmation that is five twelfths of the session timeout before the newest, or more.
+/// How many confirmations besides the create are answered before the lease is in its steady state: it then no longer
+/// counts from the start of the session, but from a confirmation that is five twelfths of the session timeout before
+/// the newest, or more.
 pub(super) const STEADY: usize = 5;
 
-/// Nanoseconds since 1970, as histories count.
+/// Nanoseconds since 1970, as in a history.
 pub(super) fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
 }
 
-/// zklock around a steady job called `name`; `after` is what its shell does at its end.
+/// A zklock with a steady job called `name`, whose shell runs `after` at its end.
 pub(super) fn steady(case: &Case, history: &History, options: &[&str], name: &str, after: &str) -> Zklock {
     case.lock(options, ["bash", "-c", &format!("{}; {after}", history.steady_job(name))])
 }
 
-/// The same with a job that only KILL can end before its time.
+/// The same, with a job that only KILL can end early.
 pub(super) fn deaf(case: &Case, history: &History, options: &[&str], name: &str) -> Zklock {
     case.lock(options, ["bash", "-c", &format!("trap '' TERM; {}", history.steady_job(name))])
 }
@@ -29,7 +30,7 @@ pub(super) fn wait_for_job(running: &Running, history: &History, name: &str) {
     wait_until(&format!("{name} to run; {}", running.stderr().text()), SOON, begun);
 }
 
-/// The one stay of this name.
+/// The only section of this name.
 #[track_caller]
 pub(super) fn section(history: &History, name: &str) -> Section {
     let mut found = history.sections().unwrap();
@@ -38,19 +39,20 @@ pub(super) fn section(history: &History, name: &str) -> Section {
     found.remove(0)
 }
 
-/// The confirmations that were answered, by whichever of the links.
+/// How many confirmations were answered on all of these links.
 pub(super) fn confirmations<'a>(links: impl IntoIterator<Item = &'a Proxy>) -> usize {
     links.into_iter().map(|link| link.answered(op::MULTI)).sum()
 }
 
-/// Waits until the leases of the only zklocks behind a link are of steady rhythm: as short as they get.
+/// Waits until the leases of the zklocks behind a link are in their steady state, in which they are as short as they
+/// get. No other zklocks may use the link.
 #[track_caller]
 pub(super) fn wait_until_steady(link: &Proxy, zklocks: usize) {
     wait_until("a steady rhythm", SOON, || confirmations([link]) >= STEADY * zklocks);
 }
 
-/// The job was alive at `since` and not seven twelfths of a session timeout later: with a steady rhythm its lease is over
-/// by then.
+/// Checks that the job was stopped, and was dead seven twelfths of a session timeout after `since`: in the steady
+/// state, its lease is over by then.
 #[track_caller]
 pub(super) fn assert_dead_in_time(history: &History, name: &str, since: u128, session_timeout: Duration) {
     let section = section(history, name);

@@ -1,5 +1,5 @@
-//! The only server doesn't answer, or answers as another: the command is dead before anybody else can have the
-//! lock, and it isn't stopped for less.
+//! The only server doesn't answer, or answers as a different server. The command is dead before another contender can
+//! have the lock, and shorter faults don't stop it.
 
 use super::holder::{
     assert_dead_in_time, confirmations, deaf, now, section, steady, wait_for_job, wait_until_steady,
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use zookeeper::CreateMode;
 
-/// A holder with a steady job, behind a network of its own.
+/// A holder with a steady job, behind a proxy of its own.
 struct Stage {
     running: Running,
     history: History,
@@ -19,7 +19,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// The job exits with 7 when it is allowed to end.
+    /// The job exits with 7 when it is told to finish.
     fn new(name: &str, server: &Server, options: &[&str]) -> Self {
         let proxy = Proxy::to(server);
         let case = Case::on(server, name).through(&proxy.connect_string());
@@ -29,7 +29,7 @@ impl Stage {
         Self { running, history, case, proxy }
     }
 
-    /// Waits for so many more confirmations.
+    /// Waits for this many more confirmations.
     fn wait_for_confirmations(&self, count: usize) {
         let answered = || confirmations([&self.proxy]);
         let before = answered();
@@ -40,7 +40,7 @@ impl Stage {
         });
     }
 
-    /// The job ends by itself, with its own code, and nothing was said of a loss.
+    /// Checks that the job ends by itself with its own exit code, and that no loss was reported.
     fn ends_well(self) {
         let Self { running, history, case, proxy } = self;
         assert_eq!(case.contenders().len(), 1);
@@ -53,13 +53,13 @@ impl Stage {
         drop((case, proxy));
     }
 
-    /// The job was stopped before its lease, seven twelfths of a session timeout since then, was over.
+    /// Checks that the job was stopped before its lease ended, seven twelfths of a session timeout after `since`.
     fn ends_in_time(self, since: u128, session_timeout: Duration) {
         let Self { running, history, case, proxy } = self;
         running.wait_for_line("the lock is lost: the ensemble confirmed nothing for", SOON);
         let job_is_dead = |line: &str| line.contains("was stopped");
         wait_until("the job to be stopped", SOON, || running.stderr().text().lines().any(job_is_dead));
-        // What is left to do is the release.
+        // Only the release is left to do.
         proxy.pass();
         let output = running.wait(SOON);
         output.assert_code(123).assert_stderr(case.path());
@@ -69,7 +69,7 @@ impl Stage {
     }
 }
 
-/// Does that to several at the same time.
+/// Calls `act` with all of them at the same time.
 fn each<T: Send>(all: impl IntoIterator<Item = T>, act: impl Fn(T) + Sync) {
     thread::scope(|scope| {
         for one in all {
@@ -79,7 +79,7 @@ fn each<T: Send>(all: impl IntoIterator<Item = T>, act: impl Fn(T) + Sync) {
     });
 }
 
-/// Its name, what it does, and what zklock says of it.
+/// A name, the fault, and zklock's message about it.
 type Break = (&'static str, fn(&Proxy), &'static str);
 
 const SILENCES: [Break; 4] = [
@@ -102,7 +102,7 @@ fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
         let stage = Stage::new(name, shared(), &["--session-timeout", "8"]);
         wait_until_steady(&stage.proxy, 1);
         silence(&stage.proxy);
-        // Since the last confirmation five twelfths of the session timeout may pass, the way back included.
+        // Five twelfths of the session timeout may pass after the last confirmation, including the way back.
         thread::sleep(Duration::from_millis(1200));
         stage.proxy.pass();
         stage.wait_for_confirmations(1);
@@ -138,7 +138,8 @@ fn a_slow_network_is_borne_unless_it_is_slower_than_the_lease_allows() {
             stage.wait_for_confirmations(4);
             stage.ends_well();
         } else {
-            // What is under way when it becomes slow still counts, so that it lasts longer than in a silence.
+            // Answers that are in flight when the network becomes slow still count, so the lease lasts longer than in a
+            // silence.
             let Stage { running, history, case, proxy } = stage;
             running.wait_for_line("was stopped", SOON);
             let lived = Duration::from_nanos_u128(section(&history, "job").last - since);
@@ -162,7 +163,7 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     let history = case.history();
     let deaf = deaf(&case, &history, &options, "deaf").spawn();
     wait_for_job(&deaf, &history, "deaf");
-    // The others began before it.
+    // The other holders began before this one.
     wait_until_steady(&proxy, 1);
     let since = now();
     server.freeze();
@@ -174,7 +175,7 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     stage.ends_in_time(since, session_timeout);
     deaf.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
     assert_dead_in_time(&history, "deaf", since, session_timeout);
-    // Nobody stops this one, and its word counts.
+    // This job isn't stopped, and its exit code counts.
     let Stage { running, history, .. } = &going_on;
     assert!(running.is_running());
     history.finish("job");
@@ -214,7 +215,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
 
     server.restart_empty();
     let observer = Observer::new(&server.connect_string());
-    // It turns away whoever has seen more changes than it knows of.
+    // The server refuses clients that have seen more changes than it has.
     wait_until("the session to be unknown", SOON, || {
         observer.create("/change-", "", CreateMode::EphemeralSequential);
         both.iter().all(|stage| stage.running.stderr().count("the lock is lost: the session expired") > 0)
@@ -222,7 +223,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     let output = stopped.running.wait(SOON);
     output.assert_code(123).assert_stderr("was stopped");
     assert!(!section(&stopped.history, "job").ended);
-    // A fresh contender has the lock, which is all that anybody can do for the one that was told to go on.
+    // A new contender gets the lock. Nothing else can be done about the command that was told to continue.
     for case in [&stopped.case, &going_on.case] {
         case.lock(&[], ["true"]).run().assert_code(0);
     }
@@ -238,7 +239,7 @@ fn a_command_that_is_told_to_go_on_does_so_through_everything() {
         let stage = Stage::new(name, shared(), &options);
         silence(&stage.proxy);
         stage.running.wait_for_line("continues (--on-lost continue)", SOON);
-        // Also when the session is over and the next has the lock.
+        // This is also true when the session is over and the next contender has the lock.
         let next = crate::support::Zklock::at(&shared().connect_string(), stage.case.marker());
         next.args([stage.case.path(), "true"]).run().assert_code(0);
         stage.proxy.pass();

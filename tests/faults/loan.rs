@@ -1,4 +1,4 @@
-//! Ensembles that go from test to test: three servers take seconds to start.
+//! Ensembles that are reused from test to test, because three servers take seconds to start.
 
 use super::holder::{STEADY, confirmations};
 use crate::support::network::{Ensemble, Network};
@@ -7,24 +7,24 @@ use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The unit of the servers' time.
+/// The servers' tick time in milliseconds.
 pub(super) const TICK_MS: u32 = 250;
 
 static IDLE: Mutex<Vec<(u32, Network)>> = Mutex::new(Vec::new());
 
-/// A network that nobody else uses. It goes back healed, unless the test failed.
+/// A network that no other test uses. It is returned healed, unless the test failed.
 pub(super) struct Loan {
     sync_limit: u32,
     network: Option<Network>,
-    /// What went through the first zone in other tests.
+    /// How many confirmations went through the first zone in earlier tests.
     confirmed_before: usize,
 }
 
-/// The holder's, and the next one's.
+/// The holder's zone, and the next contender's.
 const ZONES: usize = 2;
 
 impl Loan {
-    /// One whose servers bear each other's silence for so many ticks.
+    /// A network whose servers tolerate this many ticks of silence from each other.
     pub(super) fn take(sync_limit: u32) -> Self {
         let idle = {
             let mut idle = idle();
@@ -39,26 +39,27 @@ impl Loan {
         loan
     }
 
-    /// Which server leads; waits for an election that is under way.
+    /// The index of the leader; waits for an election in progress.
     #[track_caller]
     pub(super) fn wait_for_leader(&self) -> usize {
         wait_for("a leader", SOON, || self.leader())
     }
 
-    /// A server that follows.
+    /// The index of a follower.
     #[track_caller]
     pub(super) fn a_follower(&self) -> usize {
         (self.wait_for_leader() + 1) % self.servers.len()
     }
 
-    /// Waits until a holder in the first zone, where nobody else is, has a lease of steady rhythm.
+    /// Waits until the lease of the holder in the first zone is in its steady state. The holder must be alone in that
+    /// zone.
     #[track_caller]
     pub(super) fn wait_until_steady(&self) {
         let confirmed = || confirmations(self.zone(0)) - self.confirmed_before;
         wait_until("a steady rhythm", SOON * 2, || confirmed() >= STEADY);
     }
 
-    /// Which server the owner of a session is connected to; waits until it is to one.
+    /// The index of the server that the client with this session is connected to; waits until it is connected.
     #[track_caller]
     pub(super) fn server_of(&self, session: i64) -> usize {
         let sid = format!("sid=0x{session:x},");
@@ -68,7 +69,7 @@ impl Loan {
         wait_for("the connection", SOON, || self.servers.iter().position(knows))
     }
 
-    /// Nothing is wrong any more, and all servers serve.
+    /// Heals all faults, and waits until all servers serve clients.
     pub(super) fn heal(&self) {
         self.undo();
         self.wait_for_all();

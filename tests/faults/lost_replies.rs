@@ -1,17 +1,17 @@
-//! One request is lost, or the reply to it: nobody can tell which, and each node is made once, waits once, and
-//! goes.
+//! One request is lost, or the reply to it, and zklock can't tell which. Each node is created once, waits once, and is
+//! deleted.
 
 use super::holder::confirmations;
 use crate::support::{At, Case, Proxy, Running, SOON, end, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
-/// A fault: these requests, so many of them later, and what becomes of it.
+/// A fault: the requests that it can hit, how many of them pass first, and what happens to the next one.
 type Fault = (&'static [i32], usize, At);
 
 const LOST: [At; 2] = [At::BeforeServer, At::BeforeReply];
 
-/// A case whose lock path is there, and the network to its server.
+/// A case whose lock path exists, and the proxy to its server.
 fn through_a_proxy(name: &str) -> (Proxy, Case) {
     let proxy = Proxy::to(shared());
     let case = Case::new(name).through(&proxy.connect_string());
@@ -19,7 +19,7 @@ fn through_a_proxy(name: &str) -> (Proxy, Case) {
     (proxy, case)
 }
 
-/// Somebody who holds the lock, and is connected without a proxy.
+/// Starts a holder that is connected without a proxy.
 fn holder(case: &Case) -> Running {
     let direct = crate::support::Zklock::at(&shared().connect_string(), case.marker());
     let holder = direct.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
@@ -27,8 +27,8 @@ fn holder(case: &Case) -> Running {
     holder
 }
 
-/// A lock that is free is taken in spite of the fault: one node while the command runs, which it does once.
-/// Gives how many creates were sent.
+/// Checks that a free lock is acquired in spite of the faults: there is one node while the command runs, and the
+/// command runs once. Returns how many creates were sent.
 #[track_caller]
 fn takes_a_free_lock(options: &[&str], faults: &[Fault]) -> usize {
     let (proxy, case) = through_a_proxy("lost-free");
@@ -64,7 +64,7 @@ fn a_create_that_never_arrived_is_made_again() {
 fn the_search_for_a_lost_node_may_be_lost_as_well() {
     for at in LOST {
         for search in [op::SYNC, op::GET_DATA, op::CONNECT] {
-            // The first connection is the one that the create is lost on.
+            // The create is lost on the first connection.
             let skip = usize::from(search == op::CONNECT);
             let faults = [(op::CREATE, 0, At::BeforeReply), (search, skip, at)];
             assert_eq!(takes_a_free_lock(&[], &faults), 1, "{search:?} {at:?}");
@@ -154,7 +154,7 @@ fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
     }
 }
 
-/// Ends a zklock whose create is under way by TERM; it leaves no node and has run nothing.
+/// Checks that a zklock that got TERM while its create was in flight leaves no node and has run nothing.
 #[track_caller]
 fn dies_without_a_node(case: &Case, running: Running) {
     let output = running.wait(SOON);
@@ -162,8 +162,8 @@ fn dies_without_a_node(case: &Case, running: Running) {
     assert!(case.contenders().is_empty(), "by the time it has ended: {output}");
 }
 
-/// The signal and what the proxy releases take different ways: on a busy machine the reply can be quicker. Then the
-/// command has run, and another try shows what a signal in time does.
+/// The signal and the packet that the proxy releases take different paths, so on a busy machine the reply can be
+/// faster. Then the command has run, and another attempt shows the effect of a signal in time.
 #[track_caller]
 fn dies_without_a_node_if_the_signal_is_in_time(released: impl Fn() -> (Proxy, Case, Running)) {
     for _ in 0..10 {
@@ -203,7 +203,7 @@ fn a_signal_while_the_reply_to_a_create_is_awaited_leaves_no_node() {
     proxy.release();
     let node = case.wait_for_contenders(1).remove(0);
     running.signal(Signal::SIGTERM);
-    // The order to close the session goes out at once; only its answer is held back.
+    // The request to close the session is sent immediately; only its answer is held back.
     case.observer().wait_until_gone(&format!("{}/{node}", case.path()), SOON);
     proxy.pass();
     dies_without_a_node(&case, running);
@@ -214,7 +214,7 @@ fn a_signal_after_the_reply_to_a_create_was_lost_leaves_no_node() {
     dies_without_a_node_if_the_signal_is_in_time(|| {
         let (proxy, case) = through_a_proxy("signal-lost");
         proxy.once(op::CREATE, At::BeforeReply);
-        // The second connection, over which the node would be found.
+        // The node would be found over the second connection.
         proxy.once_after(1, op::CONNECT, At::Hold);
         let running = case.lock(&[], ["echo", "ran"]).spawn();
         proxy.wait_fired(2, SOON);
@@ -270,7 +270,7 @@ fn an_unanswered_release_ends_in_time_and_is_reported() {
     let output = running.wait(SOON);
     output.assert_code(7).assert_stderr("no server confirmed the release").assert_stderr(case.path());
     assert!(output.elapsed < Duration::from_secs(6), "{:?}", output.elapsed);
-    // The server ends the session, without any word of ours.
+    // The server ends the session without a request from zklock.
     case.wait_for_contenders(0);
 }
 

@@ -1,17 +1,17 @@
-//! Faults of servers and of the network between them and their clients: who may run then, until when, and
-//! what is left behind. Nothing is, ever: [`Case`](crate::support::Case) looks at the end of each test.
+//! Faults of servers and of the network between them and their clients. The tests check which commands may run, and
+//! until when. Nothing is ever left behind: [`Case`](crate::support::Case) checks that at the end of each test.
 //!
 //! | module | what fails |
 //! |---|---|
 //! | [`lost_replies`] | one request, or the reply to it |
-//! | [`waiting`] | a waiter's connection, for longer than is good |
-//! | [`rhythm`] | nothing: how often a zklock confirms, whatever fails |
-//! | [`leases`] | the only server, or the way to it, while the command runs |
+//! | [`waiting`] | a waiter's connection, for too long |
+//! | [`rhythm`] | nothing: how often a zklock sends confirmations |
+//! | [`leases`] | the only server, or the connection to it, while the command runs |
 //! | [`failover`] | one or two of three servers |
 //! | [`partitions`] | the links between three servers |
-//! | [`own_node`] | the node itself |
-//! | [`negotiation`] | the session timeout that was asked for |
-//! | [`release_last`] | a command that doesn't want to end |
+//! | [`own_node`] | zklock's own node |
+//! | [`negotiation`] | the negotiation of the session timeout |
+//! | [`release_last`] | a command that ignores TERM or ends slowly |
 
 mod failover;
 mod holder;

@@ -1,4 +1,4 @@
-//! The server grants another session timeout than the one that was asked for: the server's counts.
+//! The server grants another session timeout than the requested one, and zklock uses the granted one.
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job, wait_until_steady};
 use crate::support::{Case, Proxy, SOON, Server, op, wait_until};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 const GRANTED: Duration = Duration::from_secs(6);
 
-/// One that grants the same to everybody.
+/// A server that grants the same session timeout to every client.
 fn server() -> Server {
     Server::builder().config("minSessionTimeout=6000").config("maxSessionTimeout=6000").start()
 }
 
-/// The session timeouts of the connections that a server has now, in milliseconds.
+/// The session timeouts of a server's current connections, in milliseconds.
 fn session_timeouts(server: &Server) -> Vec<u64> {
     let connections = server.four_letter("cons");
     let timeouts = connections.lines().filter_map(|line| line.split(",to=").nth(1)?.split(',').next());
@@ -24,7 +24,7 @@ fn another_timeout_is_agreed_on_before_anything_is_created() {
     let server = server();
     for asked in ["30", "1", "6"] {
         let proxy = Proxy::to(&server);
-        // The observer has no session before its first question.
+        // The observer opens its session with its first request.
         let case = Case::on(&server, "agreed").through(&proxy.connect_string());
         let options = ["--session-timeout", asked];
         let running = case.lock(&options, ["sh", "-c", "echo up; exec sleep 60"]).spawn();
@@ -32,7 +32,7 @@ fn another_timeout_is_agreed_on_before_anything_is_created() {
         let sessions = if asked == "6" { 1 } else { 2 };
         assert_eq!(proxy.count(op::CONNECT), sessions, "asked for {asked} s");
         assert_eq!(proxy.count(op::CLOSE), sessions - 1, "asked for {asked} s");
-        // One of them may have found that the lock path was missing.
+        // One of the sessions may have found that the lock path was missing.
         assert!(proxy.count(op::CREATE) <= 2);
         assert_eq!(session_timeouts(&server), [6000], "asked for {asked} s");
         running.signal(nix::sys::signal::Signal::SIGTERM);
@@ -52,12 +52,12 @@ fn the_lease_follows_what_was_granted() {
         (running, history, case, proxy)
     };
     let (long, short) = (start("60"), start("1"));
-    // The other began before it.
+    // The other holder began before this one.
     wait_until_steady(&short.3, 1);
     let since = now();
     long.3.blackhole();
     short.3.blackhole();
-    // More than one second, less than five twelfths of six.
+    // More than one second, and less than five twelfths of six seconds.
     thread::sleep(Duration::from_millis(1100));
     short.3.pass();
     let before = confirmations([&short.3]);

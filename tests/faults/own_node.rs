@@ -1,18 +1,18 @@
-//! Somebody takes the node itself away, while nobody looks.
+//! Another client deletes, replaces or changes zklock's own node, also while zklock isn't connected.
 
 use super::holder::{section, steady, wait_for_job};
 use crate::support::{At, Case, Proxy, Running, SOON, Zklock, op, shared};
 use nix::sys::signal::Signal;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// zklock's network, and a case on it.
+/// A case whose zklock connects through a proxy.
 fn behind_a_proxy(name: &str) -> (Proxy, Case) {
     let proxy = Proxy::to(shared());
     let case = Case::new(name).through(&proxy.connect_string());
     (proxy, case)
 }
 
-/// Takes zklock's connection away, does something, and gives it another.
+/// Cuts zklock's connection, calls `act`, and lets zklock connect again.
 fn while_disconnected(proxy: &Proxy, running: &Running, act: impl FnOnce()) {
     proxy.refuse_new(true);
     proxy.cut_all();
@@ -21,7 +21,7 @@ fn while_disconnected(proxy: &Proxy, running: &Running, act: impl FnOnce()) {
     proxy.refuse_new(false);
 }
 
-/// A holder's only node; its full path.
+/// The full path of a holder's node, which is the only one.
 fn only_node(case: &Case) -> String {
     format!("{}/{}", case.path(), case.wait_for_contenders(1)[0])
 }
@@ -48,7 +48,7 @@ fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
         let node = only_node(&case);
         let make_again = || {
             case.observer().delete(&node);
-            // The sequence number is in the name already.
+            // The name already contains the sequence number.
             case.observer().create(&node, "somebody else's", CreateMode::Ephemeral);
         };
         if connected {
@@ -74,7 +74,7 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
     let queue = case.wait_for_contenders(2);
     while_disconnected(&proxy, &waiter, || {
         case.observer().delete(&format!("{}/{}", case.path(), queue[1]));
-        // Now it would be its turn.
+        // From now on, the waiter would be first in the queue.
         holder.signal(Signal::SIGTERM);
         case.wait_for_contenders(0);
     });
@@ -99,12 +99,12 @@ fn a_watch_on_the_node_that_was_lost_is_set_again() {
     for at in [At::BeforeServer, At::BeforeReply] {
         let (proxy, case) = behind_a_proxy("watch-lost");
         proxy.once(op::GET_DATA, at);
-        // It may be before the command is started, when only -vv tells.
+        // The fault may come before the command is started. Only -vv reports the new connection then.
         let holder = case.lock(&["-vv"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
         holder.wait_for_stdout("holding", SOON);
         proxy.wait_fired(1, SOON);
         holder.wait_for_line("connected again", SOON);
-        // No confirmation sees that.
+        // Confirmations don't notice this change.
         case.observer().set_data(&only_node(&case), "__REVOKE__");
         holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
     }
@@ -117,7 +117,7 @@ fn confirmations_that_are_refused_are_not_repeated_without_a_pause() {
     let holder = steady(&case, &history, &["-v", "--session-timeout", "3"], "holder", "true").spawn();
     wait_for_job(&holder, &history, "holder");
     let node = only_node(&case);
-    // A check needs READ.
+    // The check in a confirmation needs READ.
     let nobody_reads = vec![Acl::new(Permission::WRITE, "world", "anyone")];
     case.observer().call("set_acl", move |client| client.set_acl(&node, nobody_reads.clone(), None)).unwrap();
     holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");

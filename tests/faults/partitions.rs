@@ -1,8 +1,8 @@
-//! The network between three servers breaks, so that one of them believes what is no longer true: whoever is
-//! connected to it has stopped before another, on the other side, begins.
+//! The network between three servers breaks, so that one of them has outdated information. A command whose zklock is
+//! connected to that server is stopped before another one on the other side begins.
 //!
-//! The jobs ignore TERM, so that only what comes last ends them. Sessions are shorter than what the servers bear of
-//! each other's silence: the server that is cut off answers its clients all the while.
+//! The jobs ignore TERM, so that only KILL ends them. The session timeouts are shorter than the silence that the
+//! servers tolerate from each other, so the server that is cut off answers its clients all the time.
 
 use super::holder::{deaf, section, wait_for_job};
 use super::loan::Loan;
@@ -12,11 +12,11 @@ use std::time::Duration;
 const SYNC_LIMIT: u32 = 60;
 const SESSION: &str = "6";
 
-/// A server that finds itself elected and followed by nobody waits `initLimit` ticks before it votes again: 5 s here.
-/// On a busy machine that happens several times in a row, each time in steps of 5 s.
+/// A server that is elected and has no followers waits `initLimit` ticks before it votes again: 5 s here. On a busy
+/// machine that happens several times in a row, each time for 5 s.
 const ELECTIONS: Duration = Duration::from_mins(1);
 
-/// A holder whose zone has only one server, and somebody behind it on another.
+/// A holder whose zone has only one server, and the next contender on another server.
 struct Stage {
     holder: Running,
     next: Running,
@@ -48,8 +48,8 @@ impl Stage {
         Self { holder, next, history, case, network, leader, follower }
     }
 
-    /// The others notice at once that they can't reach their leader, and elect another. What all three say to each
-    /// other about that passes, so that they may go back to the old one at first, and have to notice again.
+    /// The followers notice immediately that they can't reach their leader, and elect a new one. The election messages
+    /// of all three still pass, so they may elect the old leader again at first, and have to notice again.
     fn depose_leader(&self) {
         self.network.isolate(self.leader);
         let leads = |(index, server): (usize, &Server)| {
@@ -62,11 +62,11 @@ impl Stage {
         });
     }
 
-    /// The next one runs while the fault lasts, and the holder's job has been dead for long enough then.
+    /// Checks that the next command runs while the fault lasts, and that the holder's job was dead by then.
     fn hands_over_in_time(self) {
         let Self { holder, next, history, case, network, .. } = self;
         wait_for_job(&next, &history, "next");
-        // Whoever still lives gives a sign of it every 20 ms.
+        // A job that is still alive writes a line every 20 ms.
         wait_until("more of the next one", SOON, || {
             let next = section(&history, "next");
             next.last - next.begin > 300_000_000
@@ -102,13 +102,13 @@ fn a_write_that_comes_through_while_a_follower_is_cut_off_proves_too_little() {
     let stage = Stage::new("pulse", false);
     let link = &stage.network.zone(0)[stage.follower];
     stage.network.isolate(stage.follower);
-    // One that is on its way to the leader when it is cut off.
+    // This confirmation is on its way to the leader when the follower is cut off.
     let (asked, answered) = (link.count(op::MULTI), link.answered(op::MULTI));
     wait_until("a confirmation to be asked for", SOON, || link.count(op::MULTI) > asked);
-    // The server has it when the proxy has written it, and that takes no time to speak of.
+    // The server has the request once the proxy has written it, which takes next to no time.
     std::thread::sleep(Duration::from_millis(50));
     let confirmed = || (link.answered(op::MULTI) > answered).then_some(());
-    // On a busy machine the servers may miss the instant.
+    // On a busy machine, the servers may miss the short moment.
     wait_until("it to be confirmed", SOON, || {
         stage.network.pulse(stage.follower, stage.leader);
         try_for(Duration::from_millis(200), confirmed).is_some()

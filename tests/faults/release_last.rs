@@ -1,4 +1,4 @@
-//! A command that does not want to end when the lock is lost: its node stays until it is dead.
+//! A command that doesn't end immediately when the lock is lost: its node stays until it is dead.
 
 use super::holder::{section, wait_for_job, wait_until_steady};
 use crate::support::{Case, History, Proxy, Running, SOON, Zklock, shared, wait_until};
@@ -8,13 +8,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// How a command takes TERM.
+/// How the command reacts to TERM.
 const STUBBORN: [(&str, &str); 2] = [
     ("deaf", "trap '' TERM"),
     ("slow", "trap 'for i in {1..40}; do mark alive; read -rt 0.02 -u 9; done; exit 0' TERM"),
 ];
 
-/// A job that writes its process id, behind a proxy.
+/// Starts a holder whose job prints its process id.
 fn holder(case: &Case, history: &History, options: &[&str], trap: &str) -> (Running, Pid) {
     let job = format!("{trap}; echo pid $$; {}", history.steady_job("holder"));
     let running = case.lock(&[&["-v"], options].concat(), ["bash", "-c", &job]).spawn();
@@ -24,7 +24,7 @@ fn holder(case: &Case, history: &History, options: &[&str], trap: &str) -> (Runn
     (running, pid)
 }
 
-/// Somebody behind it, with a connection that works.
+/// Starts the next contender, with a connection that works.
 fn next(case: &Case, history: &History) -> Running {
     let zklock = Zklock::at(&shared().connect_string(), case.marker());
     zklock.args([case.path(), "--", "bash", "-c", &history.job("next", 0.0)]).spawn()
@@ -35,7 +35,7 @@ fn lives(pid: Pid) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
-/// Watches from outside: when the node is gone, the command is dead.
+/// Checks from outside that the command is dead when the node is gone.
 fn node_outlives(case: &Case, node: &str, pid: Pid) {
     wait_until("the node to go", SOON, || {
         let there = case.observer().exists(node);
@@ -75,7 +75,7 @@ fn the_node_of_a_holder_that_hears_too_late_stays_until_the_command_is_dead() {
     wait_until_steady(&proxy, 1);
     proxy.blackhole();
     holder.wait_for_line("the lock is lost", SOON);
-    // It is too late for the lease, but a delete would arrive now.
+    // This is too late for the lease, but a delete request would arrive now.
     proxy.pass();
     node_outlives(&case, &node, pid);
     next.wait(SOON).assert_code(0);
@@ -83,7 +83,7 @@ fn the_node_of_a_holder_that_hears_too_late_stays_until_the_command_is_dead() {
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
 }
 
-/// The client gives a session up after a while of silence. The servers may know better, and keep the node.
+/// The client gives a session up after a while of silence. The servers may still have it, and keep the node.
 #[test]
 fn nothing_is_called_released_that_no_server_has_confirmed() {
     let proxy = Proxy::to(shared());
@@ -95,7 +95,7 @@ fn nothing_is_called_released_that_no_server_has_confirmed() {
     wait_for_job(&holder, &history, "holder");
     proxy.blackhole();
     holder.wait_for_line("is lost", SOON);
-    // Much longer than the session: the client has given it up.
+    // Much longer than the session timeout, so that the client has given the session up.
     thread::sleep(Duration::from_secs(4));
     history.finish("holder");
     let output = holder.wait(SOON);

@@ -1,4 +1,4 @@
-//! How often a zklock confirms that it is there.
+//! How often a zklock sends confirmations.
 
 use super::holder::confirmations;
 use crate::support::{Case, Proxy, SOON, Zklock, end, shared, wait_until};
@@ -16,7 +16,8 @@ fn the_first_in_line_confirms_twice_as_often_as_a_waiter() {
     let confirmed = || [&first, &second].map(|link| confirmations([link]));
     let [holders, waiters] = confirmed();
     wait_until("four confirmations of the waiter", SOON, || confirmed()[1] >= waiters + 4);
-    // Eight, if the answers take no time: one every twelfth of the session timeout, and every sixth.
+    // Eight, if the answers take no time: the holder sends one every twelfth of the session timeout, the waiter every
+    // sixth.
     let holders = confirmed()[0] - holders;
     assert!(holders >= 6, "{holders}");
     end(holder);

@@ -1,12 +1,12 @@
-//! A waiter that hears nothing for a while: it runs when its turn has come and never before, or gives up when it
-//! was told to.
+//! A waiter that receives nothing for a while: it runs when its turn has come and never before, or gives up when its
+//! time is over.
 
 use super::holder::{deaf, section, steady, wait_for_job, wait_until_steady};
 use crate::support::{At, Case, Proxy, Running, SOON, Server, Zklock, end, op, shared, wait_until};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A waiter and the network between it and its server; whoever else contends is connected without one.
+/// A waiter and the proxy between it and its server. All other contenders connect directly.
 struct Stage {
     case: Case,
     proxy: Proxy,
@@ -18,7 +18,6 @@ impl Stage {
         Self { case: Case::new(name).through(&proxy.connect_string()), proxy }
     }
 
-    /// Somebody who holds the lock.
     fn holder(&self) -> Running {
         let holder = self.direct(&[], "echo holding; exec sleep 60");
         holder.wait_for_stdout("holding", SOON);
@@ -30,7 +29,7 @@ impl Stage {
         zklock.args([self.case.path(), "--", "bash", "-c", job]).spawn()
     }
 
-    /// A waiter behind the proxy, when it waits.
+    /// Starts a waiter behind the proxy, and returns when it waits.
     fn waiter(&self, options: &[&str], job: &str) -> Running {
         let waiter = self.case.lock(&[&["-vv"], options].concat(), ["bash", "-c", job]).spawn();
         waiter.wait_for_line("waiting for", SOON);
@@ -93,7 +92,7 @@ fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_fai
     assert!(late.elapsed < Duration::from_secs(6), "{:?}", late.elapsed);
     let early = early.wait(SOON);
     assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
-    // Until then it has asked for its node to be deleted, and given up on the answer.
+    // Before that, it has requested the deletion of its node and given up waiting for the answer.
     assert!(early.elapsed < Duration::from_secs(10), "{:?}", early.elapsed);
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);
@@ -113,7 +112,7 @@ fn one_that_does_not_wait_ends_in_time_though_its_session_was_lost() {
     stage.proxy.pass();
 }
 
-/// Longer than a lease lasts, shorter than the session.
+/// Silences the connection for longer than a lease, and for less than the session timeout.
 fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
     proxy.blackhole();
     thread::sleep(session_timeout.mul_f64(0.7));
@@ -160,7 +159,7 @@ fn a_waiter_whose_turn_came_in_a_silence_earns_its_lease_anew() {
     let output = waiter.wait(SOON);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
-    // Six confirmations, each a twelfth of the session timeout after the answer to the one before.
+    // Six confirmations are needed, each a twelfth of the session timeout after the answer to the one before.
     let earned = Duration::from_millis(1600)..Duration::from_secs(8);
     assert!(earned.contains(&healed.elapsed()), "{:?}", healed.elapsed());
 }
@@ -191,7 +190,7 @@ fn a_server_that_stands_still_for_most_of_a_session_hands_the_lock_over_when_it_
     wait_until("the queue to be empty", SOON, || case.contenders().is_empty());
 }
 
-/// The lock was seen busy once. Whether it still is nobody knows: that is no reason to skip a run quietly.
+/// The lock was busy when it was last listed. Whether it still is isn't known, so zklock must not skip the run quietly.
 #[test]
 fn a_waiter_whose_time_is_over_in_a_silence_has_failed_and_one_that_hears_is_busy() {
     let stage = Stage::new("silent-end");

@@ -1,4 +1,4 @@
-//! What every test begins with.
+//! The setup that every test starts with.
 
 use super::observer::Observer;
 use super::processes::{assert_no_processes, kill_all};
@@ -14,11 +14,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// Nodes and processes are to be gone at once; a busy machine may need a moment.
+/// How long nodes and processes may take to disappear. They should be gone at once, but a busy machine needs a moment.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// A lock path of its own with everything to use it. At the end of a test that did not fail it looks that no
-/// contender and no process was left behind; what a failed test left is killed.
+/// A lock path for one test, with everything to use it. At the end of a test that passed, it checks that no contender
+/// and no process is left behind. Processes that a failed test left are killed.
 pub(crate) struct Case {
     hosts: String,
     path: String,
@@ -35,26 +35,26 @@ impl Case {
         Self::with(name, &shared().connect_string(), Arc::clone(&OBSERVER))
     }
 
-    /// A case on a server of the test's own.
+    /// A case on the test's own server.
     pub(crate) fn on(server: &Server, name: &str) -> Self {
         Self::at(&server.connect_string(), name)
     }
 
-    /// A case on an ensemble: its connect string.
+    /// A case on an ensemble, given by its connect string.
     pub(crate) fn at(hosts: &str, name: &str) -> Self {
         Self::with(name, hosts, Arc::new(Observer::new(hosts)))
     }
 
-    /// The same case, but zklock connects to other hosts than the observer: through a proxy.
+    /// The same case, except that zklock connects to other hosts than the observer, such as a proxy.
     pub(crate) fn through(mut self, hosts: &str) -> Self {
         hosts.clone_into(&mut self.hosts);
         self
     }
 
-    /// The same case, but its observer is known to the servers as `user:password`.
+    /// The same case, with an observer that authenticates as `user:password`.
     pub(crate) fn known_as(mut self, digest: &str) -> Self {
         self.observer = Arc::new(Observer::with_digest(&self.hosts, digest));
-        // Or the first case would have it to itself.
+        // If this didn't create the node for everyone, the first case would create it for itself alone.
         self.observer.mkdirs("/t");
         self
     }
@@ -75,17 +75,17 @@ impl Case {
         &self.path
     }
 
-    /// What zklock is given as `-z`.
+    /// The value of `-z`.
     pub(crate) fn hosts(&self) -> &str {
         &self.hosts
     }
 
-    /// The value by which this case's processes are known.
+    /// The value that identifies this case's processes.
     pub(crate) fn marker(&self) -> &str {
         &self.marker
     }
 
-    /// The client that sees what zklock really did.
+    /// The independent client that shows what zklock really did.
     pub(crate) fn observer(&self) -> &Observer {
         &self.observer
     }
@@ -110,7 +110,7 @@ impl Case {
         zklock.args(command)
     }
 
-    /// Somebody who holds the lock: returns when the command runs. End it with a signal or by dropping it.
+    /// Starts a holder, and returns when its command runs. End it with a signal or by dropping it.
     #[track_caller]
     pub(crate) fn holder(&self) -> Running {
         let holder = self.lock(&[], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
@@ -118,7 +118,7 @@ impl Case {
         holder
     }
 
-    /// An interactive shell whose zklock knows the server.
+    /// An interactive shell in which the server is preset for zklock.
     pub(crate) fn shell(&self) -> Shell {
         Shell::start(&self.hosts, &self.marker, SOON)
     }
@@ -128,12 +128,12 @@ impl Case {
         History::new(self.dir(), "jobs")
     }
 
-    /// The contenders, in their order.
+    /// The contenders in queue order.
     pub(crate) fn contenders(&self) -> Vec<String> {
         self.observer.children(&self.path)
     }
 
-    /// A path beside the case's own whose node gives everybody these permissions.
+    /// Creates a node beside the case's lock path with these permissions for everyone, and returns its path.
     pub(crate) fn guarded(&self, permissions: Permission) -> String {
         let path = format!("{}-guarded", self.path);
         self.observer.mkdirs("/t");
@@ -142,10 +142,11 @@ impl Case {
         path
     }
 
-    /// Removes what a semaphore of Curator's leaves at the path once nobody holds it.
+    /// Removes the nodes that a Curator semaphore leaves at the path after its last holder.
     pub(crate) fn remove_semaphore(&self) {
         wait_until("nothing to be left of a semaphore", SOON, || {
-            // The servers remove a container that has been empty for a while, and Curator's clients one of their own.
+            // The servers remove a container that has been empty for a while, and Curator's clients remove one of their
+            // own.
             let nodes = ["leases", "locks"].map(|container| format!("{}/{container}", self.path));
             for node in &nodes {
                 self.observer.delete_if_there(node);
@@ -154,7 +155,8 @@ impl Case {
         });
     }
 
-    /// Waits until the contender at this place says in its node since when it holds the lock; and gives what it says.
+    /// Waits until the contender at this position shows in its node since when it holds the lock, and returns the data
+    /// of the node.
     #[track_caller]
     pub(crate) fn wait_until_it_tells_since_when(&self, place: usize) -> String {
         wait_for("it to say since when it holds the lock", SOON, || {
@@ -175,7 +177,7 @@ impl Drop for Case {
         if thread::panicking() {
             return kill_all(&self.marker);
         }
-        // Processes first: one that is left may hold a node, and its name says more.
+        // Processes first: a process that is left may hold a node, and its command line says more.
         let left = std::panic::catch_unwind(|| assert_no_processes(&self.marker, AFTERWARDS));
         if let Err(panic) = left {
             kill_all(&self.marker);

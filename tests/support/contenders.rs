@@ -1,11 +1,11 @@
-//! What an observer sees of a queue for a lock.
+//! What an observer sees of the queue for a lock.
 
 use super::observer::Observer;
 use super::wait::{try_for, wait_for, wait_until};
 use std::time::Duration;
 
 impl Observer {
-    /// Waits until exactly `count` nodes queue at `path`, and gives them in their order.
+    /// Waits until exactly `count` nodes are queued at `path`, and returns them in queue order.
     #[track_caller]
     pub(crate) fn wait_for_contenders(&self, path: &str, count: usize, within: Duration) -> Vec<String> {
         wait_for(&format!("{count} contenders at {path}"), within, || {
@@ -13,13 +13,13 @@ impl Observer {
         })
     }
 
-    /// Waits until a node is no longer there.
+    /// Waits until a node no longer exists.
     #[track_caller]
     pub(crate) fn wait_until_gone(&self, path: &str, within: Duration) {
         wait_until(&format!("{path} to go"), within, || !self.exists(path));
     }
 
-    /// Panics with their names and data if contenders are left after a short time.
+    /// Panics with their names and data if contenders are left after `within`.
     #[track_caller]
     pub(crate) fn assert_no_contenders(&self, path: &str, within: Duration) {
         let gone = try_for(within, || self.children(path).is_empty().then_some(()));

@@ -1,4 +1,4 @@
-//! The counter from which a node numbers its children, set to where it would be after years.
+//! Sets the counter from which a node numbers its children, as if years had passed.
 
 use super::jvm::{class_path, java};
 use super::server::Server;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const HELPER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/WornCounter.java");
 
 impl Server {
-    /// The next sequential child of `path` gets this number. The server is killed for it and started again.
+    /// Gives the next sequential child of `path` this number. The server is killed and restarted for it.
     #[track_caller]
     pub(crate) fn set_counter(&self, path: &str, number: i32) {
         let conf = self.four_letter("conf");

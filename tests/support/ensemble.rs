@@ -1,4 +1,4 @@
-//! Three servers that elect a leader.
+//! An ensemble of three servers.
 
 use super::keys::Keys;
 use super::ports;
@@ -14,19 +14,19 @@ pub(crate) struct EnsembleBuilder {
 }
 
 impl EnsembleBuilder {
-    /// The unit of the servers' time. Default 200 ms.
+    /// The servers' tick time. Default 200 ms.
     pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
         self.member = self.member.tick_ms(tick_ms);
         self
     }
 
-    /// Ticks that a follower may take to connect to a leader. Default 20.
+    /// How many ticks a follower may take to connect to a leader. Default 20.
     pub(crate) fn init_limit(mut self, ticks: u32) -> Self {
         self.init_limit = ticks;
         self
     }
 
-    /// Ticks after which leader and follower give a silent one up. Default 5.
+    /// After how many ticks of silence leader and follower give each other up. Default 5.
     pub(crate) fn sync_limit(mut self, ticks: u32) -> Self {
         self.sync_limit = ticks;
         self
@@ -44,7 +44,7 @@ impl EnsembleBuilder {
         self
     }
 
-    /// A second port for each member, on which TLS is spoken with these keys.
+    /// A second port for each member, for TLS with these keys.
     pub(crate) fn tls(mut self, keys: &Keys) -> Self {
         self.member = self.member.tls(keys);
         self
@@ -60,7 +60,7 @@ impl EnsembleBuilder {
             let (quorum, election) = (ports::free(), ports::free());
             member = member.config(&format!("server.{id}=127.0.0.1:{quorum}:{election}"));
         }
-        // All at once: none of them serves before two are there.
+        // All are launched at once, because none serves clients before two are running.
         let members: Vec<_> = (1..=3).map(|id| member.clone().id(id).launch()).collect();
         members.iter().for_each(Server::wait_ready);
         Ensemble { members }
@@ -88,24 +88,24 @@ impl Ensemble {
         &self.members
     }
 
-    /// What `-z` takes to know all members.
+    /// The value of `-z` with all members.
     pub(crate) fn connect_string(&self) -> String {
         let hosts: Vec<_> = self.members.iter().map(Server::connect_string).collect();
         hosts.join(",")
     }
 
-    /// What `-z` takes with `--tls` to know all members.
+    /// The value of `-z` with all members when `--tls` is used.
     pub(crate) fn secure_connect_string(&self) -> String {
         let hosts: Vec<_> = self.members.iter().map(Server::secure_connect_string).collect();
         hosts.join(",")
     }
 
-    /// The leader; waits for an election that is under way. A frozen leader does not count.
+    /// The leader; waits for an election in progress. A frozen leader doesn't count.
     pub(crate) fn leader(&self) -> &Server {
         wait_for("a leader", SOON, || self.in_mode("leader").pop())
     }
 
-    /// The members that follow; waits until there is at least one.
+    /// The followers; waits until there is at least one.
     pub(crate) fn followers(&self) -> Vec<&Server> {
         wait_for("followers", SOON, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
     }

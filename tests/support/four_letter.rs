@@ -4,7 +4,7 @@ use std::io::{Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Asks the server on `port`; an error when it does not answer within a second.
+/// Sends a four letter word to the server on `port`; fails if no answer comes within a second.
 pub(crate) fn ask(port: u16, word: &str) -> Result<String> {
     let limit = Some(Duration::from_secs(1));
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -17,7 +17,7 @@ pub(crate) fn ask(port: u16, word: &str) -> Result<String> {
     Ok(answer)
 }
 
-/// What follows `key` on its line of a server's answer.
+/// The text after `key` on its line of a server's answer.
 pub(crate) fn field<'a>(answer: &'a str, key: &str) -> Option<&'a str> {
     answer.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }

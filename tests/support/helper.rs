@@ -1,18 +1,19 @@
-//! Helpers that are programs: one tells which signals reached it, the other moves the time of day.
+//! Helper programs: one prints the signals that it receives, the other shifts the time of day.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command line (`bash SCRIPT ARGS`) that prints `ready PID`, then `got TERM` for each signal. `args` are
-/// `TERM=3` to exit with 3 at that signal, and a number of seconds after which it exits with 0.
+/// The command line (`bash SCRIPT ARGS`) of a script that prints `ready PID`, then a line such as `got TERM` for each
+/// signal. `args` can contain `TERM=3`, to exit with 3 at that signal, and a number of seconds after which the script
+/// exits with 0.
 pub(crate) fn signal_printer(args: &[&str]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/signals.sh");
     let command = ["bash", script].into_iter().chain(args.iter().copied());
     command.map(str::to_owned).collect()
 }
 
-/// The library that moves the time of day, built into `dir` from the source beside the other helpers. For `LD_PRELOAD`,
-/// with the seconds in `SKEW`.
+/// Builds the library that shifts the time of day into `dir`, from the source beside the other helpers. It is meant for
+/// `LD_PRELOAD`, with the seconds in `SKEW`.
 pub(crate) fn skewed_clock(dir: &Path) -> PathBuf {
     let library = dir.join("skewed_clock.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/skewed_clock.c");

@@ -1,4 +1,4 @@
-//! What the jobs of a lock did, and whether any two of them did it at the same time.
+//! Records what the jobs of a lock did, and checks whether any two of them ran at the same time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,48 +9,48 @@ pub(crate) struct History {
     file: PathBuf,
 }
 
-/// One job's stay in the lock.
+/// One job's time in the lock.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
     pub(crate) name: String,
     pub(crate) token: u64,
     /// Nanoseconds since 1970.
     pub(crate) begin: u128,
-    /// When it was seen last: at its end, or at its last sign of life if it was killed.
+    /// When it was last seen: at its end, or at its last sign of life if it was killed.
     pub(crate) last: u128,
     pub(crate) ended: bool,
-    /// The lines in the file from its first to its last.
+    /// Its first and its last line in the file.
     lines: (usize, usize),
 }
 
 impl Section {
-    /// Whether some line of the one lies between lines of the other.
+    /// Whether a line of one section lies between lines of the other.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.lines.0 < other.lines.1 && other.lines.0 < self.lines.1
     }
 }
 
 impl History {
-    /// A history in `dir`, named so that there can be several.
+    /// A history in `dir`. The name makes it possible to have several.
     pub(crate) fn new(dir: &Path, name: &str) -> Self {
         let file = dir.join(format!("{name}.history"));
         fs::write(&file, "").expect("a file for the history");
         Self { file }
     }
 
-    /// The shell text of a job that is seen at its begin and its end, and takes `seconds` in between.
+    /// The shell script of a job that records its begin and its end, and takes `seconds` in between.
     pub(crate) fn job(&self, name: &str, seconds: f64) -> String {
         let mark = self.mark(name);
         format!("{mark}; mark begin; sleep {seconds}; mark end")
     }
 
-    /// The shell text of a job that gives a sign of life every 10 ms, and ends only when it is stopped.
+    /// The shell script of a job that records every 10 ms that it is alive, and ends only when it is stopped.
     pub(crate) fn endless_job(&self, name: &str) -> String {
         let mark = self.mark(name);
         format!("{mark}; mark begin; while :; do mark alive; sleep 0.01; done")
     }
 
-    /// The text for `bash` of a job that gives a sign of life every 20 ms and starts no other process, so that
+    /// The `bash` script of a job that records every 20 ms that it is alive. It starts no other process, so that
     /// several cost little. It ends when it is stopped, or after [`History::finish`].
     pub(crate) fn steady_job(&self, name: &str) -> String {
         let (file, finish) = (self.file.display(), self.finish_file(name));
@@ -71,12 +71,12 @@ impl History {
         self.file.with_extension(format!("{name}.finish"))
     }
 
-    /// The sections in the order in which they began, or what is wrong with the lines.
+    /// The sections in the order in which they began, or an error about the lines.
     pub(crate) fn sections(&self) -> Result<Vec<Section>, String> {
         parse(&fs::read_to_string(&self.file).expect("the history"))
     }
 
-    /// The sections in their order, or the first pair that overlaps or whose tokens do not grow.
+    /// The sections in order, or the first pair that overlaps or whose tokens don't increase.
     pub(crate) fn check_exclusive(&self) -> Result<Vec<Section>, String> {
         let sections = self.sections()?;
         for (index, later) in sections.iter().enumerate() {
@@ -111,7 +111,7 @@ impl History {
         begins.max().unwrap_or(0)
     }
 
-    /// One `printf` a line, so one write: appended lines do not mix.
+    /// Each line is one `printf` and so one write: appended lines don't mix.
     fn mark(&self, name: &str) -> String {
         let file = self.file.display();
         format!(
@@ -121,7 +121,7 @@ impl History {
     }
 }
 
-/// Lines of `begin|alive|end NAME TOKEN NANOS`; a name with its token is one section.
+/// Parses lines of `begin|alive|end NAME TOKEN NANOS`. A name with its token is one section.
 fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (number, line) in text.lines().enumerate() {

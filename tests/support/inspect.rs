@@ -1,4 +1,4 @@
-//! What the kernel tells of a process.
+//! What the kernel reports about a process.
 
 use super::processes::state;
 use super::wait::{SOON, wait_for, wait_until};
@@ -8,14 +8,14 @@ use nix::unistd::Pid;
 use std::cell::RefCell;
 use std::fs;
 
-/// A line of `/proc/PID/status` without its name; nothing once the process is reaped.
+/// A line of `/proc/PID/status` without its name; `None` once the process is reaped.
 pub(crate) fn status_of(pid: Pid, name: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     value.map(|value| value.trim().to_owned())
 }
 
-/// Whether the process exists and is not just waiting to be reaped.
+/// Whether the process exists and isn't a zombie.
 pub(crate) fn is_alive(pid: Pid) -> bool {
     !matches!(state(pid), None | Some('Z' | 'X'))
 }
@@ -38,7 +38,7 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// The worker of a zklock, once it has taken its place. Its parent, the monitor, is the process that was started.
+/// The worker of a zklock, once it has its name. Its parent, the monitor, is the process that was started.
 #[track_caller]
 pub(crate) fn worker_of(zklock: Pid) -> Pid {
     wait_for("the worker", SOON, || {
@@ -47,14 +47,14 @@ pub(crate) fn worker_of(zklock: Pid) -> Pid {
     })
 }
 
-/// The command of a zklock that runs it: a child of the worker.
+/// The command of a zklock, which is a child of the worker.
 #[track_caller]
 pub(crate) fn command_of(zklock: Pid) -> Pid {
     let worker = worker_of(zklock);
     wait_for("the command", SOON, || children_of(worker).first().map(|(pid, _)| *pid))
 }
 
-/// What a test froze, and a test that fails shall not leave so.
+/// The processes that a test froze. They are continued even if the test fails.
 struct Frozen(Vec<Pid>);
 
 impl Drop for Frozen {
@@ -69,7 +69,7 @@ thread_local! {
     static FROZEN: RefCell<Frozen> = const { RefCell::new(Frozen(Vec::new())) };
 }
 
-/// Stops a process (SIGSTOP), and returns when it stands still. It goes on at the end of the test, if not before.
+/// Stops a process (SIGSTOP), and returns when it is stopped. It is continued at the end of the test at the latest.
 #[track_caller]
 pub(crate) fn freeze(pid: Pid) {
     kill(pid, Signal::SIGSTOP).expect("a process to freeze");
@@ -77,8 +77,8 @@ pub(crate) fn freeze(pid: Pid) {
     wait_until("it to stand still", SOON, || is_stopped(pid));
 }
 
-/// From here on a process that is killed stays as it is just before its end, with its children,
-/// until this goes. A busy machine keeps the dying for seconds.
+/// Keeps a process that is killed in the state just before its end, with its children, until this value is dropped. On
+/// a busy machine, a dying process can stay like that for seconds.
 pub(crate) struct Held(Pid);
 
 impl Held {
@@ -95,7 +95,7 @@ impl Drop for Held {
     }
 }
 
-/// Lets a frozen process go on.
+/// Continues a frozen process.
 #[track_caller]
 pub(crate) fn thaw(pid: Pid) {
     kill(pid, Signal::SIGCONT).expect("a process to thaw");

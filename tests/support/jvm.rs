@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Starts the server, tells its process id and waits. The pipe it reads from is held by the test process
-/// alone: when that ends, however it ends, the server is killed and its directory is removed.
+/// Starts the server, prints its process id and waits. Only the test process holds the pipe from which this script
+/// reads: when the test process ends, however it ends, the server is killed and its directory is removed.
 const KEEPER: &str = r#"
 dir=$1; shift
 "$@" </dev/null >>"$dir/server.log" 2>&1 &
@@ -24,14 +24,14 @@ wait "$pid"
 [ "$word" = keep ] || rm -rf -- "$dir"
 "#;
 
-/// Small and quick to start: tests run several of them.
+/// JVM options for servers that are small and start quickly, because tests run several of them.
 const OPTIONS: [&str; 8] = [
     "-Xms16m",
     "-Xmx64m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
-    // The logs are written for nobody after the test, so they need not reach the disk.
+    // Nothing reads the transaction logs after the test, so they need not reach the disk.
     "-Dzookeeper.forceSync=no",
     "-Dzookeeper.preAllocSize=1024",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -75,18 +75,18 @@ impl Jvm {
         self.pid
     }
 
-    /// Whether the server has not ended by itself.
+    /// Whether the server process still runs.
     pub(crate) fn is_alive(&self) -> bool {
         !matches!(state(self.pid), None | Some('Z' | 'X'))
     }
 
-    /// Stops every thread, and returns when all of them stand still.
+    /// Stops the server (SIGSTOP), and returns when all its threads are stopped.
     pub(crate) fn freeze(&self) {
         kill(self.pid, Signal::SIGSTOP).expect("a running server");
         wait_until("all threads of the server stopped", SOON, || threads_stopped(self.pid));
     }
 
-    /// Lets a frozen server go on.
+    /// Continues a frozen server.
     pub(crate) fn thaw(&self) {
         kill(self.pid, Signal::SIGCONT).expect("a running server");
     }
@@ -95,10 +95,10 @@ impl Jvm {
 impl Drop for Jvm {
     /// Kills the server, and returns when its port is free again.
     fn drop(&mut self) {
-        // The process id can't have been given to another: the keeper has not yet waited for it.
+        // The process id can't have been reused, because the keeper has not reaped the process yet.
         kill(self.pid, Signal::SIGKILL).ok();
         if let Some(mut pipe) = self.keeper.stdin.take() {
-            // The directory belongs to the `Server`, which may start again on it.
+            // The keeper must leave the directory to the `Server`, which may start a process on it again.
             pipe.write_all(b"keep\n").ok();
         }
         self.keeper.wait().ok();
@@ -120,24 +120,24 @@ pub(super) fn java() -> PathBuf {
         .map_or_else(|| PathBuf::from("java"), |home| PathBuf::from(home).join("bin/java"))
 }
 
-/// An unpacked release named by `ZOOKEEPER_HOME`, else what Debian's package `zookeeper` installs.
+/// The class path of the unpacked release named by `ZOOKEEPER_HOME`, else of Debian's package `zookeeper`.
 pub(super) fn class_path() -> String {
     match env::var("ZOOKEEPER_HOME") {
         Ok(home) => class_path_of(Path::new(&home)),
-        // What Netty needs beside what the jar itself names.
+        // Netty needs jars that the manifest of zookeeper.jar doesn't name.
         Err(_) => ["zookeeper", "slf4j-simple", "netty-codec", "netty-resolver"]
             .map(|jar| format!("/usr/share/java/{jar}.jar"))
             .join(":"),
     }
 }
 
-/// An unpacked release.
+/// The class path of an unpacked release.
 pub(super) fn class_path_of(home: &Path) -> String {
     let home = home.display();
     format!("{home}/lib/*:{home}/conf")
 }
 
-/// A release that `scripts/versions` keeps, if it was fetched.
+/// The directory of a release that `scripts/versions` keeps, if it was fetched.
 pub(crate) fn release(version: &str) -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache =

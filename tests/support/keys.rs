@@ -1,4 +1,4 @@
-//! Certificates and keys, in files as servers and clients take them.
+//! Certificates and keys in files, in the form that servers and clients read.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tempfile::TempDir;
 
-/// Whoever signs certificates.
+/// A certificate authority.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, in PEM.
@@ -17,7 +17,7 @@ pub(crate) struct Identity {
 }
 
 impl Authority {
-    /// One that nobody knows yet.
+    /// A new authority, which nothing trusts yet.
     pub(crate) fn new(name: &str) -> Self {
         let mut params = params(&[], name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -30,12 +30,12 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A certificate for whoever is called `name` and has these addresses.
+    /// A certificate for this name and these hosts.
     pub(crate) fn sign(&self, name: &str, hosts: &[&str]) -> Identity {
         self.signed(&params(hosts, name))
     }
 
-    /// The same, but its time was over long ago.
+    /// The same, but it expired in 2020.
     pub(crate) fn sign_expired(&self, name: &str, hosts: &[&str]) -> Identity {
         let mut params = params(hosts, name);
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -43,7 +43,7 @@ impl Authority {
         self.signed(&params)
     }
 
-    /// The same, but its time is over soon.
+    /// The same, but it expires at `end`.
     pub(crate) fn sign_until(&self, name: &str, hosts: &[&str], end: SystemTime) -> Identity {
         let mut params = params(hosts, name);
         let since_1970 = end.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970");
@@ -66,15 +66,15 @@ fn params(hosts: &[&str], name: &str) -> CertificateParams {
     params
 }
 
-/// The files of a server, and what it wants of its clients.
+/// A server's key files, and whether it asks clients for a certificate.
 pub(crate) struct Keys {
     dir: TempDir,
     client_auth: &'static str,
 }
 
 impl Keys {
-    /// A server that shows `identity`, and whose clients' certificates are signed by `authority`. They may, must or
-    /// need not show one: `want`, `need`, `none`.
+    /// Keys for a server that presents `identity`, and whose clients' certificates are signed by `authority`. Clients
+    /// may, must or need not present one: `want`, `need`, `none`.
     pub(crate) fn new(identity: &Identity, authority: &Authority, client_auth: &'static str) -> Self {
         let dir = tempfile::tempdir().expect("a directory for keys");
         let both = format!("{}{}", identity.key, identity.certificate);
@@ -83,7 +83,7 @@ impl Keys {
         Self { dir, client_auth }
     }
 
-    /// A file in its directory, which only we can read.
+    /// Writes a file into its directory that only this user can read.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir.path().join(name);
         fs::write(&path, text).expect("a file");
@@ -91,12 +91,12 @@ impl Keys {
         path
     }
 
-    /// The certificate of the authority that signs for this server's clients.
+    /// The certificate file of the authority that signs for this server's clients.
     pub(crate) fn authority(&self) -> PathBuf {
         self.dir.path().join("authority.pem")
     }
 
-    /// The lines of `zoo.cfg`.
+    /// The TLS lines of `zoo.cfg`.
     pub(super) fn server_config(&self) -> Vec<String> {
         let store = |kind: &str, path: &Path| {
             [format!("ssl.{kind}.location={}", path.display()), format!("ssl.{kind}.type=PEM")]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a process wrote up to now; a thread reads on.
+/// The output of a process so far. A thread keeps reading it.
 #[derive(Clone)]
 pub(crate) struct Lines {
     name: &'static str,
@@ -35,7 +35,7 @@ impl Lines {
         lines
     }
 
-    /// Everything up to now.
+    /// All output so far.
     pub(crate) fn text(&self) -> String {
         self.look(|seen| String::from_utf8_lossy(&seen.bytes).into_owned())
     }
@@ -45,13 +45,13 @@ impl Lines {
         self.look(|seen| seen.closed)
     }
 
-    /// How many lines up to now contain `text`.
+    /// How many lines so far contain `text`.
     pub(crate) fn count(&self, text: &str) -> usize {
         let all = self.text();
         all.lines().filter(|line| line.contains(text)).count()
     }
 
-    /// Waits for a line that contains `text` and gives it; panics with the output when none comes.
+    /// Waits for a line that contains `text` and returns it; panics with the output if none comes.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str, within: Duration) -> String {
         let found = try_for(within, || {

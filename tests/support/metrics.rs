@@ -1,19 +1,19 @@
-//! What the server itself counts.
+//! The server's own metrics.
 
 use super::server::Server;
 
 impl Server {
-    /// How many watches deletions of nodes have fired, since the server started.
+    /// How many watches have fired because a node was deleted, since the server started.
     pub(crate) fn watches_fired_by_deletions(&self) -> usize {
         self.metric("zk_sum_node_deleted_watch_count")
     }
 
-    /// How many watches changes of data have fired.
+    /// How many watches have fired because the data of a node changed.
     pub(crate) fn watches_fired_by_writes(&self) -> usize {
         self.metric("zk_sum_node_changed_watch_count")
     }
 
-    /// How many watches are set on `path`, by as many sessions.
+    /// How many watches are set on `path`; each belongs to another session.
     pub(crate) fn watchers_of(&self, path: &str) -> usize {
         let answer = self.four_letter("wchp");
         let below = answer.lines().skip_while(|line| *line != path).skip(1);

@@ -1,8 +1,8 @@
-//! The harness of every behaviour test: real servers, faults made on purpose, and the program under test.
+//! The harness of every behaviour test: real servers, deliberate faults, and the program under test.
 //!
-//! Start with [`Case`]; it gives a lock path of its own on a server that all tests share, and looks at the
-//! end that no lock node and no process was left behind. A test that harms its server starts its own
-//! [`Server`] or [`Ensemble`], and declares it *before* the case, so that it is dropped after it.
+//! Start with [`Case`]: it gives a test a lock path of its own on a server that all tests share, and checks at the end
+//! that no lock node and no process was left behind. A test that harms its server starts its own [`Server`] or
+//! [`Ensemble`], and declares it *before* the case, so that it is dropped after it.
 #![allow(dead_code, reason = "a helper may be there before the first test that uses it")]
 
 mod case;

@@ -1,18 +1,18 @@
-//! Namespaces for the program under test, where the system gives some.
+//! Namespaces for the program under test, on systems that allow them.
 
 use super::skip::skip;
 use nix::unistd::geteuid;
 use std::process::Command;
 
-/// The words that run what follows them in new namespaces of these kinds: `--mount`, `--pid --fork --mount-proc`.
+/// The words that run the following command in new namespaces of these kinds: `--mount`, `--pid --fork --mount-proc`.
 pub(crate) fn unshare(kinds: &str) -> String {
-    // Root of a namespace of users may do what root may.
+    // Root of a user namespace has root's privileges in it.
     let user = if geteuid().is_root() { "" } else { "--user --map-root-user " };
     format!("unshare {user}{kinds}")
 }
 
-/// Whether `script` succeeds in such namespaces. Otherwise, as in a chroot or a container without privileges, the test
-/// that asks is skipped by name.
+/// Whether `script` succeeds in such namespaces. If it doesn't, as in a chroot or a container without privileges, the
+/// calling test is reported as skipped.
 pub(crate) fn has_namespaces(kinds: &str, script: &str) -> bool {
     let words = unshare(kinds);
     let probe = Command::new("sh").args(["-c", &format!("{words} sh -c '{script}'")]).output();

@@ -1,4 +1,4 @@
-//! Other projects' own locks, taken by their own libraries.
+//! Locks of other projects, acquired by those projects' own libraries.
 
 use super::jvm::java;
 use super::lines::Lines;
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Where Debian keeps Curator and what it needs.
+/// Curator and its dependencies, where Debian installs them.
 const CURATOR: &str = "/usr/share/java/curator-recipes.jar:/usr/share/java/curator-framework.jar:\
                        /usr/share/java/curator-client.jar:/usr/share/java/guava.jar:\
                        /usr/share/java/slf4j-api.jar:/usr/share/java/zookeeper.jar:\
@@ -23,25 +23,25 @@ const RECIPES: &str =
 
 const HELPERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers");
 
-/// A process that takes locks of one library on the server that all tests share. It ends with the test
-/// process, since it reads from it.
+/// A process that acquires locks with one library, on the server that all tests share. It reads from the test process,
+/// so it ends with it.
 pub(crate) struct Neighbour {
-    // Neither killed nor waited for: it is for all tests, and the end of its stdin ends it.
+    // It is neither killed nor waited for: all tests share it, and it ends when its stdin is closed.
     _child: Child,
     stdin: Mutex<ChildStdin>,
     stdout: Lines,
     stderr: Lines,
 }
 
-/// A lock that a neighbour was told to take.
+/// A lock that a neighbour was told to acquire.
 pub(crate) struct Theirs {
     neighbour: &'static Neighbour,
     id: String,
 }
 
-/// Curator: `mutex`, `read`, `write`, `stepping`, which is a write lock that can become a read lock, and
-/// `revocable`, a mutex that gives up when it is asked to. Also what zklock can't share a path with: `semaphore`,
-/// `semaphore-mutex` and `latch`, and the `write-lock` and `election` that come with ZooKeeper.
+/// Curator: `mutex`, `read`, `write`, `stepping` (a write lock that can become a read lock), and `revocable` (a mutex
+/// that is released on request). Also the recipes that zklock can't share a path with: `semaphore`, `semaphore-mutex`
+/// and `latch`, and the `write-lock` and `election` that come with ZooKeeper.
 pub(crate) fn curator() -> &'static Neighbour {
     static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     CURATOR_PROCESS.get_or_init(|| {
@@ -52,13 +52,13 @@ pub(crate) fn curator() -> &'static Neighbour {
     })
 }
 
-/// What `CURATOR_HOME` has below `lib`, else what Debian's package installs.
+/// The class path of Curator, from `CURATOR_HOME` or else from Debian's package, and of ZooKeeper's recipes.
 fn curator_class_path() -> String {
     let curator = env::var("CURATOR_HOME").map(|home| format!("{home}/lib/*:{home}/conf"));
     format!("{}:{RECIPES}", curator.as_deref().unwrap_or(CURATOR))
 }
 
-/// kazoo: `lock`, `named` which says who it is, `read`, `write` and `semaphore`.
+/// kazoo: `lock`, `named` (a lock with an identifier), `read`, `write` and `semaphore`.
 pub(crate) fn kazoo() -> &'static Neighbour {
     static KAZOO_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     KAZOO_PROCESS.get_or_init(|| {
@@ -84,14 +84,15 @@ impl Neighbour {
         }
     }
 
-    /// Begins to take a lock of this kind, and does not wait for it.
+    /// Starts to acquire a lock of this kind, and does not wait for it.
     pub(crate) fn take(&'static self, kind: &str, path: &str) -> Theirs {
         let theirs = Theirs { neighbour: self, id: new_marker() };
         self.say(&format!("take {} {kind} {path}", theirs.id));
         theirs
     }
 
-    /// Asks whoever has this node to give up, by Curator's `Revoker`; returns when that is done.
+    /// Asks the contender with this node to release the lock, with Curator's `Revoker`; returns when the request was
+    /// made.
     #[track_caller]
     pub(crate) fn revoke(&self, node: &str) {
         let id = new_marker();
@@ -111,37 +112,37 @@ impl Neighbour {
 }
 
 impl Theirs {
-    /// Waits until the neighbour holds it.
+    /// Waits until the neighbour holds the lock.
     #[track_caller]
     pub(crate) fn wait_held(&self) {
         self.neighbour.stdout.wait_for(&format!("held {}", self.id), SOON);
     }
 
-    /// Whether the neighbour said that it holds it.
+    /// Whether the neighbour has reported that it holds the lock.
     pub(crate) fn is_held(&self) -> bool {
         self.neighbour.stdout.count(&format!("held {}", self.id)) > 0
     }
 
-    /// Has a `stepping` one become a read lock; returns when it has.
+    /// Turns a `stepping` lock into a read lock; returns when it is one.
     #[track_caller]
     pub(crate) fn step_down(&self) {
         self.neighbour.say(&format!("step {}", self.id));
         self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), SOON);
     }
 
-    /// Waits until a `revocable` one was asked to give up.
+    /// Waits until the neighbour was asked to release a `revocable` lock.
     #[track_caller]
     pub(crate) fn wait_asked(&self) {
         self.neighbour.stdout.wait_for(&format!("asked {}", self.id), SOON);
     }
 
-    /// Waits until it is released, as by one that was asked to.
+    /// Waits until the lock is released, as after such a request.
     #[track_caller]
     pub(crate) fn wait_released(self) {
         self.neighbour.stdout.wait_for(&format!("released {}", self.id), SOON);
     }
 
-    /// Has it released; returns when it is.
+    /// Tells the neighbour to release the lock; returns when it has.
     #[track_caller]
     pub(crate) fn give(self) {
         self.neighbour.say(&format!("give {}", self.id));

@@ -1,8 +1,8 @@
-//! Three servers, and a network that can break between any two of them, and between them and their clients.
+//! Three servers, and a network that can break between any two of them and between them and their clients.
 //!
-//! Contenders live in zones, each with links of its own to the servers: what happens to the
-//! holder's zone need not happen to the next one's. Each server reaches the others through a proxy too, for
-//! what followers and leader say to each other; elections go directly.
+//! Contenders live in zones. Each zone has links of its own to the servers, so a fault can hit the holder's zone and
+//! spare the next contender's. Each server reaches the others through a proxy too, for the traffic between followers
+//! and leader; elections use direct connections.
 
 use crate::support::{Proxy, Server, ServerBuilder, free_port, op};
 use std::thread;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 pub(crate) const SERVERS: usize = 3;
 
-/// Long enough for what waits in a hole to come through, too short for what is said in answer.
+/// Long enough for data held back by a hole to be delivered, too short for the answers to it.
 const PULSE: Duration = Duration::from_millis(40);
 
 pub(crate) struct Network {
     pub(crate) servers: Vec<Server>,
     /// `clients[zone][server]`.
     clients: Vec<Vec<Proxy>>,
-    /// `peers[from][to]`; none to itself.
+    /// `peers[from][to]`; `None` for the link of a server to itself.
     peers: Vec<Vec<Option<Proxy>>>,
 }
 
@@ -25,12 +25,12 @@ pub(crate) struct Network {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ensemble {
     pub(crate) tick_ms: u32,
-    /// How many ticks leader and followers bear each other's silence.
+    /// How many ticks leader and followers tolerate each other's silence.
     pub(crate) sync_limit: u32,
 }
 
 impl Network {
-    /// Starts the servers, and links to them from that many zones.
+    /// Starts the servers, and links to them from this many zones.
     pub(crate) fn start(ensemble: Ensemble, zones: usize) -> Self {
         Self::start_with(ensemble, zones, |member| member)
     }
@@ -48,7 +48,7 @@ impl Network {
         let launch = |id: usize| {
             let mut member = configure(Server::builder())
                 .tick_ms(ensemble.tick_ms)
-                // What is written needn't survive a power failure, and a disk that stalls is nobody's fault here.
+                // The data needn't survive a power failure, and a stalled disk must not disturb the test.
                 .java_option("-Dzookeeper.forceSync=no")
                 .config("initLimit=20")
                 .config(&format!("syncLimit={}", ensemble.sync_limit))
@@ -66,19 +66,19 @@ impl Network {
         Self { servers, clients, peers }
     }
 
-    /// What `-z` takes in a zone.
+    /// The value of `-z` in a zone.
     pub(crate) fn connect_string(&self, zone: usize) -> String {
         let links: Vec<_> = self.clients[zone].iter().map(Proxy::connect_string).collect();
         links.join(",")
     }
 
-    /// What an observer takes: no fault of a link is in its way.
+    /// The connect string for an observer, which bypasses the links and their faults.
     pub(crate) fn direct(&self) -> String {
         let servers: Vec<_> = self.servers.iter().map(Server::connect_string).collect();
         servers.join(",")
     }
 
-    /// The leader, if one is there at this moment.
+    /// The leader, if there is one at the moment.
     pub(crate) fn leader(&self) -> Option<usize> {
         self.servers.iter().position(|server| server.mode().as_deref() == Some("leader"))
     }
@@ -97,12 +97,12 @@ impl Network {
         zones.iter().map(move |&zone| &self.clients[zone][server])
     }
 
-    /// Delays all that the leader says to this follower.
+    /// Delays everything that the leader sends to this follower.
     pub(crate) fn delay_from(&self, leader: usize, follower: usize, delay: Duration) {
         self.peers[follower][leader].iter().for_each(|link| link.delay_answers(delay));
     }
 
-    /// Everything between this server and the others passes again.
+    /// Lets everything pass again between this server and the others.
     pub(crate) fn reconnect(&self, server: usize) {
         self.links_of(server).for_each(Proxy::pass);
     }
@@ -111,7 +111,7 @@ impl Network {
         self.clients[zone].iter().for_each(Proxy::pass);
     }
 
-    /// Leaves a zone this one server.
+    /// Leaves a zone only this one server.
     pub(crate) fn confine(&self, zone: usize, server: usize) {
         for (other, link) in self.clients[zone].iter().enumerate().filter(|(other, _)| *other != server) {
             debug_assert_ne!(other, server);
@@ -120,7 +120,7 @@ impl Network {
         }
     }
 
-    /// Waits until a client of the zone confirms through this server, and says whether one did.
+    /// Waits until a client of the zone sends a confirmation through this server, and returns whether one did.
     pub(crate) fn await_confirmation(&self, zone: usize, server: usize, within: Duration) -> bool {
         let (link, until) = (&self.clients[zone][server], Instant::now() + within);
         let before = link.count(op::MULTI);
@@ -133,30 +133,30 @@ impl Network {
         true
     }
 
-    /// Nothing arrives at this server from the others, nor at them from it.
+    /// Blocks all traffic between this server and the others.
     pub(crate) fn isolate(&self, server: usize) {
         self.links_of(server).for_each(Proxy::blackhole);
     }
 
-    /// Nothing that this server says arrives at the others; it hears them.
+    /// Blocks everything that this server sends to the others; it still receives from them.
     pub(crate) fn mute(&self, server: usize) {
         self.links_from(server).for_each(Proxy::blackhole_to_server);
         self.links_into(server).for_each(Proxy::blackhole_to_client);
     }
 
-    /// Nothing that the others say arrives at this server; they hear it.
+    /// Blocks everything that the others send to this server; they still receive from it.
     pub(crate) fn deafen(&self, server: usize) {
         self.links_from(server).for_each(Proxy::blackhole_to_client);
         self.links_into(server).for_each(Proxy::blackhole_to_server);
     }
 
-    /// The followers find their connections to this leader reset. Through a hole it hears nothing of that.
+    /// Resets the followers' connections to this leader. The leader doesn't learn of it while a hole is open.
     pub(crate) fn reset_followers_of(&self, leader: usize) {
         self.peers.iter().filter_map(|from| from[leader].as_ref()).for_each(Proxy::reset_clients);
     }
 
-    /// For a follower that is isolated: what it said meanwhile arrives at the leader, then what the leader said
-    /// arrives here. What it answers to that does not.
+    /// For an isolated follower: delivers to the leader what the follower sent meanwhile, then to the follower what the
+    /// leader sent. The follower's answers to that are not delivered.
     pub(crate) fn pulse(&self, follower: usize, leader: usize) {
         let Some(link) = &self.peers[follower][leader] else {
             return;
@@ -178,12 +178,12 @@ impl Network {
         self.links_from(server).chain(self.links_into(server))
     }
 
-    /// Those that this server made, to the leader that it follows.
+    /// The links that this server made, to the leader that it follows.
     fn links_from(&self, server: usize) -> impl Iterator<Item = &Proxy> {
         self.peers[server].iter().flatten()
     }
 
-    /// Those that others made to it.
+    /// The links that other servers made to this one.
     fn links_into(&self, server: usize) -> impl Iterator<Item = &Proxy> {
         self.peers.iter().filter_map(move |from| from[server].as_ref())
     }

@@ -1,6 +1,6 @@
-//! A second opinion: a client that shares no code with the program under test.
+//! An independent client that checks zklock: it shares no code with the program under test.
 //!
-//! Its library hangs at a silent server and gives up at a dead one, so every call runs under a time limit
+//! Its library hangs when a server is silent and gives up when a server is dead, so every call runs under a time limit
 //! and is repeated on a new connection.
 
 use super::wait::SOON;
@@ -13,29 +13,29 @@ use zookeeper::{Acl, CreateMode, Permission, Stat, WatchedEvent, ZkError, ZkResu
 pub(crate) struct Observer {
     hosts: String,
     session: Duration,
-    /// `user:password`, where nodes are not for everybody.
+    /// `user:password`, for nodes that not every client may use.
     digest: Option<String>,
     client: Mutex<Option<Arc<ZooKeeper>>>,
 }
 
 impl Observer {
-    /// Connects at the first call. The session is long, so that it outlasts what a test does to its server.
+    /// Connects at the first call. The session timeout is long, so that the session outlasts the faults of a server.
     pub(crate) fn new(hosts: &str) -> Self {
         Self::with_session(hosts, Duration::from_secs(30))
     }
 
-    /// An observer whose session times out, for ephemeral nodes that are to vanish.
+    /// An observer with this session timeout, for ephemeral nodes that are to vanish.
     pub(crate) fn with_session(hosts: &str, session: Duration) -> Self {
         Self { hosts: hosts.to_owned(), session, digest: None, client: Mutex::default() }
     }
 
-    /// An observer that the servers know as `user:password`.
+    /// An observer that authenticates as `user:password`.
     pub(crate) fn with_digest(hosts: &str, digest: &str) -> Self {
         let (hosts, digest) = (hosts.to_owned(), Some(digest.to_owned()));
         Self { hosts, session: Duration::from_secs(30), digest, client: Mutex::default() }
     }
 
-    /// Who may do what with a node, as `scheme:id:permissions`, sorted.
+    /// The ACL of a node, as sorted entries of `scheme:id:permissions`.
     pub(crate) fn acl(&self, path: &str) -> Vec<String> {
         let node = path.to_owned();
         let (acl, _) = self
@@ -58,7 +58,7 @@ impl Observer {
         described
     }
 
-    /// The children, in the order of the sequence numbers at the end of their names; none without the node.
+    /// The children, in the order of the sequence numbers at the end of their names; empty if the node doesn't exist.
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let path = path.to_owned();
         let found = self.call("children", move |client| client.get_children(&path, false));
@@ -67,20 +67,20 @@ impl Observer {
         children
     }
 
-    /// The content of a node, if there is one.
+    /// The data of a node, if it exists.
     pub(crate) fn data(&self, path: &str) -> Option<String> {
         let path = path.to_owned();
         let found = self.call("data", move |client| client.get_data(&path, false));
         or_absent(found).map(|(data, _)| String::from_utf8_lossy(&data).into_owned())
     }
 
-    /// The stat of a node (`czxid`, `ephemeral_owner`, `mtime`), if there is one.
+    /// The stat of a node (`czxid`, `ephemeral_owner`, `mtime`), if it exists.
     pub(crate) fn stat(&self, path: &str) -> Option<Stat> {
         let path = path.to_owned();
         or_absent(self.call("stat", move |client| client.exists(&path, false))).flatten()
     }
 
-    /// The same of a node that the observer may not read: since ZooKeeper 3.9 that tells it nothing.
+    /// The same for a node that the observer may not read: since ZooKeeper 3.9, such a client is refused the stat.
     pub(crate) fn stat_if_shown(&self, path: &str) -> Option<Stat> {
         let path = path.to_owned();
         match self.call("stat", move |client| client.exists(&path, false)) {
@@ -89,18 +89,18 @@ impl Observer {
         }
     }
 
-    /// Whether there is such a node.
+    /// Whether the node exists.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.stat(path).is_some()
     }
 
-    /// Makes a node that everybody may change, and says how it is called.
+    /// Creates a node that every client may change, and returns its path.
     pub(crate) fn create(&self, path: &str, data: &str, mode: CreateMode) -> String {
         self.create_with_acl(path, data, mode, Acl::open_unsafe().clone())
             .unwrap_or_else(|error| panic!("observer could not create {path}: {error}"))
     }
 
-    /// Makes a node with an ACL of its own, or says why it could not.
+    /// Creates a node with this ACL, or returns the error.
     pub(crate) fn create_with_acl(
         &self,
         path: &str,
@@ -112,7 +112,7 @@ impl Observer {
         self.call("create", move |client| client.create(&path, data.clone(), acl.clone(), mode))
     }
 
-    /// Makes a persistent node and its parents, as far as they are missing.
+    /// Creates a persistent node and those of its parents that are missing.
     pub(crate) fn mkdirs(&self, path: &str) {
         for (end, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {
             let acl = Acl::open_unsafe().clone();
@@ -123,21 +123,21 @@ impl Observer {
         }
     }
 
-    /// Writes to a node, which must be there.
+    /// Writes to a node, which must exist.
     pub(crate) fn set_data(&self, path: &str, data: &str) {
         let (node, data) = (path.to_owned(), data.as_bytes().to_vec());
         self.call("set_data", move |client| client.set_data(&node, data.clone(), None))
             .unwrap_or_else(|error| panic!("observer could not write {path}: {error}"));
     }
 
-    /// Deletes a node, which must be there.
+    /// Deletes a node, which must exist.
     pub(crate) fn delete(&self, path: &str) {
         let node = path.to_owned();
         self.call("delete", move |client| client.delete(&node, None))
             .unwrap_or_else(|error| panic!("observer could not delete {path}: {error}"));
     }
 
-    /// The same, unless it isn't there or has children.
+    /// The same, but does nothing if the node doesn't exist or has children.
     pub(crate) fn delete_if_there(&self, path: &str) {
         let node = path.to_owned();
         let deleted = self.call("delete", move |client| client.delete(&node, None));
@@ -148,7 +148,8 @@ impl Observer {
         }
     }
 
-    /// Runs `work` on the client: within three seconds, or on a new connection, or not at all.
+    /// Runs `work` on the client. If it takes more than three seconds, it is repeated on a new connection, until it
+    /// panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         what: &str,
@@ -159,15 +160,16 @@ impl Observer {
         loop {
             let (sender, receiver) = mpsc::channel();
             let (client, work, digest) = (self.client(), Arc::clone(&work), self.digest.clone());
-            // A thread that hangs in the library is left behind: there is no other way out of it.
+            // A thread that hangs in the library is abandoned, because it can't be stopped.
             thread::spawn(move || {
-                // Each time, since the library doesn't repeat it when it connects to another server.
+                // Authenticates each time, because the library doesn't repeat it when it connects to another server.
                 let known = digest.map_or(Ok(()), |digest| client.add_auth("digest", digest.into_bytes()));
                 sender.send(known.and_then(|()| work(&client)))
             });
             match receiver.recv_timeout(Duration::from_secs(3)) {
                 Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => self.disconnect(),
-                // What the library makes of "throttled", which it doesn't know: the server has done nothing.
+                // The library doesn't know the error "throttled" and reports this one instead. The server has done
+                // nothing.
                 Ok(Err(ZkError::Unimplemented)) => {}
                 Ok(answer) => return answer,
             }
@@ -175,7 +177,7 @@ impl Observer {
         }
     }
 
-    /// Closes the session, so that its ephemeral nodes go; waits for that only as long as is sensible.
+    /// Closes the session, so that its ephemeral nodes are deleted; waits at most a second for that.
     pub(crate) fn disconnect(&self) {
         let client = self.lock().take();
         let (sender, receiver) = mpsc::channel();

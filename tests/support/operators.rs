@@ -1,9 +1,9 @@
-//! Contenders as an operator meets them.
+//! Starts and ends contenders as an operator does.
 
 use super::{Case, Running, SOON};
 use nix::sys::signal::Signal;
 
-/// A contender whose job waits for a signal; returns when it holds.
+/// Starts a contender whose command runs until it gets a signal; returns when it holds the lock.
 #[track_caller]
 pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     let holder = case.lock(options, ["sh", "-c", "echo running; exec sleep 60"]).spawn();
@@ -11,7 +11,7 @@ pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     holder
 }
 
-/// A zklock that holds the lock, and whose command is a bash script that says `ready`.
+/// Starts a contender whose command is a bash script that prints `ready`; returns when it has.
 #[track_caller]
 pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
     let running = case.lock(options, ["bash", "-c", script]).spawn();
@@ -19,14 +19,14 @@ pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
     running
 }
 
-/// Somebody stops it, and it ends of that.
+/// Stops the contender with TERM, and checks that it dies of that signal.
 #[track_caller]
 pub(crate) fn end(contender: Running) {
     contender.signal(Signal::SIGTERM);
     contender.wait(SOON).assert_signal(Signal::SIGTERM);
 }
 
-/// The name of this host, as nodes tell it.
+/// The name of this host, as it appears in lock nodes.
 pub(crate) fn host() -> String {
     nix::unistd::gethostname().expect("a host name").into_string().expect("UTF-8")
 }

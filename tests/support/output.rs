@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Everything a caller of zklock sees of it.
+/// Everything that the caller of zklock sees of a run.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// The exit code, unless a signal killed it.
@@ -13,8 +13,8 @@ pub(crate) struct Output {
     pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// No process held stdout or stderr open a second after the end. (A caller that reads to the end would
-    /// otherwise hang.)
+    /// No process held stdout or stderr open a second after the end. Otherwise, a caller that reads to the end would
+    /// hang.
     pub(crate) closed: bool,
     /// From the start to the end.
     pub(crate) elapsed: Duration,
@@ -32,28 +32,28 @@ impl Output {
         }
     }
 
-    /// Panics with everything if the exit code is another.
+    /// Panics with the whole output if the exit code differs.
     #[track_caller]
     pub(crate) fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
-    /// Panics with everything if it was not killed by this signal.
+    /// Panics with the whole output if it was not killed by this signal.
     #[track_caller]
     pub(crate) fn assert_signal(&self, signal: nix::sys::signal::Signal) -> &Self {
         assert_eq!(self.signal, Some(signal as i32), "{self}");
         self
     }
 
-    /// Panics with everything if stdout does not contain `text`.
+    /// Panics with the whole output if stdout does not contain `text`.
     #[track_caller]
     pub(crate) fn assert_stdout(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "no {text:?} in: {self}");
         self
     }
 
-    /// Panics with everything if stderr does not contain `text`.
+    /// Panics with the whole output if stderr does not contain `text`.
     #[track_caller]
     pub(crate) fn assert_stderr(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "no {text:?} in: {self}");

@@ -5,14 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Below the kernel's ephemeral range: a port from there could be taken by any outgoing connection while the
-/// server that owns it is being restarted.
+/// The first port. The range lies below the kernel's ephemeral range: a port from there could be taken by any outgoing
+/// connection while the server that owns it is being restarted.
 const FIRST: u64 = 12_000;
 const COUNT: u64 = 20_000;
 
 static GIVEN: LazyLock<Mutex<HashSet<u16>>> = LazyLock::new(Mutex::default);
 
-/// A listener on a port that nothing else in this process was given.
+/// A listener on a port that was not given out before in this process.
 pub(crate) fn bind() -> TcpListener {
     for _ in 0..1000 {
         // A fresh `RandomState` is the standard library's only source of randomness.
@@ -30,7 +30,7 @@ pub(crate) fn bind() -> TcpListener {
     panic!("no free port on loopback");
 }
 
-/// A port that was free a moment ago. Another process may still win it: whoever uses it looks.
+/// A port that was free a moment ago. Another process may still take it, so the caller has to check.
 pub(crate) fn free() -> u16 {
     bind().local_addr().expect("a bound port").port()
 }

@@ -1,4 +1,4 @@
-//! Finding the processes of a run: they carry its marker in their environment.
+//! Finds the processes of a run by the marker in their environment.
 
 use super::wait::try_for;
 use super::zklock::MARKER;
@@ -8,8 +8,8 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// The processes that inherited `marker`, each as its id and command line. Zombies have no environment any
-/// more, so they are not among them.
+/// The processes that inherited `marker`, each as its id and command line. Zombies aren't found, because they no longer
+/// have an environment.
 pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
     let wanted = format!("{MARKER}={marker}");
     let entries = fs::read_dir("/proc").expect("/proc");
@@ -17,7 +17,7 @@ pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid: &i32| {
-            // A process may end while we look at it.
+            // A process may end before it is read.
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         })
@@ -25,16 +25,16 @@ pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// Panics with their command lines if processes of `marker` are left after a short time.
+/// Panics with their command lines if processes of `marker` are left after `within`.
 #[track_caller]
 pub(crate) fn assert_no_processes(marker: &str, within: Duration) {
     let gone = try_for(within, || surely_none(marker).then_some(()));
     assert!(gone.is_some(), "processes left behind: {:#?}", processes_of(marker));
 }
 
-/// Kills every process of `marker`: the last resort of a test that fails.
+/// Kills every process of `marker`, as the last resort of a test that fails.
 pub(crate) fn kill_all(marker: &str) {
-    // One that was about to start another needs a second round.
+    // A process that was about to start another makes a second round necessary.
     try_for(Duration::from_secs(1), || {
         for (pid, _) in processes_of(marker) {
             kill(pid, Signal::SIGKILL).ok();
@@ -43,7 +43,7 @@ pub(crate) fn kill_all(marker: &str) {
     });
 }
 
-/// A process shows no environment for a moment while it becomes another program: one look is not enough.
+/// Whether there are none. A process shows no environment for a moment during exec, so one look is not enough.
 fn surely_none(marker: &str) -> bool {
     (0..3).all(|look| {
         thread::sleep(Duration::from_millis(2 * look));

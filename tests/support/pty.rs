@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A terminal with its session leader, which has it as its controlling terminal.
+/// A terminal and its session leader, whose controlling terminal it is.
 pub(crate) struct Terminal {
     child: Child,
     pty: Option<Arc<Pty>>,
     reader: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     seen: Arc<Mutex<Vec<u8>>>,
-    /// What lies before was expected already.
+    /// `expect` has already matched everything before this position.
     position: usize,
 }
 
@@ -51,23 +51,23 @@ impl Terminal {
         Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
     }
 
-    /// Types; `b"\x03"` is Ctrl-C, `b"\x1a"` Ctrl-Z, `b"\x1c"` Ctrl-\, `b"\x04"` the end of input.
+    /// Types bytes: `b"\x03"` is Ctrl-C, `b"\x1a"` Ctrl-Z, `b"\x1c"` Ctrl-\, `b"\x04"` the end of input.
     pub(crate) fn send(&self, bytes: &[u8]) {
         self.pty().write_all(bytes).expect("an open terminal");
     }
 
-    /// Changes the size; the kernel sends SIGWINCH to the foreground.
+    /// Changes the size; the kernel sends SIGWINCH to the foreground process group.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
         self.pty().resize(Size::new(rows, columns)).expect("a size");
     }
 
-    /// Everything on the screen up to now, what was typed included.
+    /// Everything on the screen so far, including what was typed.
     pub(crate) fn text(&self) -> String {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&seen).into_owned()
     }
 
-    /// Waits for `text` behind what was expected last, and gives what came before it.
+    /// Waits for `text` after the last match, and returns what came before it.
     #[track_caller]
     pub(crate) fn expect(&mut self, text: &str, within: Duration) -> String {
         let found = try_for(within, || {
@@ -107,14 +107,14 @@ impl Terminal {
         let pty = Arc::clone(self.pty.as_ref().expect("an open terminal"));
         let (stop, seen) = (Arc::clone(&self.stop), Arc::clone(&self.seen));
         self.reader = Some(thread::spawn(move || {
-            // Never in a blocking read: it would keep the terminal open after `hang_up`.
+            // The thread never blocks in a read, which would keep the terminal open after `hang_up`.
             while !stop.load(Ordering::SeqCst) {
                 let mut fds = [PollFd::new(pty.as_fd(), PollFlags::POLLIN)];
                 if poll(&mut fds, PollTimeout::from(20_u8)) == Ok(0) {
                     continue;
                 }
                 let mut bytes = [0; 4096];
-                // EIO: the last process has closed the terminal.
+                // EIO means that the last process has closed the terminal.
                 let Ok(count) = (&*pty).read(&mut bytes) else {
                     return;
                 };
@@ -128,7 +128,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.hang_up();
-        // It may ignore the hangup.
+        // The session leader may ignore SIGHUP.
         self.child.kill().ok();
         self.child.wait().ok();
     }

@@ -11,7 +11,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A running zklock; killed when the test forgets it.
+/// A running zklock. It is killed when this value is dropped.
 pub(crate) struct Running {
     child: Child,
     started: Instant,
@@ -23,7 +23,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(mut child: Child, input: Vec<u8>) -> Self {
         let mut stdin = child.stdin.take().expect("a pipe");
-        // In a thread: a program that does not read must not stop the test.
+        // Written in a thread, because a program that doesn't read must not block the test.
         thread::spawn(move || stdin.write_all(&input));
         Self {
             started: Instant::now(),
@@ -39,23 +39,23 @@ impl Running {
         Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
     }
 
-    /// What the command wrote.
+    /// The command's stdout.
     pub(crate) fn stdout(&self) -> &Lines {
         &self.stdout
     }
 
-    /// What zklock, and the command, wrote to stderr.
+    /// The stderr of zklock and of the command.
     pub(crate) fn stderr(&self) -> &Lines {
         &self.stderr
     }
 
-    /// Waits for a line on stderr, where zklock itself speaks.
+    /// Waits for a line on stderr, where zklock writes its messages.
     #[track_caller]
     pub(crate) fn wait_for_line(&self, text: &str, within: Duration) -> String {
         self.stderr.wait_for(text, within)
     }
 
-    /// Waits for a line on stdout, where only the command speaks; panics with stderr too.
+    /// Waits for a line on stdout, where only the command writes; panics with stderr too.
     #[track_caller]
     pub(crate) fn wait_for_stdout(&self, text: &str, within: Duration) -> String {
         let lines = &self.stdout;
@@ -65,17 +65,17 @@ impl Running {
         lines.wait_for(text, within)
     }
 
-    /// Sends a signal to zklock alone. It is not yet reaped, so nobody else can get it.
+    /// Sends a signal to zklock alone. zklock is not reaped yet, so no other process can have its id.
     pub(crate) fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).expect("a running zklock");
     }
 
-    /// Whether it has not ended yet. Leaves it unreaped, so that its process id stays its own.
+    /// Whether it still runs. It isn't reaped by this, so its process id can't be reused.
     pub(crate) fn is_running(&self) -> bool {
         !matches!(state(self.pid()), None | Some('Z' | 'X'))
     }
 
-    /// Waits for the end; kills it and panics with what it wrote when it does not come.
+    /// Waits for the end. If zklock doesn't end in time, it is killed, and this panics with its output.
     #[track_caller]
     pub(crate) fn wait(mut self, within: Duration) -> Output {
         let child = &mut self.child;

@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::TempDir;
 
-/// Where a server keeps its data, in its directory.
+/// The name of the data directory in the server's directory.
 pub(super) const DATA: &str = "data";
 
-/// The server of all tests that do not harm theirs. Every test has lock paths of its own.
+/// The server of all tests that don't harm it. Every test has lock paths of its own.
 pub(crate) fn shared() -> &'static Server {
     static SHARED: OnceLock<Server> = OnceLock::new();
     SHARED.get_or_init(Server::start)
 }
 
-/// A running server. It ends with this value, and with the test process, however that ends.
+/// A running server. It ends when this value is dropped, or when the test process ends in whatever way.
 pub(crate) struct Server {
-    // Before `dir`: the process is gone before its directory is.
+    // Declared before `dir`, so that the process is gone before its directory is removed.
     jvm: Mutex<Option<Jvm>>,
     dir: TempDir,
     data: PathBuf,
@@ -56,7 +56,7 @@ impl Server {
         ServerBuilder::new()
     }
 
-    /// Where it keeps its data.
+    /// Its data directory.
     pub(crate) fn data(&self) -> &Path {
         self.data.as_path()
     }
@@ -66,24 +66,24 @@ impl Server {
         self.port
     }
 
-    /// What `-z` takes.
+    /// The value of `-z`.
     pub(crate) fn connect_string(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What `-z` takes with `--tls`, if the server speaks it.
+    /// The value of `-z` when `--tls` is used. Panics if the server has no TLS port.
     #[track_caller]
     pub(crate) fn secure_connect_string(&self) -> String {
         format!("127.0.0.1:{}", self.secure_port())
     }
 
-    /// The port of TLS, if the server speaks it.
+    /// The TLS port. Panics if the server has none.
     #[track_caller]
     pub(crate) fn secure_port(&self) -> u16 {
         self.secure.expect("a server with TLS").port()
     }
 
-    /// The process id of the Java process, if it was not killed.
+    /// The id of the Java process, unless it was killed.
     pub(crate) fn pid(&self) -> Option<Pid> {
         self.jvm().as_ref().map(Jvm::pid)
     }
@@ -95,23 +95,23 @@ impl Server {
             .unwrap_or_else(|error| panic!("no answer to {word}: {error}\n{}", self.log_tail()))
     }
 
-    /// The answer to a four letter word, or why there is none within a second.
+    /// The answer to a four letter word, or the error if none comes within a second.
     pub(crate) fn try_four_letter(&self, word: &str) -> std::io::Result<String> {
         four_letter::ask(self.port, word)
     }
 
-    /// `standalone`, `leader` or `follower`; nothing while the server serves nobody.
+    /// `standalone`, `leader` or `follower`; `None` while the server serves no clients.
     pub(crate) fn mode(&self) -> Option<String> {
         let answer = self.try_four_letter("srvr").ok()?;
         four_letter::field(&answer, "Mode:").map(str::to_owned)
     }
 
-    /// Stops the process (SIGSTOP); returns when none of its threads runs.
+    /// Stops the process (SIGSTOP), and returns when all its threads are stopped.
     pub(crate) fn freeze(&self) {
         self.jvm().as_ref().expect("a running server").freeze();
     }
 
-    /// Lets a frozen server go on.
+    /// Continues a frozen server.
     pub(crate) fn thaw(&self) {
         self.jvm().as_ref().expect("a running server").thaw();
     }
@@ -121,7 +121,7 @@ impl Server {
         self.jvm().take();
     }
 
-    /// Starts the server again, killed or not, with its port and data, and waits until it answers.
+    /// Starts the server again, whether it was killed or not, with its port and data, and waits until it answers.
     pub(crate) fn restart(&self) {
         self.relaunch();
         self.wait_ready();
@@ -134,7 +134,7 @@ impl Server {
         *jvm = Some(Jvm::start(self.dir.path(), &self.class_path, &self.java_options));
     }
 
-    /// Starts the server again as one that has forgotten everything, and waits until it answers.
+    /// Starts the server again without its data, and waits until it answers.
     pub(crate) fn restart_empty(&self) {
         self.kill();
         fs::remove_dir_all(self.dir.path().join("data/version-2")).expect("the data of the server");
@@ -154,7 +154,7 @@ impl Server {
         log.lines().skip(skipped).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether it serves clients in time; no as soon as its process ends.
+    /// Whether it serves clients in time; false as soon as its process ends.
     pub(super) fn becomes_ready(&self) -> bool {
         let ready = try_for(SOON, || {
             let alive = self.jvm().as_ref().is_some_and(Jvm::is_alive);
@@ -164,7 +164,8 @@ impl Server {
         ready.unwrap_or(false)
     }
 
-    /// The server on our port could be somebody else's: ours names our directory. A server opens its port for TLS last.
+    /// Whether it answers on its ports. Another process's server could have the port, so the answer must name this
+    /// server's directory. A server opens its TLS port last.
     fn is_ready(&self) -> bool {
         let ours = self.dir.path().display().to_string();
         let is_secure = || self.secure.is_none_or(|at| TcpStream::connect(at).is_ok());

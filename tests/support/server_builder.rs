@@ -16,7 +16,7 @@ pub(crate) struct ServerBuilder {
     lines: Vec<String>,
     java_options: Vec<String>,
     id: Option<usize>,
-    /// Where TLS is spoken, if at all.
+    /// The address of the TLS port, if there is one.
     secure: Option<IpAddr>,
     class_path: String,
 }
@@ -34,19 +34,19 @@ impl ServerBuilder {
         }
     }
 
-    /// The unit of the server's time: it grants sessions of 2 ticks at least. Default 200 ms.
+    /// The server's tick time. Sessions last 2 ticks at least. Default 200 ms.
     pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
         self.tick_ms = tick_ms;
         self
     }
 
-    /// A certain port, instead of any free one.
+    /// A fixed port, instead of any free one.
     pub(crate) fn port(mut self, port: u16) -> Self {
         self.port = Some(port);
         self
     }
 
-    /// One more line of `zoo.cfg`; it may override one of ours.
+    /// One more line of `zoo.cfg`; it may override one of the builder's.
     pub(crate) fn config(mut self, line: &str) -> Self {
         self.lines.push(line.to_owned());
         self
@@ -58,7 +58,7 @@ impl ServerBuilder {
         self
     }
 
-    /// A second port, on which TLS is spoken with these keys.
+    /// A second port, for TLS with these keys.
     pub(crate) fn tls(self, keys: &Keys) -> Self {
         self.tls_at([127, 0, 0, 1], keys)
     }
@@ -70,7 +70,7 @@ impl ServerBuilder {
         keys.server_config().into_iter().chain([netty.to_owned()]).fold(self, |this, line| this.config(&line))
     }
 
-    /// An unpacked release of another version.
+    /// Uses an unpacked release of another version.
     pub(crate) fn release(mut self, home: &Path) -> Self {
         self.class_path = class_path_of(home);
         self
@@ -90,7 +90,7 @@ impl ServerBuilder {
             if server.becomes_ready() {
                 return server;
             }
-            // Most likely another process took the port between our choice and the server's bind.
+            // Most likely another process took the port after it was chosen and before the server bound it.
         }
         let server = self.launch();
         server.wait_ready();
@@ -116,7 +116,7 @@ impl ServerBuilder {
             self.lines.join("\n"),
         );
         let secure = self.secure.map(|address| SocketAddr::new(address, ports::free()));
-        // First, so that a line of the test's own overrides it.
+        // First, so that a line that the test adds overrides it.
         let lines = secure.map(|at| {
             format!("secureClientPort={}\nsecureClientPortAddress={}\n{config}", at.port(), at.ip())
         });

@@ -1,4 +1,4 @@
-//! An interactive shell in a terminal, as an operator has it.
+//! An interactive shell in a terminal, like an operator's.
 
 use super::pty::Terminal;
 use super::wait::{SOON, wait_until};
@@ -42,37 +42,37 @@ impl Shell {
         self.terminal.expect(&format!("{line}\r\n"), within);
     }
 
-    /// Waits for the prompt, and gives what was written before it.
+    /// Waits for the prompt, and returns what was written before it.
     #[track_caller]
     pub(crate) fn prompt(&mut self, within: Duration) -> String {
         let before = self.terminal.expect(PROMPT, within);
         before.replace("\r\n", "\n")
     }
 
-    /// Runs a line to its end and gives its output.
+    /// Runs a line to its end and returns its output.
     #[track_caller]
     pub(crate) fn run(&mut self, line: &str, within: Duration) -> String {
         self.enter(line, within);
         self.prompt(within)
     }
 
-    /// Types `fg`, and returns when the terminal's keys are no longer the shell's.
+    /// Types `fg`, and returns when the shell is no longer in the foreground.
     #[track_caller]
     pub(crate) fn fg(&mut self) {
         self.enter("fg", SOON);
         wait_until("the job in the foreground", SOON, || self.foreground() != self.pid());
     }
 
-    /// The process group that has the terminal.
+    /// The foreground process group of the terminal.
     #[track_caller]
     pub(crate) fn foreground(&self) -> Pid {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("the shell");
-        // After the name in parentheses: state, parent, group, session, terminal, foreground.
+        // The fields after the name in parentheses: state, parent, group, session, terminal, foreground.
         let group = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(5));
         Pid::from_raw(group.and_then(|group| group.parse().ok()).expect("a number"))
     }
 
-    /// The exit code of the line before, as the shell has it.
+    /// The exit code of the previous line, as the shell reports it.
     #[track_caller]
     pub(crate) fn code(&mut self, within: Duration) -> i32 {
         let said = self.run("echo $?", within);

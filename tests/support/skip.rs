@@ -1,10 +1,10 @@
-//! Tests that can't run here.
+//! Tests that can't run on this machine.
 
 use std::io::Write;
 use std::thread;
 
-/// Says by name that this test is skipped, although a test that passes has its output hidden. `scripts/test` collects
-/// the names in a file.
+/// Reports by name that this test is skipped. It writes to stderr directly, because the test harness hides the output
+/// of a test that passes. `scripts/test` collects the names in a file.
 pub(crate) fn skip(why: &str) {
     let name = thread::current().name().unwrap_or("a test").to_owned();
     std::io::stderr().write_all(format!("skipped: {name}: {why}\n").as_bytes()).ok();

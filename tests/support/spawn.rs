@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static SPAWNING: Mutex<()> = Mutex::new(());
 
-/// Held while a process starts, and while a terminal is opened: a new pseudo terminal is close-on-exec only
-/// a moment after it is open, and a process started in between would keep it open for ever.
+/// The lock that is held while a process starts and while a terminal is opened. A new pseudo terminal becomes
+/// close-on-exec only a moment after it is opened, and a process started in between would keep it open forever.
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts `command`, and panics with its text when it can't be started.
+/// Starts `command`, and panics with the command line if it can't be started.
 #[track_caller]
 pub(crate) fn spawn(command: &mut Command) -> Child {
     let _guard = one_at_a_time();

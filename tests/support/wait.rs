@@ -1,9 +1,9 @@
-//! Waiting for a condition with a deadline. Nothing in the tests sleeps and hopes.
+//! Waits for a condition with a deadline, so that no test has to sleep and hope.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A deadline for what takes milliseconds when it works: long, so that a busy machine fails no test.
+/// A deadline for things that normally take milliseconds. It is long, so that a busy machine fails no test.
 pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 const POLL: Duration = Duration::from_millis(3);
@@ -14,18 +14,18 @@ pub(crate) fn wait_until(what: &str, within: Duration, mut condition: impl FnMut
     wait_for(what, within, || condition().then_some(()));
 }
 
-/// Waits until `probe` gives something, and panics with `what` if it does not within the time.
+/// Waits until `probe` returns something, and panics with `what` if it does not within the time.
 #[track_caller]
 pub(crate) fn wait_for<T>(what: &str, within: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
     try_for(within, &mut probe).unwrap_or_else(|| panic!("waited {within:?} in vain for: {what}"))
 }
 
-/// Lets so much time pass.
+/// Lets this much time pass.
 pub(crate) fn pass_time(time: Duration) {
     assert!(try_for(time, || None::<()>).is_none());
 }
 
-/// Waits until `probe` gives something, or the time is over.
+/// Waits until `probe` returns something, or the time is over.
 pub(crate) fn try_for<T>(within: Duration, mut probe: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + within;
     loop {

@@ -1,4 +1,4 @@
-//! Running the program under test.
+//! Runs the program under test.
 
 use super::output::Output;
 use super::pty::Terminal;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The environment variable by which the processes of a run are found again.
+/// The environment variable that identifies the processes of a run.
 pub(crate) const MARKER: &str = "ZKLOCK_TEST_RUN";
 
-/// A run that takes longer hangs.
+/// A run that takes longer counts as hung.
 const LONGEST: Duration = Duration::from_mins(2);
 
 /// A value for [`MARKER`] that no other run has.
@@ -20,15 +20,15 @@ pub(crate) fn new_marker() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-/// An empty home directory, so that nobody's configuration reaches the tests.
+/// An empty home directory, so that the user's own configuration doesn't affect the tests.
 pub(crate) fn home() -> PathBuf {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
     std::fs::create_dir_all(&home).expect("a home directory");
     home
 }
 
-/// One call of zklock: with no terminal (a session of its own, as under cron), stdin empty, and nothing in
-/// the environment but `PATH`, `HOME` and the marker.
+/// One call of zklock: without a terminal (in a session of its own, as under cron), with an empty stdin, and with
+/// nothing in the environment but `PATH`, `HOME` and the marker.
 pub(crate) struct Zklock {
     marker: String,
     prelude: Option<String>,
@@ -56,24 +56,21 @@ impl Zklock {
         Self::bare(marker).args(["-z", hosts])
     }
 
-    /// One more argument.
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// More arguments.
     pub(crate) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(self, args: I) -> Self {
         args.into_iter().fold(self, Self::arg)
     }
 
-    /// A variable in the environment.
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.envs.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// What the program can read on stdin, then the end.
+    /// What the program can read on stdin before the end of input.
     pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
         self.input = bytes.to_vec();
         self
@@ -85,13 +82,13 @@ impl Zklock {
         self
     }
 
-    /// Shell commands in the process that becomes zklock: `trap '' HUP`, `ulimit -n 64`, `exec 7>file`.
+    /// Shell commands that run in the process before it becomes zklock: `trap '' HUP`, `ulimit -n 64`, `exec 7>file`.
     pub(crate) fn prelude(mut self, script: &str) -> Self {
         self.prelude = Some(script.to_owned());
         self
     }
 
-    /// Runs to the end; kills it and panics when it hangs.
+    /// Runs it to the end; kills it and panics if it hangs.
     #[track_caller]
     pub(crate) fn run(self) -> Output {
         self.spawn().wait(LONGEST)
@@ -100,7 +97,7 @@ impl Zklock {
     /// Starts it in the background.
     #[track_caller]
     pub(crate) fn spawn(self) -> Running {
-        // Away from the terminal of the tests, which it must not take over.
+        // In a session of its own, so that it can't take over the terminal of the tests.
         let mut command = self.command(&["setsid"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(spawn(&mut command), self.input)
@@ -112,7 +109,7 @@ impl Zklock {
     }
 
     fn command(&self, words_before: &[&str]) -> Command {
-        // `env` does nothing here but run what follows it.
+        // `env` only runs the command that follows it.
         let mut command = Command::new("env");
         command.args(words_before);
         if let Some(prelude) = &self.prelude {

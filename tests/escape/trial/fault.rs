@@ -1,4 +1,4 @@
-//! What is done to the first zklock, and when.
+//! The fault that hits the first zklock, and its time.
 
 use super::history::{FIRST, History};
 use super::processes::first_child;
@@ -15,9 +15,9 @@ pub(crate) enum Fault {
     KillWorker,
     StopMonitor,
     StopWorker,
-    /// An operator deletes the lock node: the command is stopped by force.
+    /// An operator deletes the lock node, so that the command is stopped by force.
     DeleteNode,
-    /// Nothing comes through to the server or back, until the lease is over.
+    /// Nothing reaches the server or comes back until the lease is over.
     Blackhole,
 }
 
@@ -47,7 +47,7 @@ impl Fault {
         matches!(self, Self::StopWorker | Self::Blackhole)
     }
 
-    /// Strikes. `None`: there was nobody any more, or not yet.
+    /// Causes the fault. Returns `None` if its target no longer exists, or doesn't exist yet.
     pub(super) fn inject(self, environment: &Environment<'_>, target: &Target<'_>) -> Option<Undo> {
         let send = |pid, signal| kill(pid, signal).is_ok();
         match self {
@@ -69,7 +69,7 @@ impl Fault {
     }
 }
 
-/// How the next one's turn lets things go on.
+/// How the fault is undone when the next contender has its turn.
 #[derive(Clone, Copy)]
 pub(super) enum Undo {
     Nothing,
@@ -81,14 +81,14 @@ impl Undo {
     pub(super) fn undo(self, link: Option<&Proxy>) {
         match self {
             Self::Nothing => {}
-            // It may be dead.
+            // The process may be dead.
             Self::Continue(pid) => drop(kill(pid, Signal::SIGCONT)),
             Self::Pass => link.into_iter().for_each(Proxy::pass),
         }
     }
 }
 
-/// The first's own node, whatever place it has: whose it is stands in it.
+/// Deletes the first zklock's own node, whatever its position. The data of a node names its owner.
 fn delete_node(environment: &Environment<'_>, target: &Target<'_>) -> bool {
     let nodes = environment.observer.children(target.path);
     let own = nodes.iter().map(|node| format!("{}/{node}", target.path)).find(|node| {
@@ -102,7 +102,7 @@ fn delete_node(environment: &Environment<'_>, target: &Target<'_>) -> bool {
     })
 }
 
-/// A moment: that long after something was seen.
+/// A moment: this long after an event.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     Spawn(Duration),
@@ -110,18 +110,18 @@ enum Moment {
     End(Duration),
 }
 
-/// A trial as it is drawn.
+/// The plan of a trial, drawn at random.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     moment: Moment,
-    /// How long the command runs if nothing comes between.
+    /// How long the command runs if nothing interrupts it.
     pub(super) lasts: Duration,
-    /// Who ignores TERM: nobody, all but the leader, or all.
+    /// Which processes ignore TERM: none, all but the leader, or all.
     pub(super) deaf: usize,
 }
 
 impl Plan {
-    /// A fifth of the faults falls on the start and a fifth on the end, which are short.
+    /// A fifth of the faults hits the start and a fifth the end, because both are short.
     pub(super) fn draw(fault: Fault, rng: &mut Rng) -> Self {
         let mut micros = |from: u64, to: u64| Duration::from_micros(from + rng.next() % (to - from));
         let brief = micros(100_000, 300_000);
@@ -137,7 +137,7 @@ impl Plan {
         Self { moment, lasts, deaf: rng.below(3) }
     }
 
-    /// When to strike, as far as that is known yet.
+    /// When the fault is due, if that is known yet.
     pub(super) fn due(&self, spawned: Duration, history: &History) -> Option<Duration> {
         match self.moment {
             Moment::Spawn(after) => Some(spawned + after),

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// Every way to leave, but for the one that only root can take.
+/// Every way to leave a zklock, except for the one that only root can use.
 const KINDS: [&str; 6] = ["plain", "setsid", "daemon", "bare", "reaper", "chain"];
-/// Becomes another user.
+/// A process that becomes another user.
 const USER: &str = "user";
 
-/// The helper, and a directory that another user can see.
+/// The helper, and a directory that another user can access.
 pub(crate) struct Beat {
     dir: TempDir,
     program: PathBuf,
@@ -47,7 +47,7 @@ impl Beat {
         &self.kinds
     }
 
-    /// A file to which everybody may append.
+    /// Creates a file to which every user may append.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         let file = self.dir().join(name);
         fs::write(&file, "").expect("a file");
@@ -65,7 +65,7 @@ impl Beat {
     }
 }
 
-/// Processes that make the machine large or busy. They end with this value, and with this process.
+/// Sleeping or busy processes beside the trials. They end when this value is dropped, or with this process.
 pub(crate) struct Crowd(Child);
 
 impl Crowd {
@@ -93,7 +93,7 @@ impl Crowd {
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        // At the end of its stdin it ends, and all of them with it.
+        // It ends at the end of its stdin, and all its processes with it.
         drop(self.0.stdin.take());
         self.0.wait().ok();
     }

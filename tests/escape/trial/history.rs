@@ -1,6 +1,6 @@
-//! The heartbeats, in the order in which the kernel put them. Pure, but for the reading.
+//! The heartbeats, in the order in which the kernel appended them. Except for the file access, all of this is pure.
 //!
-//! No clock decides who came first: a line behind another was written later. Clocks only say how long it took.
+//! The order doesn't depend on a clock: a later line was written later. The clock only gives durations.
 
 use super::clock;
 use std::collections::BTreeMap;
@@ -10,12 +10,13 @@ use std::io::{Read, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// The zklock that the fault hits, the one behind it, and the harness.
+/// The zklock that the fault hits, the next one in the queue, and the harness.
 pub(super) const FIRST: &str = "first";
 pub(super) const NEXT: &str = "next";
 const HARNESS: &str = "harness";
 
-/// What the harness writes: just before it strikes, when the first zklock has ended, and when it undoes a fault.
+/// The lines of the harness: just before it causes the fault, when the first zklock has ended, and when it undoes the
+/// fault.
 pub(super) const FAULT: &str = "fault";
 pub(super) const GONE: &str = "gone";
 pub(super) const UNDONE: &str = "undone";
@@ -36,9 +37,9 @@ struct Line {
     word: String,
 }
 
-/// Everything that was written up to now.
+/// All lines written so far.
 pub(super) struct History {
-    /// Two: a write to the end moves the place where the same descriptor reads.
+    /// Two descriptors, because a write to the end would move the read position of the same descriptor.
     reader: File,
     writer: File,
     /// The start of a line whose end wasn't read yet.
@@ -53,7 +54,7 @@ impl History {
         Self { reader, writer, rest: String::new(), lines: vec![] }
     }
 
-    /// Takes in what is new.
+    /// Reads the new lines.
     pub(super) fn read(&mut self) {
         let mut new = String::new();
         self.reader.read_to_string(&mut new).expect("the history");
@@ -86,12 +87,12 @@ impl History {
         self.find(name, "end").is_some()
     }
 
-    /// When the command of `name` said that.
+    /// When the command of `name` wrote this word.
     pub(super) fn time_of(&self, name: &str, word: &str) -> Option<Duration> {
         self.find(name, word).map(|index| self.lines[index].at)
     }
 
-    /// What the fault met.
+    /// The phase in which the fault hit the command.
     pub(super) fn phase(&self) -> Option<Phase> {
         let fault = self.find(HARNESS, FAULT)?;
         let is_before = |word| self.find(FIRST, word).is_some_and(|index| index < fault);
@@ -102,7 +103,8 @@ impl History {
         })
     }
 
-    /// Everybody who gave a sign of life while the other command was already, or still, under the lock.
+    /// The kinds of processes that gave a sign of life after the other command had begun, although theirs had begun
+    /// first.
     pub(super) fn overlapping(&self) -> Vec<String> {
         let (Some(first), Some(next)) = (self.find(FIRST, "begin"), self.find(NEXT, "begin")) else {
             return vec![];
@@ -110,24 +112,24 @@ impl History {
         if first < next { self.kinds_behind(FIRST, next) } else { self.kinds_behind(NEXT, first) }
     }
 
-    /// Everybody of the first command who outlived its zklock.
+    /// The kinds of processes of the first command that gave a sign of life after their zklock had ended.
     pub(super) fn outliving(&self) -> Vec<String> {
         self.find(HARNESS, GONE).map(|gone| self.kinds_behind(FIRST, gone)).unwrap_or_default()
     }
 
-    /// From the fault to the last sign of life of the first command.
+    /// The time from the fault to the last sign of life of the first command.
     pub(super) fn last_beat(&self) -> Option<Duration> {
         let fault = self.time_of(HARNESS, FAULT)?;
         let last = self.lines.iter().rfind(|line| line.name == FIRST)?;
         last.at.checked_sub(fault)
     }
 
-    /// From the fault to the first sign of life of the next command.
+    /// The time from the fault to the first sign of life of the next command.
     pub(super) fn next_beat(&self) -> Option<Duration> {
         self.time_of(NEXT, "begin")?.checked_sub(self.time_of(HARNESS, FAULT)?)
     }
 
-    /// The lines one by one where something happens, and otherwise who beat how often until when.
+    /// The events line by line, and for each kind of process how many signs of life it gave and when.
     pub(super) fn told(&self) -> String {
         let mut told = String::new();
         let zero =

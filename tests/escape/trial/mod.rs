@@ -1,13 +1,13 @@
-//! One trial: a zklock whose command leaves it in every way there is, a fault at a random moment, and another zklock
-//! that is next. Used by `scripts/escape` at length, and by the behaviour tests in short.
+//! One trial: the processes of a command leave their zklock in every possible way, a fault comes at a random moment,
+//! and another zklock is next in the queue. `scripts/escape` makes many trials, the behaviour tests a few.
 //!
-//! | module | what it is about |
+//! | module | topic |
 //! |---|---|
-//! | [`run`] | the story of a trial; read it first |
-//! | [`fault`] | what is done to whom, and when |
-//! | [`history`] | the heartbeats: read, judged |
-//! | [`verdict`] | all that must be true at the end |
-//! | [`helper`] | `beat.c`: what runs under the lock |
+//! | [`run`] | the course of a trial; read it first |
+//! | [`fault`] | the fault: its kind, its target and its time |
+//! | [`history`] | the heartbeats, and what they show |
+//! | [`verdict`] | everything that must be true at the end |
+//! | [`helper`] | `beat.c`, the program that runs under the lock |
 #![allow(dead_code, reason = "two test binaries use it, and each a part")]
 
 #[path = "../../chaos/clock.rs"]

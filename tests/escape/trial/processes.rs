@@ -1,4 +1,4 @@
-//! Whoever is left of a trial: it is known by a word in its command line or its environment.
+//! Finds the processes that are left of a trial, by a word in their command line or environment.
 
 use crate::support::try_for;
 use nix::sys::signal::{Signal, kill};
@@ -7,14 +7,15 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The worker of a zklock, or whoever else is the first child of a process.
+/// The first child of a process, such as the worker of a zklock.
 pub(super) fn first_child(of: Pid) -> Option<Pid> {
     let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).ok()?;
     children.split_ascii_whitespace().next()?.parse().ok().map(Pid::from_raw)
 }
 
-/// Who is left after `within`. A chain may outrun a look at `/proc`, so that only one during which nobody wrote to the
-/// history either is believed; and two, since a process has no environment for a moment while it becomes another.
+/// The processes that are left after `within`. A chain of processes may fork faster than `/proc` is scanned, so a scan
+/// counts only if nothing was written to the history meanwhile. Two scans are needed, because a process has no
+/// environment for a moment during exec.
 pub(super) fn left(word: &str, history: &Path, within: Duration) -> Vec<String> {
     let length = || fs::metadata(history).map(|file| file.len()).unwrap_or_default();
     let gone = || {
@@ -32,7 +33,7 @@ pub(super) fn left(word: &str, history: &Path, within: Duration) -> Vec<String> 
     }
 }
 
-/// Ends whoever is left.
+/// Kills the processes that are left.
 pub(super) fn kill_left(word: &str) {
     try_for(Duration::from_secs(2), || {
         let left = of(word);
@@ -47,7 +48,7 @@ fn of(word: &str) -> Vec<(Pid, String)> {
     let pids = fs::read_dir("/proc").expect("/proc").flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let found = pids.filter_map(|pid| {
-        // A process may end while we look at it.
+        // A process may end before it is read.
         let read = |what: &str| fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
         let command = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
         let has_it = command.contains(word) || String::from_utf8_lossy(&read("environ")).contains(word);

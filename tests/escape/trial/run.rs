@@ -1,4 +1,4 @@
-//! The story of a trial.
+//! The course of a trial.
 
 use super::clock;
 use super::fault::{Fault, Plan, Undo};
@@ -15,28 +15,28 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// How often the story looks what has happened.
+/// How often the trial checks what has happened.
 const LOOK: Duration = Duration::from_millis(1);
-/// A trial takes a few seconds at most. Longer than any helper lives.
+/// A trial normally takes a few seconds at most. This is longer than any helper lives.
 const LONGEST: Duration = Duration::from_secs(25);
-/// How long the next command runs: whoever lives on beside it is seen.
+/// How long the next command runs, in milliseconds, so that a process that lives on beside it is seen.
 const NEXT_LASTS: &str = "150";
 
-/// Where trials take place.
+/// The program, the servers and the helper that trials use.
 pub(crate) struct Environment<'a> {
     pub(crate) program: PathBuf,
     pub(crate) server: &'a Server,
     pub(crate) observer: &'a Observer,
     pub(crate) beat: &'a Beat,
-    /// In seconds, as zklock is told it.
+    /// The session timeout in seconds, as given to zklock.
     pub(crate) session: u32,
 }
 
-/// Whom a fault meets.
+/// The zklock that a fault hits.
 pub(super) struct Target<'a> {
     pub(super) monitor: Pid,
     pub(super) path: &'a str,
-    /// What lies between it and the server, if something does.
+    /// The proxy between it and the server, if there is one.
     pub(super) link: Option<&'a Proxy>,
 }
 
@@ -50,7 +50,7 @@ struct Call {
 impl Call {
     fn start(environment: &Environment<'_>, hosts: &str, mark: &str, history: &Path, job: &[&str]) -> Self {
         let stderr = history.with_extension(format!("{}.stderr", job[0]));
-        // A session of its own: no terminal of ours is its business.
+        // In a session of its own, so that it has no access to the terminal of the tests.
         let mut command = Command::new("setsid");
         command.arg(&environment.program).args(["-v", "-z", hosts, "--kill-after", "0.2"]);
         command.args(["--session-timeout", &environment.session.to_string(), &lock_path(mark), "--"]);
@@ -65,7 +65,7 @@ impl Call {
         Pid::from_raw(i32::try_from(self.child.id()).expect("a process id"))
     }
 
-    /// Whether it has ended. Until this was said its process id is its own.
+    /// Whether it has ended. Until this returns true, its process id can't be reused.
     fn has_ended(&mut self) -> bool {
         self.status = self.status.or_else(|| self.child.try_wait().expect("our child"));
         self.status.is_some()
@@ -76,7 +76,7 @@ fn lock_path(mark: &str) -> String {
     format!("/escape/{mark}")
 }
 
-/// One trial. `None`: the fault came too early or too late to meet anybody, and all was well.
+/// Runs one trial. Returns `None` if the fault came too early or too late to hit anything and nothing was wrong.
 pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) -> Option<Report> {
     let plan = Plan::draw(fault, rng);
     let mark = new_marker();
@@ -107,11 +107,12 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
             undo = fault.inject(environment, &target);
             was_injected = Some(undo.is_some());
         }
-        // From here on it can only come behind the first, or the fault hit the first before it had a place.
+        // From here on, the next zklock queues behind the first, unless the fault hit the first before it had a
+        // position.
         if next.is_none() && (was_injected.is_some() || history.has_begun(FIRST)) {
             next = Some(Call::start(environment, &direct, &mark, &file, &[NEXT, NEXT_LASTS, "0"]));
         }
-        // On a busy machine its turn may be over before its command has begun.
+        // On a busy machine, the next zklock's turn may be over before its command has begun.
         if (history.has_begun(NEXT) || next.as_mut().is_some_and(Call::has_ended))
             && let Some(undo) = undo.take()
         {
@@ -130,8 +131,8 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
     };
     history.read();
 
-    // It lasts as long as a session that nobody closed, and its server's rounding. Where somebody is seen to live too
-    // long already, there is no point in waiting for the end.
+    // A session that was not closed lasts this long, with the server's rounding. If a process has already been seen to
+    // live too long, there is no point in waiting for the end.
     let patience = if history.overlapping().is_empty() {
         Duration::from_secs(u64::from(environment.session) + 3)
     } else {

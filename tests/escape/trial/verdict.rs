@@ -1,45 +1,45 @@
-//! What must be true of a trial.
+//! The rules for the result of a trial.
 
 use super::fault::Fault;
 use super::history::{FIRST, History, Phase};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// How the command ends if nothing comes between.
+/// The command's exit code if nothing interrupts it.
 const DONE: i32 = 7;
 const LOST: i32 = 123;
 const FAILURE: i32 = 125;
 
-/// What is seen beside the history.
+/// The observations that aren't in the history.
 pub(super) struct Evidence {
     pub(super) fault: Fault,
-    /// Whether it met anybody.
+    /// Whether the fault hit its target.
     pub(super) met: bool,
     pub(super) hangs: bool,
     pub(super) first: Option<ExitStatus>,
     pub(super) next: Option<ExitStatus>,
-    /// Who is left at the end.
+    /// The processes that are left at the end.
     pub(super) processes: Vec<String>,
     pub(super) nodes: Vec<String>,
 }
 
-/// What a trial has found.
+/// The result of a trial.
 pub(crate) struct Report {
     pub(crate) phase: Phase,
     /// How the first zklock ended.
     pub(crate) end: String,
-    /// From the fault to the last sign of life of the first command, and to the first one of the next.
+    /// The time from the fault to the last sign of life of the first command, and to the first one of the next.
     pub(crate) last_beat: Option<Duration>,
     pub(crate) next_beat: Option<Duration>,
-    /// Which kinds of process lived too long.
+    /// The kinds of processes that lived too long.
     pub(crate) escaped: Vec<String>,
-    /// Everything that must not be.
+    /// All violated rules.
     pub(crate) wrong: Vec<String>,
-    /// All that is known, for whoever has to find out why.
+    /// Everything that is known about the trial, for the analysis of a violation.
     pub(crate) story: String,
 }
 
-/// `None`: the fault met nobody, and nothing is wrong.
+/// Checks a trial. Returns `None` if the fault hit nothing and nothing is wrong.
 pub(super) fn judge(
     history: &History,
     seen: &Evidence,
@@ -48,11 +48,11 @@ pub(super) fn judge(
 ) -> Option<Report> {
     let phase = history.phase().unwrap_or(Phase::After);
     let (mut wrong, mut escaped) = (vec![], vec![]);
-    // Who has lost its node by an operator's hand has lost the lock at once: nobody can promise more than an end.
+    // A holder whose node an operator deletes loses the lock immediately. zklock can only promise to end the command.
     if seen.fault != Fault::DeleteNode {
         escaped.extend(history.overlapping());
     }
-    // A monitor that is killed can answer for nothing.
+    // The command may outlive a monitor that is killed.
     if seen.fault != Fault::KillMonitor {
         escaped.extend(history.outliving());
     }
@@ -61,7 +61,7 @@ pub(super) fn judge(
     if !escaped.is_empty() {
         wrong.push(format!("ESCAPED: {}", escaped.join(", ")));
     }
-    // Whoever is starved is excused for how it ends. Nobody may escape then either, or be left.
+    // If zklock was starved, any exit code is accepted. Even then, no process may escape or be left behind.
     if seen.hangs {
         wrong.push("it hangs".to_owned());
     } else if !is_starved(seen, said) {
@@ -92,10 +92,10 @@ pub(super) fn judge(
     (seen.met || !report.wrong.is_empty()).then_some(report)
 }
 
-/// On a machine that is busy enough a lease runs out without any fault, and the command is stopped as it should be.
+/// Whether the machine was so busy that a lease ran out without any fault. The command is then stopped as it should be.
 fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
     let is_meant = seen.met && matches!(seen.fault, Fault::Blackhole | Fault::StopWorker);
-    // Of the first one this is what the fault was to bring about.
+    // For the first zklock, this is the intended effect of such a fault.
     [(&said.0, is_meant), (&said.1, false)].into_iter().any(|(said, is_meant)| {
         !is_meant
             && ["confirmed nothing", "stood still", "its lease ran out", "the session is over"]
@@ -107,14 +107,14 @@ fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
 fn is_plausible(seen: &Evidence, phase: Phase, ended: bool, status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     let code = status.code();
-    // Whoever says so must have seen the command's end.
+    // zklock must have seen the command's end to exit with this code.
     let done = code == Some(DONE) && ended;
     match (seen.fault, phase) {
         _ if !seen.met => done,
-        // It may have ended between our look and the fault.
+        // zklock may have ended between the last check and the fault.
         (Fault::KillMonitor, _) => status.signal() == Some(9) || (phase == Phase::After && done),
         (Fault::StopMonitor, _) => done,
-        // The start of the command and its first word aren't the same moment, nor are its last word and its end.
+        // The command starts before it writes its first word, and ends after it has written its last.
         (Fault::KillWorker, Phase::Before) => [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::Before) => done || [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::While | Phase::After) => done || code == Some(LOST),

@@ -1,5 +1,5 @@
-//! One connection through the proxy: for each way a thread that reads and one that writes, so that a packet
-//! that is held back does not hide the next one's arrival.
+//! One connection through the proxy. Each direction has a thread that reads and one that writes, so that a packet that
+//! is held back does not hide the arrival of the next one.
 
 use super::packet::Packet;
 use super::rules::{Shared, Way};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// The reply to the first packet has no xid; this one is never used.
+/// Stands for the first packet, whose reply has no xid. Clients never use this number.
 const CONNECT_XID: i32 = i32::MIN;
 
 /// The two sockets of a connection.
@@ -21,16 +21,16 @@ pub(super) struct Link {
     client: TcpStream,
     server: TcpStream,
     cut: AtomicBool,
-    /// When the reply with this xid comes, the connection ends instead.
+    /// The connection is cut when the reply with this xid arrives.
     swallow: Mutex<Option<i32>>,
-    /// What was asked with which xid, and is not answered yet.
+    /// The op codes of the requests that are not answered yet, by xid.
     asked: Mutex<HashMap<i32, i32>>,
 }
 
 type Queue = Receiver<(Instant, Packet)>;
 
 impl Link {
-    /// Starts to carry packets between the two.
+    /// Starts to forward packets between the two.
     pub(super) fn start(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) -> Result<()> {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
@@ -56,7 +56,7 @@ impl Link {
         self.cut.load(Ordering::SeqCst)
     }
 
-    /// Ends the connection on both sides, with whatever is under way.
+    /// Ends the connection on both sides, with everything in flight.
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
         self.client.shutdown(Shutdown::Both).ok();
@@ -87,13 +87,13 @@ impl Link {
                 self.count_answer(&packet, shared);
             }
         }
-        // One side has closed: the other hears of it, though not through a hole.
+        // One side has closed the connection. The other learns of it, but not while a hole is open.
         if shared.wait_for_passage(way, Instant::now(), self) {
             self.target(way).shutdown(Shutdown::Write).ok();
         }
     }
 
-    /// Whether a request goes on to the server.
+    /// Whether a request is forwarded to the server.
     fn let_request(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
         let op = if first && !packet.raw { Some(op::CONNECT_CODE) } else { packet.op_code() };
         let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
@@ -109,7 +109,7 @@ impl Link {
         !self.is_cut()
     }
 
-    /// Whether a reply or an event goes on to the client.
+    /// Whether a reply or an event is forwarded to the client.
     fn let_reply(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
         let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
         if xid == Some(-1) {
@@ -117,7 +117,7 @@ impl Link {
         }
         let swallowed = xid.is_some() && *self.swallow() == xid;
         if swallowed {
-            // Cut first: who sees the count may rely on the cut.
+            // Cut first, so that a test that sees the count can rely on the cut.
             self.cut();
             shared.change(|rules| rules.fired += 1);
         }

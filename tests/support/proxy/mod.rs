@@ -1,4 +1,4 @@
-//! A network between client and server that a test can break in every way.
+//! A network between client and server that a test can break in several ways.
 
 mod link;
 pub(crate) mod op;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// What happens at a certain request.
+/// The fault that happens at a chosen request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum At {
     /// The connection is cut; the server never sees the request.
     BeforeServer,
     /// The server carries the request out; the connection is cut instead of the reply to it.
     BeforeReply,
-    /// The request waits in the proxy until [`Proxy::release`], and everything behind it.
+    /// The request and everything behind it wait in the proxy until [`Proxy::release`].
     Hold,
 }
 
@@ -40,13 +40,13 @@ impl Proxy {
         Self::start(ports::bind(), server.port(), false)
     }
 
-    /// A second proxy, at another address of loopback and the same port as `self`: both can have one name.
+    /// A second proxy, at another loopback address and the same port as `self`, so that one host name can mean both.
     pub(crate) fn beside(&self, host: Ipv4Addr, server: &Server) -> Self {
         let listener = TcpListener::bind((host, self.address.port())).expect("the same port");
         Self::start(listener, server.port(), false)
     }
 
-    /// A proxy between two servers, who speak another protocol than clients: nothing is known of its packets.
+    /// A proxy between two servers. They use another protocol than clients, so the proxy doesn't parse their packets.
     pub(crate) fn between_servers(target: u16) -> Self {
         Self::start(ports::bind(), target, true)
     }
@@ -60,17 +60,16 @@ impl Proxy {
         Self { address, shared }
     }
 
-    /// What `-z` takes.
+    /// The value of `-z`.
     pub(crate) fn connect_string(&self) -> String {
         self.address.to_string()
     }
 
-    /// The port.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Everything passes again; what a hole held back is delivered now, as TCP would do after a partition.
+    /// Lets everything pass again. Data that a hole held back is delivered now, as TCP would do after a partition.
     pub(crate) fn pass(&self) {
         self.set_holes(false, false);
         self.delay(Duration::ZERO);
@@ -78,7 +77,7 @@ impl Proxy {
         self.refuse_new(false);
     }
 
-    /// Nothing from the client arrives; connections stay, and new ones can be made but say nothing.
+    /// Nothing from the client arrives. Connections stay, and new ones can be made but transmit nothing.
     pub(crate) fn blackhole_to_server(&self) {
         self.set_holes(true, false);
     }
@@ -93,12 +92,12 @@ impl Proxy {
         self.set_holes(true, true);
     }
 
-    /// Every packet takes so long, each way.
+    /// Delays every packet by this much, in each direction.
     pub(crate) fn delay(&self, delay: Duration) {
         self.shared.change(|rules| rules.delay = delay);
     }
 
-    /// Every answer and every event takes so much longer than a request.
+    /// Delays every answer and every event by this much more than a request.
     pub(crate) fn delay_answers(&self, delay: Duration) {
         self.shared.change(|rules| rules.delay_to_client = delay);
     }
@@ -109,18 +108,18 @@ impl Proxy {
         for link in links {
             link.cut();
         }
-        // A packet may be held back for one that is gone.
+        // A packet may be held back for a connection that is gone.
         self.shared.change(|_| ());
     }
 
-    /// Ends every connection for those who made it. Through a hole the server hears of that only later.
+    /// Ends every connection on the client's side. The server doesn't learn of it while a hole is open.
     pub(crate) fn reset_clients(&self) {
         for link in &self.look().links {
             link.reset_client();
         }
     }
 
-    /// New connections are refused (nothing listens), or accepted again. Those that are there stay.
+    /// Refuses new connections (nothing listens), or accepts them again. Existing ones stay.
     pub(crate) fn refuse_new(&self, refuse: bool) {
         self.shared.change(|rules| rules.refusing = refuse);
         if refuse {
@@ -129,45 +128,45 @@ impl Proxy {
         wait_until("the proxy to see it", SOON, || self.look().listening != refuse);
     }
 
-    /// At the next request with one of these op codes, once.
+    /// Causes a fault once, at the next request with one of these op codes.
     pub(crate) fn once(&self, ops: &'static [i32], at: At) {
         self.once_after(0, ops, at);
     }
 
-    /// The same, after `skip` more requests of the kind have passed.
+    /// The same, after `skip` more such requests have passed.
     pub(crate) fn once_after(&self, skip: usize, ops: &'static [i32], at: At) {
         self.shared.change(|rules| rules.once.push(Rule { ops, skip, at }));
     }
 
-    /// Forgets what was to happen at a certain request, as far as it hasn't.
+    /// Cancels the faults that have not happened yet.
     pub(crate) fn never_mind(&self) {
         self.shared.change(|rules| rules.once.clear());
     }
 
-    /// Waits until `count` rules given to [`Proxy::once`] have been carried out, in all.
+    /// Waits until `count` faults set with [`Proxy::once`] have happened, in total.
     #[track_caller]
     pub(crate) fn wait_fired(&self, count: usize, within: Duration) {
         wait_until("the fault to happen", within, || self.look().fired >= count);
     }
 
-    /// Lets the request go that [`At::Hold`] holds.
+    /// Forwards the request that [`At::Hold`] holds.
     pub(crate) fn release(&self) {
         self.shared.change(|rules| rules.holding = false);
     }
 
-    /// How many requests with one of these op codes came through, or were cut or held here.
+    /// How many requests with one of these op codes reached the proxy, including those that it cut or held.
     pub(crate) fn count(&self, ops: &[i32]) -> usize {
         let rules = self.look();
         ops.iter().filter_map(|op| rules.requests.get(op)).sum()
     }
 
-    /// How many requests with one of these op codes were answered, and the answer given to the client.
+    /// How many requests with one of these op codes were answered, with the answer forwarded to the client.
     pub(crate) fn answered(&self, ops: &[i32]) -> usize {
         let rules = self.look();
         ops.iter().filter_map(|op| rules.answers.get(op)).sum()
     }
 
-    /// How many requests came through, apart from pings.
+    /// How many requests reached the proxy, apart from pings.
     pub(crate) fn count_all(&self) -> usize {
         let rules = self.look();
         let without_pings = rules.requests.iter().filter(|(op, _)| **op != op::PING[0]);
@@ -195,7 +194,7 @@ impl Proxy {
         self.shared.look()
     }
 
-    /// It sees a change only when somebody connects.
+    /// Connects, because the accepting thread sees a change only at the next connection.
     fn wake_acceptor(&self) {
         TcpStream::connect(self.address).ok();
     }
@@ -214,7 +213,7 @@ fn accept(listener: &TcpListener, target: u16, shared: &Arc<Shared>) {
         let client = listener.accept();
         if shared.look().refusing {
             drop(client);
-            // Not closed: another process could take the port.
+            // The listener isn't closed, because another process could take the port.
             shutdown(listener.as_raw_fd(), Shutdown::Read).expect("a listening socket");
             shared.change(|rules| rules.listening = false);
             shared.wait_while(|rules| rules.refusing && !rules.ended);
@@ -228,7 +227,7 @@ fn accept(listener: &TcpListener, target: u16, shared: &Arc<Shared>) {
         if shared.look().ended {
             return;
         }
-        // Without a server there is no connection either: the client sees an end at once.
+        // If there is no server, the client's connection is closed at once.
         if let (Ok((client, _)), Ok(server)) = (client, TcpStream::connect((Ipv4Addr::LOCALHOST, target))) {
             Link::start(client, server, shared).expect("two open sockets");
         }

@@ -1,6 +1,6 @@
-//! Op codes of requests, as `ZooKeeper` numbers them; a slice where several do the same.
+//! Op codes of requests, in ZooKeeper's numbering. Several codes in one constant mean the same operation.
 
-/// The first packet of every connection; it carries no op code, so this number is ours.
+/// The first packet of every connection. It carries no op code, so this number is made up.
 pub(crate) const CONNECT: &[i32] = &[CONNECT_CODE];
 pub(crate) const CREATE: &[i32] = &[1, 15];
 pub(crate) const CREATE_CONTAINER: &[i32] = &[19];

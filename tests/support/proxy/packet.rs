@@ -1,20 +1,20 @@
-//! Cutting a stream into `ZooKeeper`'s packets: a length of four bytes, then so many bytes.
+//! Splits a stream into ZooKeeper's packets: a length of four bytes, then that many bytes.
 
 use std::io::{Read, Result};
 
-/// More than any real packet has: what claims to be longer is something else, such as a four letter word or TLS.
+/// More than the length of any real packet. A greater length means another protocol, such as a four letter word or TLS.
 const LONGEST: usize = 16 << 20;
 
-/// What is forwarded as a whole.
+/// A unit that is forwarded as a whole.
 pub(super) struct Packet {
-    /// With the length in front.
+    /// The bytes, including the length in front.
     pub(super) bytes: Vec<u8>,
-    /// Not the protocol that we know: a piece of a stream, without a meaning.
+    /// The stream has another protocol, and this is an arbitrary piece of it.
     pub(super) raw: bool,
 }
 
 impl Packet {
-    /// Reads the next packet; nothing at the end of the stream.
+    /// Reads the next packet; `None` at the end of the stream.
     pub(super) fn read(stream: &mut impl Read, raw: bool) -> Result<Option<Self>> {
         if raw {
             let mut bytes = vec![0; 16 << 10];
@@ -41,7 +41,7 @@ impl Packet {
         self.integer(4)
     }
 
-    /// What a request asks for.
+    /// The operation that a request asks for.
     pub(super) fn op_code(&self) -> Option<i32> {
         self.integer(8)
     }

@@ -1,4 +1,4 @@
-//! What the proxy does at present, shared by all its threads.
+//! The proxy's current settings and counters, shared by all its threads.
 
 use super::At;
 use super::link::Link;
@@ -6,17 +6,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
     ToServer,
     ToClient,
 }
 
-/// Something to do at the first request of a kind, once.
+/// A fault at one request of a kind.
 pub(super) struct Rule {
     pub(super) ops: &'static [i32],
-    /// So many requests of the kind pass before.
+    /// How many requests of the kind pass first.
     pub(super) skip: usize,
     pub(super) at: At,
 }
@@ -28,27 +28,27 @@ pub(super) struct Rules {
     pub(super) hole_to_server: bool,
     pub(super) hole_to_client: bool,
     pub(super) delay: Duration,
-    /// What answers and events take longer than requests.
+    /// How much longer answers and events take than requests.
     pub(super) delay_to_client: Duration,
     pub(super) refusing: bool,
     pub(super) listening: bool,
     pub(super) ended: bool,
-    /// What passes are not packets that we know.
+    /// The packets aren't those of the client protocol.
     pub(super) raw: bool,
     pub(super) once: Vec<Rule>,
-    /// Rules that have been carried out.
+    /// How many rules have been carried out.
     pub(super) fired: usize,
     /// A request is held at present.
     pub(super) holding: bool,
     pub(super) requests: HashMap<i32, usize>,
-    /// How many requests were answered, and the client has the answer.
+    /// How many requests were answered, with the answer forwarded to the client.
     pub(super) answers: HashMap<i32, usize>,
     pub(super) events: usize,
     pub(super) accepted: usize,
     pub(super) links: Vec<Arc<Link>>,
 }
 
-/// The rules, and a bell that rings when they change.
+/// The rules, and a condition variable that is notified when they change.
 #[derive(Default)]
 pub(super) struct Shared {
     rules: Mutex<Rules>,
@@ -60,14 +60,14 @@ impl Shared {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the rules and wakes everything that waits for them.
+    /// Changes the rules, and wakes every thread that waits for a change.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> T {
         let answer = change(&mut self.look());
         self.changed.notify_all();
         answer
     }
 
-    /// Waits until the rules are as wanted.
+    /// Waits until `unwanted` is no longer true of the rules.
     pub(super) fn wait_while(&self, unwanted: impl Fn(&Rules) -> bool) {
         let mut rules = self.look();
         while unwanted(&rules) {
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    /// Waits until a packet that came at `arrival` may go on; no when its connection was cut meanwhile.
+    /// Waits until a packet that came at `arrival` may go on; false if its connection was cut meanwhile.
     pub(super) fn wait_for_passage(&self, way: Way, arrival: Instant, link: &Link) -> bool {
         let mut rules = self.look();
         loop {
@@ -90,7 +90,7 @@ impl Shared {
             if !hole && left.is_zero() {
                 return true;
             }
-            // A hole ends with a notice; a delay ends by itself.
+            // The end of a hole is notified; a delay ends by itself.
             let nap = if hole { Duration::from_secs(1) } else { left };
             (rules, _) = self.changed.wait_timeout(rules, nap).unwrap_or_else(PoisonError::into_inner);
         }
@@ -107,7 +107,7 @@ impl Shared {
             }
             let at = rules.once.remove(index).at;
             rules.holding |= at == At::Hold;
-            // A cut behind the server counts when the reply has come.
+            // A cut before the reply counts when the reply arrives.
             rules.fired += usize::from(at != At::BeforeReply);
             Some(at)
         })

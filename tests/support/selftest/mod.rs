@@ -1,4 +1,4 @@
-//! The harness tested by itself: a fault that does not happen would let every test of it pass.
+//! Tests of the harness itself: if a fault didn't happen, every test of that fault would pass.
 
 mod ensemble;
 mod history;

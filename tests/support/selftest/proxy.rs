@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use zookeeper::{Acl, CreateMode, ZkResult};
 
-/// A client behind a proxy, and one that sees what really happened.
+/// A client behind a proxy, and a direct client that sees what really happened.
 struct Setup {
     proxy: Proxy,
     client: Arc<Observer>,
@@ -106,7 +106,7 @@ fn a_hole_delivers_later() {
         hole(&setup.proxy);
         let client = Arc::clone(&setup.client);
         let asking = thread::spawn(move || client.exists("/"));
-        // There is no event to wait for when nothing is to happen.
+        // Nothing is to happen, so there is no event to wait for.
         thread::sleep(Duration::from_millis(300));
         assert!(!asking.is_finished());
         setup.proxy.pass();

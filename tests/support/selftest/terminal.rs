@@ -9,7 +9,7 @@ fn a_shell_has_job_control() {
     let mut shell = case.shell();
     assert_eq!(shell.run("tty | cut -c1-8; echo $((6*7))", SOON), "/dev/pts\n42\n");
     shell.enter("cat", SOON);
-    // What it answers shows that it has the terminal: before, the key would go to the shell, which ignores it.
+    // The answer shows that `cat` has the terminal. Before that, the key would go to the shell, which ignores it.
     shell.terminal().send(b"first\n");
     shell.terminal().expect("first\r\nfirst\r\n", SOON);
     shell.terminal().send(b"\x1a");
