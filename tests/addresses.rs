@@ -1,4 +1,4 @@
-//! Names with several addresses, one of which is dead, and names whose addresses change.
+//! Host names with several addresses, one of which is dead, and host names whose addresses change.
 
 use crate::support::{
     Authority, Case, Keys, Proxy, Running, SOON, Server, Zklock, has_namespaces, op, shared, unshare,
@@ -13,10 +13,10 @@ use std::time::Duration;
 /// The resolver always puts the first before the second, whatever the order in the hosts file.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
 
-/// Only zklock knows it.
+/// A host name that only zklock can resolve.
 const NAME: &str = "zk.zklock.test";
 
-/// Long enough that a first address which takes three attempts doesn't end the test.
+/// The times are long enough for a first address that takes three attempts.
 const OPTIONS: [&str; 5] = ["-vv", "--session-timeout", "8", "--connect-timeout", "6"];
 
 const BIND: &str = "mount --bind /etc/hosts /etc/hosts";
@@ -31,7 +31,7 @@ impl HostsFile {
         file
     }
 
-    /// In place, since zklock has this very file for `/etc/hosts`.
+    /// Writes the file in place, because this very file is mounted as zklock's `/etc/hosts`.
     fn write(&self, addresses: &[Ipv4Addr]) {
         let lines: Vec<_> = addresses.iter().map(|address| format!("{address} {NAME}\n")).collect();
         fs::write(&self.0, lines.concat()).expect("a hosts file");
@@ -112,7 +112,7 @@ fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
         let proxies = pair();
         let case = through(Case::new("falls-silent"), proxies[0].port());
         let hosts = HostsFile::new(&case, &ADDRESSES);
-        // The holder can only begin at the one that is to fall silent.
+        // The holder can only connect to the address that is to fall silent.
         proxies[1 - silent].refuse_new(true);
         let holder = holder(&case, &hosts);
         proxies[1 - silent].refuse_new(false);
@@ -178,7 +178,7 @@ fn each_address_is_named_with_what_it_said() {
     output.assert_stderr(&format!("{} (127.0.0.2): connection refused", case.hosts()));
 }
 
-/// A certificate bears the name, and an address from a resolver proves nothing.
+/// The certificate contains the name, and an address from a resolver proves nothing.
 #[test]
 fn with_tls_the_name_is_checked_whatever_its_addresses() {
     if !has_namespaces("--mount", BIND) {
@@ -192,7 +192,7 @@ fn with_tls_the_name_is_checked_whatever_its_addresses() {
     let hosts = HostsFile::new(&case, &ADDRESSES);
     let ca = keys.authority().display().to_string();
     let options = ["--tls-ca", &ca, "--connect-timeout", "6"];
-    // The first address refuses: nothing listens there.
+    // The first address refuses the connection, because nothing listens there.
     let output = hosts.within(case.lock(&options, ["echo", "ran"])).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     let by_address = through_address(&case, port);

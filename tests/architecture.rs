@@ -1,9 +1,9 @@
-//! The architecture, checked against the sources: what decides imports nothing that acts, and arrows go one way.
+//! Checks the architecture in the sources: code that decides imports nothing that acts, and dependencies go one way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the core may import besides itself: data and texts, no clock, no input or output, no chance.
+/// What the core may import besides itself: data and texts, but no clock, no input or output, and no randomness.
 const CORE_MAY_USE: [&str; 17] = [
     "crate::core",
     "super",
@@ -24,7 +24,7 @@ const CORE_MAY_USE: [&str; 17] = [
     "uuid::Uuid",
 ];
 
-/// What single files of the core may use besides.
+/// What individual files of the core may use in addition.
 const EXCEPTIONS: [(&str, &str); 2] = [
     // Numbers only.
     ("signal.rs", "nix::libc"),
@@ -32,7 +32,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [
     ("planted.rs", "clap::ValueEnum"),
 ];
 
-/// What would make the core act, or guess.
+/// Names whose use would make the core act, or make its decisions depend on chance.
 const CORE_NEVER_SAYS: [&str; 9] = [
     "Instant",
     "SystemTime",
@@ -74,7 +74,7 @@ fn shipped(text: &str) -> String {
     text[..end].lines().filter(is_code).collect::<Vec<_>>().join("\n")
 }
 
-/// The paths that `use` declarations name; of a list in braces what stands before it.
+/// The paths that `use` declarations name; of a list in braces, the part before it.
 fn imports(text: &str) -> Vec<String> {
     let declarations = text.split("\nuse ").skip(1).chain(text.split("\npub use ").skip(1));
     declarations
@@ -94,7 +94,7 @@ fn the_core_imports_nothing_that_acts() {
         for path in imports(&format!("\n{text}")) {
             let may = CORE_MAY_USE.iter().any(|root| is_below(&path, root));
             let is_exception = EXCEPTIONS.iter().any(|(of, root)| *of == name && is_below(&path, root));
-            // A module of the same file's own.
+            // A submodule of the same file.
             let is_own = text.contains(&format!("mod {};", path.split("::").next().unwrap()));
             assert!(may || is_exception || is_own, "{} imports {path}", file.display());
         }

@@ -1,4 +1,4 @@
-//! A lock that somebody else holds, and a user who does not want to wait for it.
+//! A lock that another contender holds, and options that limit the wait for it.
 
 use crate::support::{Case, end};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What the words of the command line mean: which are locks, which is the command, and that it arrives as it was typed.
+//! The meaning of the words on the command line: which are locks, which is the command, and that the command arrives as
+//! it was typed.
 
 use crate::support::{Case, Zklock};
 use std::ffi::{OsStr, OsString};
@@ -131,7 +132,7 @@ fn arguments_arrive_untouched() {
     arguments.push(OsString::new());
     let expected: Vec<String> =
         arguments.iter().map(|argument| format!("{:?}", argument.as_bytes())).collect();
-    // Each as the list of its bytes, as `{:?}` writes it.
+    // Prints each argument as the list of its bytes, as `{:?}` writes it.
     let script =
         r#"for a; do printf '[%s]\n' "$(printf %s "$a" | od -An -v -tu1 | xargs | sed 's/ /, /g')"; done"#;
     let run = case.lock(&[], ["sh", "-c", script, "sh"]).args(&arguments);

@@ -1,10 +1,10 @@
-//! Which servers zklock speaks to, and where below them the lock is.
+//! Which servers zklock connects to, and where below their root the lock is.
 
 use crate::support::{Case, Proxy, SOON, Server, Zklock, new_marker, shared};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
-/// A port of loopback where nobody listens, kept free by its proxy.
+/// A loopback port where nothing listens, reserved by its proxy.
 fn dead() -> Proxy {
     let proxy = Proxy::to(shared());
     proxy.refuse_new(true);
@@ -31,7 +31,7 @@ fn the_environment_names_the_servers_and_the_option_wins() {
 fn a_dead_server_among_several_does_no_harm() {
     let case = Case::new("one-dead");
     let dead = dead();
-    // The client begins with any of them: often enough that it has met the dead one.
+    // The client starts with any of the servers. After this many runs it has tried the dead one.
     for hosts in [
         format!("{},{}", dead.connect_string(), case.hosts()),
         format!("{},nosuch.invalid:1,{}", case.hosts(), dead.connect_string()),
@@ -56,7 +56,7 @@ fn servers_that_come_up_in_time_are_found() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
-/// The connect timeout is for servers that say nothing.
+/// The connect timeout is for servers that don't answer.
 #[test]
 fn with_n_zklock_does_not_wait_for_servers_that_refuse() {
     let case = Case::new("refused");
@@ -72,7 +72,7 @@ fn with_n_zklock_does_not_wait_for_servers_that_refuse() {
     }
 }
 
-/// A server that says nothing may still be frozen, or far away.
+/// A server that doesn't answer may still be frozen, or far away.
 #[test]
 fn with_n_a_silent_server_has_the_connect_timeout() {
     let server = Server::start();
@@ -121,7 +121,7 @@ fn a_lock_lies_below_the_chroot() {
     let run = Zklock::at(&hosts, case.marker()).arg("/locks/a");
     let job = "echo $ZKLOCK_NODE; exec sleep 60";
     let running = run.args(["--", "sh", "-c", job]).spawn();
-    // Named as the command would name it with the same connect string.
+    // The path is the one that the command would use with the same connect string.
     let node = running.wait_for_stdout("/locks/a/_c_", SOON);
     assert!(node.starts_with("/locks/a/"), "{node}");
     let really = format!("{root}{node}");
@@ -148,7 +148,7 @@ fn a_missing_chroot_is_said_and_not_made() {
 
 #[test]
 fn an_ipv6_address_stands_in_brackets() {
-    // All addresses, those of IPv6 included.
+    // The server listens on all addresses, including those of IPv6.
     let server = Server::builder().config("clientPortAddress=::").start();
     let case = Case::on(&server, "ipv6");
     let hosts = format!("[::1]:{}", server.port());

@@ -1,4 +1,4 @@
-//! Everything in `fuzz/corpus`, through the checks that the fuzz targets make.
+//! Runs everything in `fuzz/corpus` through the checks of the fuzz targets.
 
 use std::fs;
 use std::panic::catch_unwind;

@@ -1,5 +1,5 @@
-//! The end of the counter from which a server numbers the contenders of a path: for real, on a server whose
-//! counter was put there, since 2^31 creates take days.
+//! The end of the counter from which a server numbers the contenders of a path. The server is real, but its counter was
+//! set, because 2^31 creates take days.
 
 use crate::support::{Case, SOON, Server};
 use zklock::core::lock::queue::SEQUENCE_LIMIT;
@@ -44,7 +44,7 @@ fn long_before_the_end_contenders_are_refused_with_a_remedy_that_works() {
         .assert_code(0);
 }
 
-/// From 3.6 on the counter stops, and one after another gets the last number.
+/// Since 3.6 the counter stops, and each further contender gets the last number.
 #[test]
 fn at_the_end_where_two_get_one_number_no_command_runs() {
     let server = Server::start();
@@ -64,7 +64,7 @@ fn at_the_end_where_two_get_one_number_no_command_runs() {
     assert_refused(&case, &["--naming", "kazoo"]);
 }
 
-/// Up to 3.5 it went on below zero, and the numbers grew backwards as text.
+/// Up to 3.5 the counter went on below zero, where the numbers are in reverse order as text.
 #[test]
 fn beyond_the_end_where_numbers_are_negative_no_command_runs() {
     let server = Server::start();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::Duration;
 
-/// A file in the case's directory, with this text and mode.
+/// Creates a file in the case's directory, with this text and mode.
 fn file(case: &Case, name: &str, text: &str, mode: u32) -> String {
     let path = case.dir().join(name);
     fs::write(&path, text).unwrap();
@@ -20,7 +20,7 @@ fn every_exit_code_of_the_command_is_zklock_s_own() {
     let case = Case::new("codes");
     thread::scope(|scope| {
         for runner in 0..RUNNERS {
-            // Not one queue for all: a path for each runner.
+            // Each runner has a path of its own, so that they don't share one queue.
             let (case, path) = (&case, format!("{}-{runner}", case.path()));
             scope.spawn(move || {
                 for code in (0..256).filter(|code| code % RUNNERS == runner) {
@@ -91,7 +91,7 @@ fn a_command_that_is_there_and_cannot_run_is_126() {
 #[test]
 fn a_script_without_a_first_line_runs_as_elsewhere() {
     let case = Case::new("script");
-    // flock(1), timeout(1) and every shell hand it to sh.
+    // flock(1), timeout(1) and every shell run it with sh.
     let script = file(&case, "script", "exit 5\n", 0o755);
     case.lock(&[], [script]).run().assert_code(5);
 }

@@ -1,4 +1,4 @@
-//! Servers that can't be had, and that the user is told why, in time.
+//! Servers that can't be used: zklock reports the reason, and in time.
 
 use crate::support::{Ensemble, Output, Proxy, SOON, Server, Zklock, new_marker, shared, wait_until};
 use std::io::{Read, Write};
@@ -6,10 +6,10 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// What zklock may take beyond its deadline: finding out why, on a busy machine.
+/// How much longer than its deadline zklock may take. On a busy machine, finding the reason takes a while.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// A server that treats every connection like this; its address.
+/// Starts a server that treats every connection like this, and returns its address.
 fn fake(treat: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -22,7 +22,7 @@ fn fake(treat: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
     address
 }
 
-/// Reads until `enough` is among what came, then answers as a web server does that was not understood.
+/// Reads until the data contains `enough`, then answers like a web server that didn't understand the request.
 fn answer_as_http(mut stream: TcpStream, enough: &[u8]) {
     let mut seen = Vec::new();
     let mut bytes = [0; 64];
@@ -35,7 +35,7 @@ fn answer_as_http(mut stream: TcpStream, enough: &[u8]) {
     }
 }
 
-/// Runs zklock against these servers, which it can't have; it gives up in time.
+/// Runs zklock with these servers, which it can't use, and checks that it gives up in time.
 #[track_caller]
 fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
     let zklock = Zklock::at(hosts, &new_marker()).args(options);
@@ -46,7 +46,7 @@ fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
     output
 }
 
-/// The same with three seconds for connecting; each server is named with its finding.
+/// The same with three seconds for connecting. Checks that each server is named with its finding.
 #[track_caller]
 fn is_told(hosts: &str, findings: &[(&str, &str)]) {
     let output = fails(hosts, &["--connect-timeout", "3"], Duration::from_secs(3));
@@ -100,7 +100,7 @@ fn a_frozen_server_is_told() {
 #[test]
 fn a_member_without_a_quorum_is_told() {
     let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
-    // Two others that never come.
+    // Two other members, which never start.
     let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
     let server = server.config(others).launch();
     wait_until("the member", SOON, || server.try_four_letter("ruok").is_ok());
@@ -108,7 +108,7 @@ fn a_member_without_a_quorum_is_told() {
     is_told(&hosts, &[(&hosts, "no quorum")]);
 }
 
-/// A member that may serve readers while it has no quorum answers, and opens no session to anybody who wants to write.
+/// A member that may serve readers without a quorum answers, but opens no session to a client that wants to write.
 #[test]
 fn a_member_that_is_read_only_is_told() {
     let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");

@@ -1,4 +1,4 @@
-//! Our own lock nodes: how they are called, what they say, and where they lie.
+//! zklock's own lock nodes: their names, their data, and where they are.
 
 use crate::support::{Case, SOON, Server};
 use nix::sys::signal::Signal;

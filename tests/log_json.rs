@@ -1,4 +1,4 @@
-//! `--log-format json`: messages for programs, one object a line.
+//! `--log-format json`: messages for programs, one object per line.
 
 use crate::support::{Case, Output, SOON, end, holder};
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ fn events(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["event"].as_str().unwrap()).collect()
 }
 
-/// What a run with these options and this command writes.
+/// The output of a run with these options and this command.
 #[track_caller]
 fn told(case: &Case, options: &[&str], command: &[&str]) -> (Output, Vec<Value>) {
     let output = case.lock(&[&["--log-format", "json"], options].concat(), command).run();

@@ -1,4 +1,4 @@
-//! docs/troubleshooting.md and what the core can say, checked against each other.
+//! Checks docs/troubleshooting.md and the core's messages against each other.
 
 use std::fs;
 use std::path::Path;
@@ -203,16 +203,17 @@ fn messages() -> Vec<Message> {
     messages
 }
 
-/// What the worker's steps say is told in docs/usage.md, not as a message with a remedy.
+/// Messages about the worker's steps are documented in docs/usage.md, not as messages with a remedy.
 fn needs_a_remedy(message: &Message) -> bool {
     message.level() <= Level::Warning
 }
 
-/// A message as the page writes it: its constant parts, in their order.
+/// A message as the page writes it: its constant parts, in order.
 struct Pattern(Vec<String>);
 
 impl Pattern {
-    /// `[…]` stands for what differs, `…` for what is said elsewhere, and brackets with "or" for another wording.
+    /// `[…]` stands for a part that varies, `…` for a text that is documented elsewhere, and brackets with "or" for
+    /// another wording.
     fn new(text: &str) -> Self {
         let (mut parts, mut part, mut depth) = (vec![], String::new(), 0_usize);
         for c in text.replace("...", "[]").chars() {
@@ -240,7 +241,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it says enough to be told from others.
+    /// Whether it has enough text to be distinguished from others.
     fn is_specific(&self) -> bool {
         self.0.iter().map(String::len).sum::<usize>() >= 8
     }
@@ -260,7 +261,7 @@ fn documented() -> Vec<String> {
     cells.flat_map(|cell| cell.split("<br>")).map(|text| text.replace('`', "")).collect()
 }
 
-/// The rows of the page that match what was said.
+/// Whether a row of the page matches the message.
 fn explains(patterns: &[Pattern], said: &str) -> bool {
     patterns.iter().any(|pattern| pattern.is_specific() && pattern.matches(said))
 }
@@ -283,7 +284,7 @@ fn the_page_explains_every_message() {
     assert!(unexplained.is_empty(), "docs/troubleshooting.md doesn't have:\n{}", unexplained.join("\n"));
 }
 
-/// Every example but those of steps.
+/// All examples except those of steps.
 fn said_by_the_core() -> impl Iterator<Item = String> {
     let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
     let failures = failures().into_iter().map(|failure| failure.to_string());
@@ -310,7 +311,7 @@ fn the_page_explains_nothing_that_is_not_said() {
     let symptoms = documented().into_iter().skip_while(|text| text != "it waits silently");
     let symptoms: Vec<String> = symptoms.collect();
     assert!(!symptoms.is_empty(), "the last table tells of no message");
-    // The words of libraries.
+    // Messages of libraries.
     let others = ["cannot be used with", "required arguments", "unexpected argument", "invalid value"];
     let others = [&others[..], &["a value is required for", "that scheme is world:anyone"]].concat();
     let is_ours =
@@ -323,7 +324,7 @@ fn the_page_explains_nothing_that_is_not_said() {
             continue;
         }
         let longest = pattern.0.iter().max_by_key(|part| part.len()).cloned().unwrap_or_default();
-        // What stands in brackets or quotes may be filled in.
+        // The parts in brackets or quotes may be filled in.
         let constant = longest.split(['\'', '(', ')', ':', ';']).map(str::trim).max_by_key(|part| part.len());
         if constant.is_some_and(|constant| constant.len() > 10 && !sources.contains(constant)) {
             stale.push(text);
@@ -332,7 +333,7 @@ fn the_page_explains_nothing_that_is_not_said() {
     assert!(stale.is_empty(), "zklock doesn't say:\n{}", stale.join("\n"));
 }
 
-/// A source without comments and tests, its texts on one line each.
+/// A source without comments and tests, with each of its texts on one line.
 fn said_in(source: &str) -> String {
     let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));

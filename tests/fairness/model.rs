@@ -1,24 +1,23 @@
-//! The pure decisions, along random stories, against the simplest thing that could be right.
+//! Compares the pure decisions, along random event sequences, with the simplest model that can be right.
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use zklock::core::lock::name::{Family, Mode, Name, prefix};
 use zklock::core::lock::queue::{Decision, decide};
 
-/// What happens next to the queue.
+/// The next event in the queue.
 #[derive(Debug, Clone, Copy)]
 enum Act {
-    /// Somebody comes.
+    /// A contender comes.
     Come(Mode),
-    /// One of them leaves, holding or not.
+    /// A contender leaves, whether it holds or not.
     Leave(prop::sample::Index),
 }
 
-/// Contenders that look at the queue when they come and when something that they watch tells them to, never
-/// else.
+/// Contenders that list the queue only when they come and when something that they watch changes.
 #[derive(Debug, Default)]
 struct World {
-    /// In their order.
+    /// In queue order.
     queue: Vec<Contender>,
     came: i32,
 }
@@ -27,12 +26,12 @@ struct World {
 struct Contender {
     name: String,
     mode: Mode,
-    /// What it watches; nothing when it holds.
+    /// The nodes that it watches; `None` if it holds.
     watch: Option<Vec<String>>,
 }
 
 impl World {
-    /// Does it, and says who was woken by it, and whether it was a release of the lock.
+    /// Applies the event. Returns which contenders were woken, and whether the lock was released.
     fn act(&mut self, act: Act, family: Family) -> (Vec<String>, bool) {
         match act {
             Act::Come(mode) => {
@@ -52,7 +51,8 @@ impl World {
         }
     }
 
-    /// Wakes whoever watches this node. One that gets a slot tells in its turn.
+    /// Wakes the contenders that watch this node. A contender that acquires a slot wakes its own watchers in the same
+    /// way.
     fn tell(&mut self, node: &String) -> Vec<String> {
         let hears = |one: &&Contender| one.watch.as_ref().is_some_and(|watch| watch.contains(node));
         let mut woken: Vec<String> = self.queue.iter().filter(hears).map(|one| one.name.clone()).collect();
@@ -64,7 +64,8 @@ impl World {
         woken
     }
 
-    /// Has it look at the whole queue, which the server lists in no order; says whether it holds.
+    /// Makes a contender list the whole queue, which the server returns in no particular order. Returns whether it
+    /// holds.
     fn look(&mut self, name: &str) -> bool {
         let mut children: Vec<String> = self.queue.iter().map(|one| one.name.clone()).collect();
         children.sort();
@@ -82,8 +83,8 @@ impl World {
         self.queue.iter().filter(|one| one.watch.is_none()).map(|one| one.name.clone()).collect()
     }
 
-    /// Who should hold, in so many words: a writer if nobody came before it, a reader if no writer did, and
-    /// of those who want slots as many as there are.
+    /// The contenders that should hold, by definition: a writer if it is the first, a reader if no writer came before
+    /// it, and as many contenders for slots as there are slots.
     fn rightful_holders(&self) -> BTreeSet<String> {
         let rightful = self.queue.iter().enumerate().filter(|(place, one)| match one.mode {
             Mode::Exclusive => *place == 0,
@@ -100,8 +101,8 @@ fn story(mode: impl Strategy<Value = Mode>) -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..60)
 }
 
-/// Nobody holds who should not, and nobody sleeps who could hold. A release wakes at most one in vain. (A writer
-/// that gives up before its turn may wake more: the readers behind it, who then watch the writer before it.)
+/// No contender holds that shouldn't, and none waits that could hold. A release wakes at most one in vain. (A writer
+/// that gives up before its turn may wake more: the readers behind it, which then watch the writer before it.)
 fn check(story: &[Act], family: Family) -> Result<(), TestCaseError> {
     let mut world = World::default();
     for act in story {

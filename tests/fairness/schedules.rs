@@ -1,8 +1,8 @@
-//! Real runs along random schedules. Their tokens say who came first, and the file of their jobs who ran.
+//! Real runs with random schedules. Their tokens show which contender came first, and their history shows which ran.
 
 use crate::support::{Case, Running, SOON, Section};
 
-/// What every schedule is made of; another seed is another schedule.
+/// Each seed determines a schedule.
 const SEEDS: [u64; 3] = [1, 0x5eed, 0xfeed_beef];
 const JOBS: usize = 24;
 
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// Runs so many jobs that come in bursts, each in one of these kinds, and takes from 0 to 60 ms.
+/// Runs `JOBS` jobs that come in bursts. Each has one of these kinds, and takes from 0 to 60 ms.
 fn run(seed: u64, kinds: &[(&str, &[&str])]) -> Vec<Section> {
     let case = Case::new("schedule");
     let history = case.history();
@@ -30,7 +30,7 @@ fn run(seed: u64, kinds: &[(&str, &[&str])]) -> Vec<Section> {
         let seconds = f64::from(u32::try_from(random.below(60)).unwrap()) / 1000.0;
         let job = history.job(&format!("{name}{number}"), seconds);
         running.push(case.lock(options, ["sh", "-c", &job]).spawn());
-        // A burst ends when its first has run, so that the next one meets a queue in whatever state.
+        // A burst ends when its first job has run, so that the next burst meets a queue in an arbitrary state.
         if random.below(6) == 0 {
             running.remove(0).wait(SOON).assert_code(0);
         }
@@ -44,7 +44,7 @@ fn run(seed: u64, kinds: &[(&str, &[&str])]) -> Vec<Section> {
     sections
 }
 
-/// For each section those that queued before it and had not ended when it began.
+/// For each section, the sections that queued before it and had not ended when it began.
 fn overtaken(sections: &[Section]) -> impl Iterator<Item = (&Section, Vec<&Section>)> {
     sections.iter().enumerate().map(|(place, one)| {
         let unfinished = sections.iter().enumerate().filter(move |(other_place, other)| {

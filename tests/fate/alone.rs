@@ -1,5 +1,5 @@
-//! A worker that goes on alone, since no server has confirmed yet that the node is deleted: nothing of the caller's is
-//! held by it.
+//! A worker that continues alone, because no server has confirmed yet that the node is deleted. It doesn't keep the
+//! caller's files and directory open.
 
 use crate::support::{At, Case, Proxy, Running, SOON, end, is_alive, op, shared, wait_until, worker_of};
 use nix::sys::signal::Signal;
@@ -7,11 +7,11 @@ use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
 
-/// What the caller had open, as the kernel shows it.
+/// The caller opens these files before it becomes zklock.
 const GIVEN: &str = "exec 7<open 8<>pipe";
 
-/// A waiter in the case's directory with files of its caller's, behind the holder, that was told to end and whose
-/// servers don't answer; and its worker.
+/// A waiter that was told to end while its servers don't answer, and its worker. The waiter is queued behind the
+/// holder, and runs in the case's directory with files that its caller opened.
 fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     fs::write(case.dir().join("open"), "").expect("a file");
     nix::unistd::mkfifo(&case.dir().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
@@ -23,12 +23,12 @@ fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
     proxy.wait_fired(1, SOON);
-    // Nor on another connection.
+    // The request can't succeed on another connection either.
     proxy.blackhole();
     (waiter, worker)
 }
 
-/// What its descriptors and its directory are.
+/// The files that its descriptors and its working directory refer to.
 fn held(pid: Pid) -> Vec<String> {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors").flatten();
     let links = links.map(|link| link.path()).chain([format!("/proc/{pid}/cwd").into()]);

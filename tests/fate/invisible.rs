@@ -1,4 +1,5 @@
-//! Nobody notices that there are two: not the command, not whoever signals them, not the machine's memory.
+//! The second process of zklock makes no difference for the command, for senders of signals, and for the machine's
+//! memory.
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
 use crate::support::{
@@ -75,7 +76,7 @@ fn the_worker_is_gone_and_reaped_when_zklock_is() {
     running.wait(SOON).assert_code(127);
 }
 
-/// As a service manager or a shutdown does to every process.
+/// A service manager or a shutdown sends signals to every process like this.
 #[test]
 fn the_worker_stays_at_its_post_when_everybody_is_told_to_end() {
     let case = Case::new("worker-ignores");

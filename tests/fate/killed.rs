@@ -1,4 +1,4 @@
-//! `kill -9` of the monitor, of the worker, and of a waiter's.
+//! `kill -9` of the monitor, of the worker, and of a waiter's processes.
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
 use super::kill_worker;
@@ -9,17 +9,18 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// Measured in a few milliseconds; a busy machine may need more.
+/// The measured time is a few milliseconds; a busy machine may need more.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// What a hand-off takes at most, although the session lives on for 30 s.
+/// The longest time for a hand-off, although the session would live for 30 s.
 const HAND_OFF: Duration = Duration::from_secs(3);
 
 /// A job of a shell, a pipeline and a grandchild in the background.
 const FAMILY: &str = "(sleep 61 & sleep 62 &); sleep 63 | sleep 64 & echo ready; sleep 65; :";
-/// Its processes, and both halves of zklock.
+/// The number of its processes and both processes of zklock.
 const ALL: usize = 8;
 
-/// Kills by `deed` and sees the whole job dead, and the node gone, long before the session ends.
+/// Calls `deed`, which kills a process, and checks that the whole job is dead and the node is gone long before the
+/// session ends.
 #[track_caller]
 fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
     wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
@@ -36,7 +37,7 @@ fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
     wait_until("the end of zklock", HAND_OFF, || !zklocks.iter().any(|(pid, _)| is_alive(*pid)));
 }
 
-/// How zklock ends after its worker was killed while the command ran.
+/// Checks how zklock ends after its worker was killed while the command ran.
 #[track_caller]
 fn assert_lost(case: &Case, running: Running) {
     let output = running.wait(SOON);
@@ -82,7 +83,7 @@ fn even_if_the_whole_process_group_of_either_is_killed() {
     assert_lost(&case, running);
 }
 
-/// The worker stands still, too: the death of the monitor wakes it.
+/// The worker is stopped too, and the death of the monitor wakes it.
 #[test]
 fn a_stopped_job_dies_with_a_stopped_monitor_although_the_worker_is_stopped() {
     let case = Case::new("kill-9-stopped");
@@ -107,7 +108,7 @@ fn a_stopped_job_dies_with_a_stopped_worker() {
     assert_lost(&case, running);
 }
 
-/// By Ctrl-Z, say, and then somebody kills the one or the other.
+/// The monitor was stopped, for example by Ctrl-Z, before one of the two was killed.
 #[test]
 fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
     let case = Case::new("kill-9-monitor-stopped");
@@ -125,7 +126,7 @@ fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
 #[test]
 fn a_process_that_left_group_session_and_environment_dies_with_either() {
     let case = Case::new("kill-9-escaped");
-    // A daemon that ignores what can be ignored: nothing of it is left by which it could be known, but its ancestry.
+    // A daemon that ignores every signal that it can. Nothing is left that identifies it, except its ancestry.
     let daemon = "trap \"\" TERM HUP INT; while :; do sleep 0.05; done";
     let script = format!("(env -i setsid bash -c '{daemon}' & echo daemon $!); echo ready; sleep 63; :");
     for worker in [false, true] {

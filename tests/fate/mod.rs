@@ -1,5 +1,5 @@
-//! Two processes with one fate: if either half of zklock is killed by what nobody can catch, or the worker is frozen,
-//! the other ends the job and deletes the lock node.
+//! The two processes of zklock end together: if one of them is killed by a signal that can't be caught, or the worker
+//! is frozen, the other ends the job and deletes the lock node.
 
 mod alone;
 mod invisible;

@@ -1,4 +1,4 @@
-//! Moments in which the one is already there and the other not yet: each is covered.
+//! Faults at moments when one of the two processes is ready and the other isn't yet. Each of these moments is covered.
 
 use super::kill_worker;
 use crate::support::{
@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// A waiter whose worker was frozen before its turn came, and has not learned of it: the waiter, and its worker.
+/// A waiter whose worker was frozen before the lock became free, and so has not noticed that; and the worker.
 fn first_and_frozen(case: &Case, options: &[&str]) -> (Running, Pid) {
     let holder = case.holder();
     let command = ["sh", "-c", "echo ran under $ZKLOCK_NODE; exit 6"];
@@ -22,13 +22,13 @@ fn first_and_frozen(case: &Case, options: &[&str]) -> (Running, Pid) {
     (waiter, worker)
 }
 
-/// The worker wakes up to a lock that is its own, and to a monitor that is dead.
+/// When the worker continues, the lock is its own and the monitor is dead.
 #[test]
 fn a_monitor_that_is_killed_before_the_command_runs_takes_it_along() {
     let case = Case::new("window-monitor");
     let (waiter, worker) = first_and_frozen(&case, &[]);
     waiter.signal(Signal::SIGKILL);
-    // Nobody has to thaw it.
+    // The worker need not be continued from outside.
     wait_until("the worker's end", SOON, || !is_alive(worker));
     let output = waiter.wait(SOON);
     assert_eq!(output.assert_signal(Signal::SIGKILL).stdout, "");
@@ -57,7 +57,7 @@ fn a_worker_frozen_as_it_became_first_runs_the_command_if_continued_in_time() {
     assert_eq!(output.assert_code(6).stdout, format!("ran under {}/{node}\n", case.path()));
 }
 
-/// Another had the lock in the meantime: what the worker holds when it goes on is nothing any more.
+/// Another contender had the lock meanwhile, so the worker's lock is no longer valid when it continues.
 #[test]
 fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock() {
     let case = Case::new("window-lease");
@@ -77,7 +77,7 @@ fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock()
     assert!(!output.stdout.contains(&old), "{output}");
 }
 
-/// Whoever has no time to queue anew fails, and runs nothing.
+/// A contender that has no time to queue again fails, and runs nothing.
 #[test]
 fn a_worker_frozen_until_its_lease_was_over_runs_nothing() {
     let case = Case::new("window-limit");
@@ -104,7 +104,7 @@ fn a_worker_frozen_while_it_leaves_the_queue_blocks_no_waiter() {
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
     proxy.wait_fired(1, SOON);
-    // It has heard of the signal, and its node is still there.
+    // The worker has received the signal, and its node still exists.
     freeze(worker);
     let output = waiter.wait(SOON);
     output.assert_signal(Signal::SIGTERM).assert_stderr("didn't react to SIGTERM");
@@ -114,8 +114,8 @@ fn a_worker_frozen_while_it_leaves_the_queue_blocks_no_waiter() {
     holder.wait(SOON);
 }
 
-/// A job that has ended by itself, and left somebody in the background who doesn't belong to it any more; the delete of
-/// its node is under way.
+/// A job that has ended by itself and left a process in the background, which no longer belongs to it. The request to
+/// delete its node is in flight.
 fn releasing(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     let script = "sleep 61 >/dev/null 2>&1 & echo ready $!; exit 5";
     proxy.once(op::DELETE, At::Hold);

@@ -1,5 +1,5 @@
-//! A release wakes those who can now run and nobody else, however many wait: counted by the server itself,
-//! among 200 real zklocks of each kind, and compared with a dozen.
+//! A release wakes the contenders that can now run and no others, however many wait. The server itself counts that,
+//! among 200 real zklocks of each kind, and the result is compared with a dozen.
 
 mod exclusive;
 mod readers;
@@ -12,13 +12,13 @@ use std::time::Duration;
 const FEW: usize = 12;
 const MANY: usize = 200;
 
-/// In seconds. A twelfth of it is longer than a test.
+/// The session timeout in seconds. A twelfth of it is longer than a test.
 const SESSION_TIMEOUT: &str = "1200";
 
-/// 200 processes are started and stopped on two cores.
+/// Long enough to start and stop 200 processes on two cores.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A queue on a server of its own, behind a proxy that counts.
+/// A queue on a server of its own, behind a proxy that counts requests.
 struct Queue {
     server: Server,
     proxy: Proxy,
@@ -31,20 +31,21 @@ struct Crowd<'a> {
     members: Vec<Running>,
 }
 
-/// What happened meanwhile.
+/// The events and requests of a period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Counted {
-    /// Watches that the deletion of a node fired. One of them is always its owner's own.
+    /// How many watches fired because a node was deleted. One of them is always the owner's own.
     deletions: usize,
-    /// Watches that new data in a node fired.
+    /// How many watches fired because the data of a node changed.
     writes: usize,
-    /// Requests of all zklocks together, but for pings and confirmations, which go by time.
+    /// The requests of all zklocks together, without pings and confirmations, whose number depends on time.
     requests: usize,
 }
 
 impl Queue {
     fn new() -> Self {
-        // Sessions so long that no holder confirms, and looks around for neighbours, while it is counted.
+        // The sessions are so long that no holder sends a confirmation or looks for neighbours while requests are
+        // counted.
         let server = Server::builder().config("maxSessionTimeout=1200000").start();
         let proxy = Proxy::to(&server);
         Self { server, proxy }
@@ -75,7 +76,7 @@ impl Counted {
 }
 
 impl Crowd<'_> {
-    /// So many more with these options, in any order among themselves, behind all that are there.
+    /// Adds this many contenders with these options behind all others. Their order among themselves is arbitrary.
     fn join(&mut self, count: usize, options: &[&str]) {
         let command = ["sh", "-c", "echo running; exec sleep 600"];
         let options = [&["--session-timeout", SESSION_TIMEOUT], options].concat();
@@ -83,15 +84,15 @@ impl Crowd<'_> {
         self.case.observer().wait_for_contenders(self.case.path(), self.members.len(), PATIENCE);
     }
 
-    /// Waits until so many watches are set in all: everybody stands and waits.
+    /// Waits until this many watches are set in total, so that every contender waits.
     #[track_caller]
     fn wait_for_watches(&self, count: usize) {
         let server = &self.queue.server;
         wait_until(&format!("{count} watches"), PATIENCE, || server.watches() == count);
     }
 
-    /// Waits until the first so many say in their nodes since when they hold the lock, and nobody is woken by that any more:
-    /// so many watches are set.
+    /// Waits until the first `holders` contenders show in their nodes since when they hold the lock, and no contender
+    /// is woken by that any more: this many watches are set.
     #[track_caller]
     fn wait_until_told(&self, holders: usize, watches: usize) {
         (1..=holders).for_each(|place| drop(self.case.wait_until_it_tells_since_when(place)));
@@ -107,7 +108,7 @@ impl Crowd<'_> {
         wait_until(&format!("{count} to run"), PATIENCE, || self.running() == count);
     }
 
-    /// Ends the one whose command began to run first, or second, and so on.
+    /// Ends the contender whose command began to run first, or second, and so on.
     #[track_caller]
     fn end_holder(&mut self, which: usize) {
         let running = self.members.iter().enumerate().filter(|(_, member)| runs(member));
@@ -115,7 +116,7 @@ impl Crowd<'_> {
         end(self.members.remove(index));
     }
 
-    /// Ends everybody, the last first, so that nobody else gets to run.
+    /// Ends all contenders, the last first, so that no other command gets to run.
     fn end(mut self) {
         self.members.iter().rev().for_each(|member| member.signal(Signal::SIGTERM));
         for member in self.members.drain(..) {

@@ -2,8 +2,8 @@ use super::{Counted, FEW, MANY, Queue};
 
 const BEHIND: usize = 6;
 
-/// A writer, so many readers, a writer, some more readers. What the end of the first writer, of a reader in
-/// the middle, and of the last one cost.
+/// Queues a writer, `count` readers, a writer and some more readers. Returns what the end of the first writer, of a
+/// reader in the middle, and of the last reader cost.
 fn stages(queue: &Queue, count: usize) -> [Counted; 3] {
     let mut crowd = queue.crowd();
     crowd.join(1, &[]);
@@ -24,11 +24,11 @@ fn stages(queue: &Queue, count: usize) -> [Counted; 3] {
     };
     crowd.end_holder(0);
     crowd.wait_for_running(count);
-    // Each of the readers has its own node only now; those behind have two.
+    // Each of these readers now watches only its own node; those behind watch two nodes.
     crowd.wait_until_told(count, count + 2 * (1 + BEHIND));
     let released = stage();
 
-    // The second writer watches the reader with the highest number, which is one of those that run.
+    // The second writer watches the reader with the highest number, which is one of the readers that run.
     let last = &crowd.case.contenders()[count - 1];
     let data = crowd.case.observer().data(&format!("{}/{last}", crowd.case.path())).unwrap();
     let is_last = |pid: i32| data.contains(&format!("\"pid\":{pid},"));
@@ -54,8 +54,8 @@ fn a_writer_that_ends_wakes_the_readers_up_to_the_next_writer_and_each_of_those_
     let own = 1;
     for ([released, one_of_many, neighbour], count) in [(few, FEW), (many, MANY)] {
         let counted = |deletions, requests| Counted { deletions, writes: 0, requests };
-        // Delete and close; none of the readers asks anything before it runs. Then each says in its node since when it
-        // holds the lock: a write, and a watch of its own node. The writer watches one of them.
+        // The old holder sends a delete and a close. No reader sends a request before it runs. Then each shows in its
+        // node since when it holds the lock, with a write and a watch of its own node. The writer watches one of them.
         let told = Counted { writes: count + 1, ..counted(own + count, 2 + 2 * count + 1) };
         assert_eq!(released, told, "all readers ahead of the writer, and no other");
         assert_eq!(one_of_many, counted(own, 2), "nobody");

@@ -4,11 +4,12 @@ use crate::support::wait_until;
 const SLOTS: usize = 3;
 const HAND_OFFS: usize = 5;
 
-/// What so many hand-offs of a slot cost in a queue of so many.
+/// The costs of `HAND_OFFS` hand-offs of a slot in a queue of `count` contenders.
 fn hand_offs(queue: &Queue, count: usize) -> Counted {
     let mut crowd = queue.crowd();
     crowd.join(count, &["--slots", &SLOTS.to_string()]);
-    // Everybody's own node; the first in line watches the holders, and everybody else the one ahead.
+    // Each contender watches its own node. The first waiter watches the holders too, and every other waiter its
+    // predecessor.
     crowd.wait_for_watches(count + SLOTS + (count - SLOTS - 1));
     crowd.wait_for_running(SLOTS);
     let watches = |left| left + SLOTS + (left - SLOTS - 1);
@@ -27,9 +28,9 @@ fn hand_offs(queue: &Queue, count: usize) -> Counted {
     counted
 }
 
-/// Delete and close of the one that ends. The next one lists, says that it has the slot, and watches its own
-/// node anew, which it wrote to. The one behind it lists and watches each holder. Later the next one says since when it
-/// holds the slot, which it and the one behind it read once.
+/// The old holder sends a delete and a close. The new holder sends a list, shows that it has the slot, and watches its
+/// own node again, because it wrote to it. The waiter behind it sends a list and watches each holder. Later the new
+/// holder shows since when it holds the slot, which it and the waiter behind it read once.
 const REQUESTS: usize = 2 + 3 + 1 + SLOTS + 3;
 
 #[test]
@@ -38,12 +39,13 @@ fn a_slot_wakes_the_first_in_line_and_the_one_behind_it_at_the_same_cost_in_any_
     let (few, many) = (hand_offs(&queue, FEW), hand_offs(&queue, MANY));
     assert_eq!((few.requests, many.requests), (HAND_OFFS * REQUESTS, HAND_OFFS * REQUESTS));
     for counted in [few, many] {
-        // For each of two writes its own watch, and the one behind. A holder that has waited may still watch another one.
+        // Each of the two writes fires the owner's own watch and that of the waiter behind it. A holder that has waited
+        // may still watch another one.
         let per_slot = 4..=4 + (SLOTS - 1);
         let all = per_slot.start() * HAND_OFFS..=per_slot.end() * HAND_OFFS;
         assert!(all.contains(&counted.writes), "{counted:?}");
-        // Its own watch and the first in line's. A holder that has waited may still watch another holder: it
-        // hears of its end, and asks nothing.
+        // The deletion fires the owner's own watch and that of the first waiter. A holder that has waited may still
+        // watch another holder: it gets the event, and sends no request.
         let per_release = 2..=2 + (SLOTS - 1);
         let all = per_release.start() * HAND_OFFS..=per_release.end() * HAND_OFFS;
         assert!(all.contains(&counted.deletions), "{counted:?}");

@@ -1,4 +1,4 @@
-//! `-n`, `-w` and `-E` are the same for every kind.
+//! `-n`, `-w` and `-E` work the same for every kind.
 
 use super::{KINDS, end};
 use crate::support::{Case, SOON};
@@ -19,7 +19,7 @@ fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
             let said = if waits { "busy: gave up after" } else { "busy: held by" };
             output.assert_code(code).assert_stderr(said);
             assert_eq!(output.stdout, "", "{options:?} {:?}", kind.options);
-            // It counts from its own start, a little before the harness does.
+            // zklock counts from its own start, which is a little before the harness starts to count.
             let waited = output.elapsed >= Duration::from_millis(500);
             assert!(waited || !waits, "{options:?} {:?}: {output}", kind.options);
         }
@@ -38,7 +38,7 @@ fn in_every_kind_a_free_lock_is_had_at_once_and_one_that_gets_free_in_time() {
         let mut holders = kind.fill(&case);
         let waiter = kind.run(&case, &["-v", "-w", "30"], "exit 3");
         super::wait_until_it_waits(&waiter);
-        // One that leaves is enough, but not for a writer.
+        // It is enough that one holder leaves, except for a writer.
         let last = holders.split_off(usize::from(kind.options.contains(&"--slots")));
         last.into_iter().for_each(end);
         waiter.wait(SOON).assert_code(3);

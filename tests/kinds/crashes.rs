@@ -1,9 +1,9 @@
-//! zklock killed: in every kind its command dies with it, and the next runs at once.
+//! A zklock is killed: for every kind, its command dies with it, and the next command runs soon.
 
 use super::{KINDS, Kind, end, kill, queued, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Running, SOON, processes_of};
 
-/// Those that the holder keeps waiting: they run when it is gone.
+/// Starts contenders that wait for the holder. They run when it is gone.
 fn waiters(kind: &Kind, case: &Case) -> Vec<Running> {
     let waiter = |path: &String| {
         let options: &[&str] = if kind.options == ["-s"] { &[] } else { kind.options };
@@ -18,7 +18,7 @@ fn waiters(kind: &Kind, case: &Case) -> Vec<Running> {
 #[test]
 fn in_every_kind_a_holder_that_is_killed_takes_its_command_along_and_the_next_runs_soon() {
     for kind in KINDS {
-        // Longer than anybody waits here: it is not the end of the session that helps.
+        // Longer than any wait in this test, so that it isn't the end of the session that ends the wait.
         let case = Case::new("kinds-killed");
         let holder = kind.holder(&case, &["--session-timeout", "60"]);
         let beside = kind.options.contains(&"--slots").then(|| kind.holder(&case, &[]));

@@ -1,9 +1,9 @@
-//! A lock that is lost: the same for every kind.
+//! A lock is lost, with the same result for every kind.
 
 use super::{KINDS, queued, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Proxy, Running, SOON, shared};
 
-/// Ours among the nodes on a path: the one that came last.
+/// zklock's node on a path, which is the one that was created last.
 fn last_node(case: &Case, path: &str) -> String {
     format!("{path}/{}", case.observer().children(path).pop().unwrap())
 }
@@ -52,7 +52,8 @@ fn a_reader_whose_node_is_deleted_stops_alone() {
     readers.for_each(super::end);
 }
 
-/// Behind a hole in the network each is stopped by itself, before the session ends and another can run.
+/// Behind a hole in the network, each zklock stops its command by itself, before the session ends and another one can
+/// run.
 #[test]
 fn in_every_kind_a_holder_that_is_cut_off_is_stopped_before_the_next_can_run() {
     let proxy = Proxy::to(shared());
@@ -73,7 +74,7 @@ fn in_every_kind_a_holder_that_is_cut_off_is_stopped_before_the_next_can_run() {
         let begun = || history.sections().is_ok_and(|sections| !sections.is_empty());
         crate::support::wait_until("the first to run", SOON, begun);
         if kind.options.contains(&"--slots") {
-            // The other slot is taken for good.
+            // The other slot stays taken.
             waiters.push((kind.holder(case, &[]), false));
         }
         let next = case.lock(words, ["sh", "-c", &history.job("next", 0.0)]).spawn();

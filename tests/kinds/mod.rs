@@ -1,4 +1,4 @@
-//! The kinds of locks: exclusive, shared, so many slots, several paths at once.
+//! The kinds of locks: exclusive, shared, a number of slots, and several paths at once.
 
 mod busy;
 mod crashes;
@@ -14,13 +14,13 @@ mod slots_handed_off;
 use crate::support::{Case, Running, SOON, end};
 use nix::sys::signal::Signal;
 
-/// One kind: what makes a contender of it, and of one that is in its way.
+/// A kind: the options of its contenders, and those of contenders that block them.
 struct Kind {
     options: &'static [&'static str],
-    /// Locks besides the case's own, as endings of its path.
+    /// The locks besides the case's own, as endings of its path.
     besides: &'static [&'static str],
     in_the_way: &'static [&'static str],
-    /// So many of those leave no room.
+    /// How many blocking contenders leave no room.
     fill: usize,
 }
 
@@ -40,20 +40,20 @@ impl Kind {
         case.zklock().args(options).args(self.options).args(paths).args(["--", "sh", "-c", string]).spawn()
     }
 
-    /// Its locks.
+    /// The paths of its locks.
     fn paths(&self, case: &Case) -> Vec<String> {
         let besides = self.besides.iter().map(|ending| format!("{}{ending}", case.path()));
         std::iter::once(case.path().to_owned()).chain(besides).collect()
     }
 
-    /// One that holds: returns when its command runs.
+    /// Starts a holder, and returns when its command runs.
     fn holder(&self, case: &Case, options: &[&str]) -> Running {
         let running = self.run(case, options, HOLD);
         wait_until_it_runs(&running);
         running
     }
 
-    /// Others that leave no room for it on its last path, where it comes in the end.
+    /// Starts contenders that leave no room for it on its last path, which it reaches at the end.
     fn fill(&self, case: &Case) -> Vec<Running> {
         let path = self.paths(case).pop().unwrap();
         let fill = |_| {
@@ -72,7 +72,7 @@ fn contender(case: &Case, options: &[&str]) -> Running {
     case.lock(&options, ["sh", "-c", HOLD]).spawn()
 }
 
-/// One that has its place in the queue when this returns: the `place`th, from 1.
+/// Starts a contender, and returns when it has this position in the queue, counted from 1.
 fn queued(case: &Case, options: &[&str], place: usize) -> Running {
     let contender = contender(case, options);
     case.wait_for_contenders(place);

@@ -1,4 +1,4 @@
-//! Readers hold together; a writer holds alone; each waits for those only that came before it.
+//! Readers hold together, and a writer holds alone. Each waits only for contenders that came before it.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Running};
@@ -49,7 +49,7 @@ fn readers_behind_a_writer_wait_for_it_and_then_run_together() {
     readers.into_iter().for_each(end);
 }
 
-/// The writer was the only thing in their way.
+/// Only the writer blocked them.
 #[test]
 fn readers_behind_a_writer_that_gives_up_join_those_before_it() {
     let case = Case::new("writer-leaves");
@@ -93,7 +93,7 @@ fn a_reader_that_does_not_wait_is_told_who_holds_and_not_which_writer_is_before_
     end(writer);
 }
 
-/// Edge case 48: a reader that counted later writers would wait for one that waits for it.
+/// Edge case 48: a reader that counted later writers would wait for a writer that waits for it.
 #[test]
 fn a_later_writer_is_nothing_to_a_reader_that_holds() {
     let case = Case::new("later-writer");

@@ -1,11 +1,11 @@
-//! What happens in the queue while a waiter has no connection is not lost on it.
+//! A waiter without a connection misses nothing that happens in the queue meanwhile.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{At, Case, Proxy, Running, SOON, op, shared};
 
 const TWO: &[&str] = &["--slots", "2"];
 
-/// One behind this proxy, at the given place in the queue.
+/// Queues a waiter behind this proxy at this position.
 fn behind_proxy(case: &Case, proxy: &Proxy, options: &[&str], place: usize) -> Running {
     let hosts = proxy.connect_string();
     let one = queued(case, &[&["-z", &hosts], options].concat(), place);
@@ -19,7 +19,7 @@ fn two_holders(case: &Case) -> [Running; 2] {
     holders
 }
 
-/// No connection is left, and a new one says nothing before the proxy lets it pass.
+/// Cuts all connections. New ones transmit nothing until the proxy lets data pass.
 fn cut_off(proxy: &Proxy) {
     proxy.blackhole();
     proxy.cut_all();
@@ -55,7 +55,7 @@ fn one_that_misses_how_the_one_ahead_gets_its_slot_still_gets_the_next() {
     [first, second].into_iter().for_each(end);
 }
 
-/// The announcement of a slot is lost on the way, or the answer to it.
+/// The write that announces a slot is lost, or the answer to it.
 #[test]
 fn one_that_could_not_say_at_once_that_it_has_a_slot_says_so_later() {
     for at in [At::BeforeServer, At::BeforeReply] {
@@ -90,7 +90,7 @@ fn readers_run_when_they_are_back_and_a_writer_only_if_no_reader_is_left() {
     assert!(!runs(&writer));
     let [earlier, later] = readers;
     cut_off(&proxy);
-    // Both end without a connection and need one for their release.
+    // Both readers end without a connection, and need one for their release.
     later.signal(nix::sys::signal::Signal::SIGTERM);
     proxy.pass();
     later.wait(SOON).assert_signal(nix::sys::signal::Signal::SIGTERM);

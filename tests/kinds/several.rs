@@ -1,4 +1,4 @@
-//! Several paths: each taken in the kind that was asked for; losing one is losing all.
+//! Several paths: each lock is acquired in the requested kind, and losing one of them means losing all.
 
 use super::{HOLD, end, kill, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Running, SOON, wait_until};
@@ -46,7 +46,7 @@ fn slots_of_several_paths_are_counted_on_each() {
     wait_until_it_runs(&second);
     let third = contend(&case, &two, &[&b, &a]);
     wait_until_it_waits(&third);
-    // The free slot of the first path is its own meanwhile.
+    // Meanwhile, the third contender has the free slot of the first path.
     assert_eq!((count(&case, &a), count(&case, &b)), (2, 3));
     end(second);
     wait_until_it_runs(&third);
@@ -67,11 +67,11 @@ fn several_that_want_the_same_in_other_orders_all_get_it() {
     for running in all {
         running.wait(SOON).assert_code(0);
     }
-    // Their tokens speak of the first on each command line, so that they don't compare.
+    // A token belongs to the first path on its command line, so these tokens can't be compared.
     assert_eq!((history.sections().unwrap().len(), history.most_at_once()), (12, 1));
 }
 
-/// The node of the first goes while the last is still waited for.
+/// The node on the first path is deleted while zklock still waits for the last one.
 #[test]
 fn one_that_is_lost_while_another_is_waited_for_gives_all_up() {
     let case = Case::new("several-lost-early");

@@ -1,5 +1,5 @@
-//! Signals are the same for every kind. (Of those that nobody ignores: under `nohup`, or in a background job
-//! of a shell, the tests themselves ignore others.)
+//! Signals work the same for every kind. The tests send only signals that are never inherited as ignored: under
+//! `nohup`, or in a background job of a shell, the tests themselves ignore others.
 
 use super::{KINDS, end};
 use crate::support::{Case, SOON, signal_printer};

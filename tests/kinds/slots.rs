@@ -1,4 +1,4 @@
-//! So many slots: as many hold at once, and all who come must mean the same number.
+//! A number of slots: as many contenders hold at the same time, and all of them must use the same number.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Running, SOON};
@@ -35,7 +35,7 @@ fn one_slot_is_the_same_as_a_lock_without_slots() {
     end(third);
 }
 
-/// Whatever is ahead and disagrees is named, and so is what we want.
+/// The message names the kind of the contender ahead that differs, and the requested kind.
 #[test]
 fn a_contender_with_another_number_of_slots_is_refused_before_waiting() {
     for (theirs, ours, words) in [
@@ -76,7 +76,7 @@ fn slots_that_make_no_sense_are_refused_at_once() {
     }
 }
 
-/// Nothing of a waiter that gave up is in the way of those behind it.
+/// A waiter that gave up doesn't block those behind it.
 #[test]
 fn waiters_that_leave_the_middle_of_the_queue_block_no_slot() {
     let case = Case::new("leavers");
@@ -84,7 +84,7 @@ fn waiters_that_leave_the_middle_of_the_queue_block_no_slot() {
     holders.iter().for_each(wait_until_it_runs);
     let mut waiters: Vec<Running> = (3..=6).map(|n| queued(&case, TWO, n)).collect();
     waiters.iter().for_each(wait_until_it_waits);
-    // The first in line, and one in the middle.
+    // The first waiter, and one in the middle.
     for index in [2, 0] {
         end(waiters.remove(index));
     }

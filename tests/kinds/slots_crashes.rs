@@ -1,9 +1,9 @@
-//! A crash of whoever holds a slot, or is next to get one.
+//! The holder of a slot crashes, or the next contender for one.
 
 use super::{end, kill, queued, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{Case, Running};
 
-/// Two that hold, then these many that wait.
+/// Two holders, and then this many waiters.
 fn queue(case: &Case, waiters: usize) -> (Vec<Running>, Vec<Running>) {
     let queue = |n| queued(case, &["--slots", "2"], n);
     let holders: Vec<Running> = (1..=2).map(queue).collect();

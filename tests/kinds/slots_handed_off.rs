@@ -1,4 +1,4 @@
-//! No slot stays empty while somebody waits.
+//! No slot stays free while a contender waits.
 
 use super::{end, queued, runs, wait_until_it_runs, wait_until_it_waits};
 use crate::support::{At, Case, Proxy, Running, SOON, op, shared};
@@ -30,7 +30,8 @@ fn holders_that_leave_one_after_the_other_each_admit_one() {
     }
 }
 
-/// A slot is free again before the one that got the slot before has said so to who is behind it.
+/// A slot becomes free again before the contender that acquired the previous one has announced that to the contender
+/// behind it.
 #[test]
 fn slots_that_are_given_back_all_at_once_admit_as_many() {
     for slots in 2..=4 {
@@ -56,7 +57,7 @@ fn slots_that_are_given_back_all_at_once_admit_as_many() {
 fn a_whole_queue_passes_through_the_slots() {
     let case = Case::new("pass");
     let mut queue = queue(&case, 3, 9);
-    // Now the oldest leaves, now the youngest holder.
+    // The oldest and the youngest holder leave in turn.
     for turn in 0..6 {
         let leaver = queue.remove(if turn % 2 == 0 { 0 } else { 2 });
         end(leaver);
@@ -66,15 +67,16 @@ fn a_whole_queue_passes_through_the_slots() {
     queue.into_iter().for_each(end);
 }
 
-/// A slot becomes free between two requests of the one who comes: it was never told to wait, and so it had
-/// told nobody behind it that it has got a slot, who had seen it without one.
+/// A slot becomes free between two requests of a new contender. That contender was never told to wait, so it had not
+/// announced its slot to those behind it, which had seen it without one.
 #[test]
 fn a_contender_that_never_had_to_wait_tells_those_that_saw_it_wait() {
     let proxy = Proxy::to(shared());
     let case = Case::new("never-waited");
     let mut holders = queue(&case, 2, 2);
     proxy.once(op::GET_CHILDREN, At::Hold);
-    // Its node is made at the second try, when there is no need to make parents; its list waits in the proxy.
+    // Its node is created at the second attempt, when no parents have to be created. Its list request waits in the
+    // proxy.
     let options = ["-z", &proxy.connect_string(), "--slots", "2"];
     let lucky = queued(&case, &options, 3);
     let behind = queued(&case, &["--slots", "2"], 4);
