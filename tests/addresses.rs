@@ -1,7 +1,7 @@
 //! Host names with several addresses, one of which is dead, and host names whose addresses change.
 
 use crate::support::{
-    Authority, Case, Keys, Proxy, Running, SOON, Server, Zklock, has_namespaces, op, shared, unshare,
+    Authority, Case, DEADLINE, Keys, Proxy, Running, Server, Zklock, has_namespaces, op, shared, unshare,
     wait_until,
 };
 use nix::sys::signal::Signal;
@@ -62,7 +62,7 @@ fn through(case: Case, port: u16) -> Case {
 fn holder(case: &Case, hosts: &HostsFile) -> Running {
     let job = ["sh", "-c", "echo holding; exec sleep 60"];
     let holder = hosts.within(case.lock(&OPTIONS, job)).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     holder
 }
 
@@ -70,7 +70,7 @@ fn holder(case: &Case, hosts: &HostsFile) -> Running {
 #[track_caller]
 fn end(holder: Running) {
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
         proxies[1 - silent].refuse_new(false);
         let before = proxies[1 - silent].count(op::MULTI);
         proxies[silent].blackhole();
-        holder.wait_for_line("connected again", SOON);
+        holder.wait_for_line("connected again", DEADLINE);
         let confirmed = || proxies[1 - silent].count(op::MULTI) > before;
-        wait_until("a confirmation at the other address", SOON, confirmed);
+        wait_until("a confirmation at the other address", DEADLINE, confirmed);
         end(holder);
     }
 }
@@ -136,9 +136,9 @@ fn an_address_that_comes_later_is_found_while_connecting() {
     proxies[0].refuse_new(true);
     let options = ["-vv", "--connect-timeout", "30"];
     let running = hosts.within(case.lock(&options, ["echo", "ran"])).spawn();
-    running.wait_for_line("no session with", SOON);
+    running.wait_for_line("no session with", DEADLINE);
     hosts.write(&ADDRESSES[1..]);
-    assert_eq!(running.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(running.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn a_holder_whose_addresses_all_change_goes_on_at_the_new_one() {
         old.refuse_new(true);
         old.cut_all();
     }
-    holder.wait_for_line("connected again", SOON);
-    wait_until("a confirmation at the new address", SOON, || third.count(op::MULTI) > 0);
+    holder.wait_for_line("connected again", DEADLINE);
+    wait_until("a confirmation at the new address", DEADLINE, || third.count(op::MULTI) > 0);
     end(holder);
 }
 

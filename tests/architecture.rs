@@ -33,7 +33,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [
 ];
 
 /// Names whose use would make the core act, or make its decisions depend on chance.
-const CORE_NEVER_SAYS: [&str; 9] = [
+const FORBIDDEN_IN_CORE: [&str; 9] = [
     "Instant",
     "SystemTime",
     "new_v4",
@@ -98,7 +98,7 @@ fn the_core_imports_nothing_that_acts() {
             let is_own = text.contains(&format!("mod {};", path.split("::").next().unwrap()));
             assert!(may || is_exception || is_own, "{} imports {path}", file.display());
         }
-        for word in CORE_NEVER_SAYS {
+        for word in FORBIDDEN_IN_CORE {
             assert!(!text.contains(word), "{} says {word}", file.display());
         }
         for outside in ["crate::runtime", "crate::cli", "crate::config", "crate::admin"] {

@@ -1,4 +1,4 @@
-//! Paths that can't be locks are refused before anything is touched.
+//! Paths that can't be locks are refused before zklock connects to a server.
 
 use crate::support::{Case, Proxy, shared};
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ fn a_bad_path_is_refused_before_any_connection() {
         ("/a\nb", "U+000A"),
         ("/a\u{7f}", "U+007F"),
         ("/a\u{e000}", "U+E000"),
-        // In Java's UTF-16 it is two surrogates, which ZooKeeper refuses.
+        // Java's UTF-16 encodes this character as two surrogates, which ZooKeeper refuses.
         ("/a\u{1f512}", "U+1F512"),
         ("/zookeeper", "belongs to ZooKeeper"),
         ("/zookeeper/quota", "belongs to ZooKeeper"),

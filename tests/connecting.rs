@@ -1,6 +1,6 @@
 //! Which servers zklock connects to, and where below their root the lock is.
 
-use crate::support::{Case, Proxy, SOON, Server, Zklock, new_marker, shared};
+use crate::support::{Case, DEADLINE, Proxy, Server, Zklock, new_marker, shared};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn servers_that_come_up_in_time_are_found() {
     let options = ["-v", "--connect-timeout", "30"];
     let running = case.lock(&options, ["echo", "ran"]).spawn();
     server.restart();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
@@ -68,7 +68,7 @@ fn with_n_zklock_does_not_wait_for_servers_that_refuse() {
         let output = Zklock::at(&hosts, case.marker()).args(words).run();
         output.assert_code(125).assert_stderr("could be reached;").assert_stderr("connection refused");
         assert_eq!(output.stdout, "");
-        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < DEADLINE, "{:?}", begun.elapsed());
     }
 }
 
@@ -82,7 +82,7 @@ fn with_n_a_silent_server_has_the_connect_timeout() {
     let hosts = format!("{},{}", refusing.connect_string(), case.hosts());
     let case = case.through(&hosts);
     let running = case.lock(&["-n", "-vv", "--connect-timeout", "2m"], ["echo", "ran"]).spawn();
-    running.wait_for_line("no session with", SOON);
+    running.wait_for_line("no session with", DEADLINE);
     server.thaw();
     assert_eq!(running.wait(Duration::from_secs(100)).assert_code(0).stdout, "ran\n");
 }
@@ -95,7 +95,7 @@ fn with_n_a_time_to_wait_limits_connecting() {
     let begun = std::time::Instant::now();
     let output = case.lock(&["-n", "-w", "1", "--connect-timeout", "10m"], ["echo", "ran"]).run();
     output.assert_code(125).assert_stderr("could be reached");
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < DEADLINE, "{:?}", begun.elapsed());
     server.thaw();
 }
 
@@ -106,7 +106,7 @@ fn a_signal_ends_the_search_for_servers_at_once() {
     let case = case.through(&dead.connect_string());
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let running = case.lock(&["-vv", "--connect-timeout", "60"], ["true"]).spawn();
-        running.wait_for_line("no session with", SOON);
+        running.wait_for_line("no session with", DEADLINE);
         running.signal(signal);
         running.wait(Duration::from_secs(3)).assert_signal(signal);
     }
@@ -122,13 +122,13 @@ fn a_lock_lies_below_the_chroot() {
     let job = "echo $ZKLOCK_NODE; exec sleep 60";
     let running = run.args(["--", "sh", "-c", job]).spawn();
     // The path is the one that the command would use with the same connect string.
-    let node = running.wait_for_stdout("/locks/a/_c_", SOON);
+    let node = running.wait_for_stdout("/locks/a/_c_", DEADLINE);
     assert!(node.starts_with("/locks/a/"), "{node}");
     let really = format!("{root}{node}");
     assert!(case.observer().exists(&really), "{really}");
     assert!(!case.observer().exists("/locks"));
     running.signal(Signal::SIGTERM);
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     assert!(!case.observer().exists(&really));
 }
 

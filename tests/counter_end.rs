@@ -1,7 +1,7 @@
 //! The end of the counter from which a server numbers the contenders of a path. The server is real, but its counter was
 //! set, because 2^31 creates take days.
 
-use crate::support::{Case, SOON, Server};
+use crate::support::{Case, DEADLINE, Server};
 use zklock::core::lock::queue::SEQUENCE_LIMIT;
 use zookeeper::CreateMode;
 
@@ -29,12 +29,12 @@ fn long_before_the_end_contenders_are_refused_with_a_remedy_that_works() {
     let holder = case.holder();
     assert!(case.contenders()[0].ends_with(&(SEQUENCE_LIMIT - 2).to_string()), "the last but one");
     let waiter = case.lock(&["-v"], ["true"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let refused = case.lock(&[], ["echo", "must not run"]).run();
     refused.assert_code(125).assert_stderr("the sequence counter of this path is near its end");
     holder.signal(nix::sys::signal::Signal::SIGTERM);
-    holder.wait(SOON);
-    waiter.wait(SOON).assert_code(0);
+    holder.wait(DEADLINE);
+    waiter.wait(DEADLINE).assert_code(0);
     for options in [&[][..], &["-n", "-E", "0"], &["-w", "30"], &["-s"], &["--slots", "2"]] {
         assert_refused(&case, options);
     }

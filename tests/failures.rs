@@ -1,6 +1,6 @@
 //! Servers that can't be used: zklock reports the reason, and in time.
 
-use crate::support::{Ensemble, Output, Proxy, SOON, Server, Zklock, new_marker, shared, wait_until};
+use crate::support::{DEADLINE, Ensemble, Output, Proxy, Server, Zklock, new_marker, shared, wait_until};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -103,7 +103,7 @@ fn a_member_without_a_quorum_is_told() {
     // Two other members, which never start.
     let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
     let server = server.config(others).launch();
-    wait_until("the member", SOON, || server.try_four_letter("ruok").is_ok());
+    wait_until("the member", DEADLINE, || server.try_four_letter("ruok").is_ok());
     let hosts = server.connect_string();
     is_told(&hosts, &[(&hosts, "no quorum")]);
 }
@@ -114,7 +114,7 @@ fn a_member_that_is_read_only_is_told() {
     let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
     let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
     let server = server.config(others).java_option("-Dreadonlymode.enabled=true").launch();
-    wait_until("the member", SOON, || {
+    wait_until("the member", DEADLINE, || {
         server.try_four_letter("srvr").is_ok_and(|said| said.contains("Mode: read-only"))
     });
     let hosts = server.connect_string();

@@ -1,6 +1,6 @@
 //! zklock's own lock nodes: their names, their data, and where they are.
 
-use crate::support::{Case, SOON, Server};
+use crate::support::{Case, DEADLINE, Server};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_node_is_named_by_a_uuid_its_kind_and_its_number() {
     let node = format!("{}/{name}", case.path());
     assert_ne!(case.observer().stat(&node).unwrap().ephemeral_owner, 0);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_node_tells_who_contends_and_never_with_which_arguments() {
         assert_eq!(record["label"].as_str(), label);
         assert_eq!((&record["mode"], &record["slots"]), (&"exclusive".into(), &1.into()));
         holder.signal(Signal::SIGTERM);
-        holder.wait(SOON).assert_signal(Signal::SIGTERM);
+        holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     }
 }
 
@@ -51,12 +51,12 @@ fn the_label_is_what_others_are_told() {
     let case = Case::new("label");
     let job = ["sh", "-c", "echo holding; exec sleep 60"];
     let holder = case.lock(&["--label", "nightly backup"], job).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let output = case.lock(&["-n"], ["true"]).run();
     let who = format!("{}:{} (nightly backup)", nix::unistd::gethostname().unwrap().display(), holder.pid());
     output.assert_code(124).assert_stderr(&who);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn an_empty_lock_path_is_removed_by_the_server() {
     let server = Server::builder().java_option("-Dznode.container.checkIntervalMs=200").start();
     let case = Case::on(&server, "container");
     case.lock(&[], ["true"]).run().assert_code(0);
-    case.observer().wait_until_gone(case.path(), SOON);
-    case.observer().wait_until_gone("/t", SOON);
+    case.observer().wait_until_gone(case.path(), DEADLINE);
+    case.observer().wait_until_gone("/t", DEADLINE);
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }

@@ -1,6 +1,6 @@
 //! `--log-format json`: messages for programs, one object per line.
 
-use crate::support::{Case, Output, SOON, end, holder};
+use crate::support::{Case, DEADLINE, Output, end, holder};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn quiet_leaves_errors_alone_and_verbose_adds_everything() {
 fn a_waiter_that_gives_up_reports_both() {
     let case = Case::new("log-json-busy");
     let job = holder(&case, &["--label", "one"]);
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let (output, lines) = told(&case, &["-w", "1", "--progress", "400ms"], &["true"]);
     output.assert_code(124);
     let names = events(&lines);
@@ -84,7 +84,7 @@ fn a_lock_that_is_revoked_is_lost_and_then_the_command_is_stopped() {
     let case = Case::new("log-json-lost");
     let job = holder(&case, &["--log-format", "json"]);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    let output = job.wait(SOON);
+    let output = job.wait(DEADLINE);
     let lines = lines(&output.assert_code(123).stderr);
     assert_eq!(events(&lines), ["queued", "acquired", "started", "lost", "stopped", "released"]);
     for line in &lines[3..5] {
@@ -125,10 +125,10 @@ fn on_a_terminal_it_is_json_alone() {
     std::fs::write(&config, "log-format = \"json\"\nprogress = 0.3\n").unwrap();
     let zklock = case.zklock().arg("--config").arg(&config).args([case.path(), "--", "true"]);
     let mut terminal = zklock.env("TERM", "xterm").in_terminal();
-    (0..3).for_each(|_| drop(terminal.expect("\"event\":\"waiting\"", SOON)));
+    (0..3).for_each(|_| drop(terminal.expect("\"event\":\"waiting\"", DEADLINE)));
     end(job);
-    terminal.expect("\"event\":\"released\"", SOON);
-    terminal.expect("\r\n", SOON);
-    assert!(terminal.wait(SOON).success());
+    terminal.expect("\"event\":\"released\"", DEADLINE);
+    terminal.expect("\r\n", DEADLINE);
+    assert!(terminal.wait(DEADLINE).success());
     assert!(!terminal.text().contains('\x1b') && lines(&terminal.text()).len() > 4, "{:?}", terminal.text());
 }

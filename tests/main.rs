@@ -1,6 +1,6 @@
-//! Behaviour tests of the `zklock` program: it is run as users run it, against real `ZooKeeper` servers.
+//! Behaviour tests of the `zklock` program: each test runs it as users do, against real `ZooKeeper` servers.
 //!
-//! One binary, one module for each behaviour. `support` is the harness; its own tests are in
+//! This is one test binary with one module for each behaviour. `support` is the harness; its own tests are in
 //! `support/selftest`.
 #![allow(
     clippy::unwrap_used,

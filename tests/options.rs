@@ -1,6 +1,6 @@
 //! The command line options: parsing, repetition, and errors.
 
-use crate::support::{Case, SOON, Zklock};
+use crate::support::{Case, DEADLINE, Zklock};
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -50,7 +50,7 @@ fn the_last_occurrence_of_a_repeated_option_wins() {
     run(&["-w", "30", "-w", "0"], "exit 0").assert_code(124);
     run(&["-n", "-n", "-x", "-x", "-q", "-q"], "exit 0").assert_code(124);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_time_may_have_a_unit() {
     assert!(shown.stdout.contains("kill-after = 1.5"), "{shown}");
     case.lock(&["--config", config, "-n"], ["true"]).run().assert_code(124);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Contenders run one at a time in first-come order, even if others give up or die in between.
 
-use crate::support::{Case, History, Running, SOON, wait_until};
+use crate::support::{Case, DEADLINE, History, Running, wait_until};
 use nix::sys::signal::Signal;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn contender(case: &Case, options: &[&str], job: &str) -> Running {
 /// Starts a contender that holds the lock and writes a history until it gets a signal.
 fn holder(case: &Case, history: &History, options: &[&str]) -> Running {
     let holder = contender(case, options, &history.endless_job("first"));
-    wait_until("the first contender to run", SOON, || !history.sections().unwrap().is_empty());
+    wait_until("the first contender to run", DEADLINE, || !history.sections().unwrap().is_empty());
     holder
 }
 
@@ -27,7 +27,7 @@ fn twenty_contenders_never_overlap() {
     let running: Vec<_> =
         (0..20).map(|number| contender(&case, &[], &history.job(&format!("job{number}"), 0.01))).collect();
     for contender in running {
-        contender.wait(SOON).assert_code(0);
+        contender.wait(DEADLINE).assert_code(0);
     }
     let sections = history.check_exclusive().unwrap();
     assert_eq!(sections.len(), 20);
@@ -47,9 +47,9 @@ fn contenders_run_in_the_order_in_which_they_queued() {
     }
     first.signal(Signal::SIGTERM);
     for contender in waiting {
-        contender.wait(SOON).assert_code(0);
+        contender.wait(DEADLINE).assert_code(0);
     }
-    first.wait(SOON).assert_signal(Signal::SIGTERM);
+    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     assert_eq!(history.exclusive_order()[1..], names);
 }
 
@@ -77,20 +77,20 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
     let nodes = case.wait_for_contenders(2);
     let third = case.lock(&["-v"], ["sh", "-c", &history.job("third", 0.0)]).spawn();
     case.wait_for_contenders(3);
-    third.wait_for_line("waiting for", SOON);
+    third.wait_for_line("waiting for", DEADLINE);
 
     give_up(&second);
     let deleted = format!("{}/{}", case.path(), nodes[1]);
-    case.observer().wait_until_gone(&deleted, SOON);
+    case.observer().wait_until_gone(&deleted, DEADLINE);
     // The third has noticed: it reports its new predecessor.
     let new_predecessor = format!(":{} (sh), 1 ahead", first.pid());
-    third.wait_for_line(&new_predecessor, SOON);
+    third.wait_for_line(&new_predecessor, DEADLINE);
     assert_eq!(section_count(&history), 1);
     assert!(third.is_running());
 
     first.signal(Signal::SIGTERM);
-    first.wait(SOON).assert_signal(Signal::SIGTERM);
-    third.wait(SOON).assert_code(0);
+    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    third.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "third"]);
     second
 }
@@ -99,14 +99,14 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
 fn an_interrupted_waiter_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("interrupted");
     let second = the_second_of_three_gives_up(&case, &[], |second| second.signal(Signal::SIGINT));
-    second.wait(SOON).assert_signal(Signal::SIGINT);
+    second.wait(DEADLINE).assert_signal(Signal::SIGINT);
 }
 
 #[test]
 fn a_waiter_that_times_out_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("timeout");
     let second = the_second_of_three_gives_up(&case, &["-w", "2.5"], |_| ());
-    second.wait(SOON).assert_code(124).assert_stderr("gave up after");
+    second.wait(DEADLINE).assert_code(124).assert_stderr("gave up after");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_killed_waiter_lets_no_waiter_run_beside_the_holder() {
     let case = Case::new("killed-waiter");
     let options = ["--session-timeout", "1"];
     let second = the_second_of_three_gives_up(&case, &options, |second| second.signal(Signal::SIGKILL));
-    second.wait(SOON).assert_signal(Signal::SIGKILL);
+    second.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn after_a_holder_is_killed_the_next_runs_when_the_session_ends() {
     // The job ends before the session, so it does no harm if it survives its zklock.
     let job = history.job("first", 0.2);
     let first = contender(&case, &["--session-timeout", "2"], &job);
-    wait_until("the first contender to run", SOON, || section_count(&history) == 1);
+    wait_until("the first contender to run", DEADLINE, || section_count(&history) == 1);
     let second = contender(&case, &[], &history.job("second", 0.0));
     let nodes = case.wait_for_contenders(2);
 
     let killed = Instant::now();
     first.signal(Signal::SIGKILL);
-    first.wait(SOON).assert_signal(Signal::SIGKILL);
+    first.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     let node = format!("{}/{}", case.path(), nodes[0]);
     loop {
         // In this order: the node may disappear and the second begin between the two reads.
@@ -143,7 +143,7 @@ fn after_a_holder_is_killed_the_next_runs_when_the_session_ends() {
         thread::sleep(Duration::from_millis(10));
     }
     let free = Instant::now();
-    second.wait(SOON).assert_code(0);
+    second.wait(DEADLINE).assert_code(0);
     assert!(free.elapsed() < Duration::from_secs(1), "{:?}", free.elapsed());
     assert_eq!(history.exclusive_order(), ["first", "second"]);
 }

@@ -1,6 +1,6 @@
 //! Missing permissions: zklock names the permission, and leaves nothing behind.
 
-use crate::support::{Case, SOON, end, shared, wait_until};
+use crate::support::{Case, DEADLINE, end, shared, wait_until};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -44,7 +44,7 @@ fn without_create_on_the_parent_no_lock_path_can_be_created() {
 #[test]
 fn without_read_the_queue_cannot_be_seen() {
     // The observer authenticates as a user that may read the path, unlike zklock.
-    let case = Case::new("no-read").known_as("observer:secret");
+    let case = Case::new("no-read").authenticated_as("observer:secret");
     let path = format!("{}-guarded", case.path());
     let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
     let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
@@ -76,10 +76,10 @@ fn a_contender_that_cannot_be_read_is_waited_for() {
     let mode = CreateMode::EphemeralSequential;
     let ahead = case.observer().create_with_acl(&node, "", mode, acl).unwrap();
     let waiter = case.lock(&["-v", "-w", "8"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("1 ahead", SOON);
+    waiter.wait_for_line("1 ahead", DEADLINE);
     // Servers since 3.8.4 and 3.9.2 (CVE-2024-23944) send no events about a node to clients that may not read it.
     case.observer().delete(&ahead);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_waiter_that_loses_read_on_its_own_node_leaves_the_queue() {
     let case = Case::new("forbidden-waiter");
     let holder = case.holder();
     let waiter = case.lock(&["-v", "--session-timeout", "6"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     forbid_the_last_contender(&case);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_code(125).assert_stderr("zklock can't read its own node");
     assert_eq!(output.stdout, "");
     end(holder);
@@ -120,11 +120,11 @@ fn a_waiter_that_loses_read_on_its_own_node_leaves_the_queue() {
 fn a_holder_that_loses_read_on_its_own_node_reports_it_when_it_stops() {
     let case = Case::new("forbidden-holder");
     let holder = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     // From then on it doesn't read its node, which would show the same.
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
-    wait_until("it to watch its node again", SOON, || shared().watchers_of(&node) == 1);
+    wait_until("it to watch its node again", DEADLINE, || shared().watchers_of(&node) == 1);
     forbid_the_last_contender(&case);
-    holder.wait(SOON).assert_code(123).assert_stderr("(the ACL of its node was changed");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("(the ACL of its node was changed");
 }

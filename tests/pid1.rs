@@ -3,8 +3,8 @@
 //! Only the PID namespace of a container matters here; `unshare` creates one.
 
 use crate::support::{
-    Case, Running, SOON, children_of, has_namespaces, processes_of, status_of, unshare, wait_for, wait_until,
-    worker_of,
+    Case, DEADLINE, Running, children_of, has_namespaces, processes_of, status_of, unshare, wait_for,
+    wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -22,7 +22,7 @@ fn start(case: &Case, script: &str) -> Running {
 /// zklock's pid outside of the namespace.
 #[track_caller]
 fn zklock_of(running: &Running) -> Pid {
-    wait_for("zklock as process 1", SOON, || {
+    wait_for("zklock as process 1", DEADLINE, || {
         let (pid, _) = children_of(running.pid()).pop()?;
         status_of(pid, "NSpid")?.ends_with("\t1").then_some(pid)
     })
@@ -43,7 +43,7 @@ fn the_exit_code_is_the_command_s() {
     let script =
         "while read -r name value; do [ $name = PPid: ] && echo \"parent: $value\"; done </proc/$PPID/status";
     let running = start(&case, &format!("{script}; exit 7"));
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(7).stdout, "parent: 1\n", "the worker's parent");
 }
 
@@ -54,7 +54,7 @@ fn a_command_killed_by_a_signal_gives_128_plus_the_signal() {
     }
     let case = Case::new("pid1-signal");
     for signal in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGSEGV] {
-        let output = start(&case, &format!("kill -{} $$", signal as i32)).wait(SOON);
+        let output = start(&case, &format!("kill -{} $$", signal as i32)).wait(DEADLINE);
         output.assert_code(128 + signal as i32);
     }
 }
@@ -67,9 +67,9 @@ fn term_is_forwarded() {
     }
     let case = Case::new("pid1-term");
     let running = start(&case, "trap 'echo got TERM; kill $!; exit 5' TERM; sleep 60 & echo ready; wait");
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(5).stdout, "ready\ngot TERM\n");
 }
 
@@ -81,12 +81,12 @@ fn a_waiter_ended_by_term_exits_with_143() {
     let case = Case::new("pid1-waiting");
     let holder = case.holder();
     let running = start(&case, "echo ran");
-    running.wait_for_line("waiting for", SOON);
+    running.wait_for_line("waiting for", DEADLINE);
     kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
-    assert_eq!(running.wait(SOON).assert_code(128 + 15).stdout, "");
+    assert_eq!(running.wait(DEADLINE).assert_code(128 + 15).stdout, "");
     assert_eq!(case.contenders().len(), 1);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn orphans_of_the_command_are_reaped() {
     let case = Case::new("pid1-orphans");
     let script = "for i in 1 2 3 4 5 6 7 8; do (sleep 0.1 &); done; echo ready; sleep 60; :";
     let running = start(&case, script);
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     let zklock = zklock_of(&running);
     let worker = worker_of(zklock);
     // Left: unshare, zklock, its worker, the shell and its sleep.
-    wait_until("the end of the orphans", SOON, || processes_of(case.marker()).len() == 5);
-    wait_until("them to be reaped", SOON, || zombies_below(zklock) + zombies_below(worker) == 0);
+    wait_until("the end of the orphans", DEADLINE, || processes_of(case.marker()).len() == 5);
+    wait_until("them to be reaped", DEADLINE, || zombies_below(zklock) + zombies_below(worker) == 0);
     kill(zklock, Signal::SIGTERM).expect("zklock");
-    running.wait(SOON).assert_code(128 + 15);
+    running.wait(DEADLINE).assert_code(128 + 15);
 }
 
 /// For instance the processes that `docker exec` leaves behind.
@@ -116,7 +116,7 @@ fn other_orphans_are_reaped_while_waiting_and_while_the_command_runs() {
     let case = Case::new("pid1-strangers");
     let holder = case.holder();
     let running = start(&case, "echo ready; sleep 60; :");
-    running.wait_for_line("waiting for", SOON);
+    running.wait_for_line("waiting for", DEADLINE);
     let zklock = zklock_of(&running);
     let leave_an_orphan = || {
         let before = children_of(zklock).len();
@@ -128,15 +128,15 @@ fn other_orphans_are_reaped_while_waiting_and_while_the_command_runs() {
         enter.args(["sh", "-c", "(sleep 0.1 &)"]);
         let output = enter.output().expect("nsenter");
         assert!(output.status.success(), "{output:?}");
-        wait_until("the orphan to be reaped", SOON, || {
+        wait_until("the orphan to be reaped", DEADLINE, || {
             zombies_below(zklock) == 0 && children_of(zklock).len() == before
         });
     };
     leave_an_orphan();
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
-    running.wait_for_stdout("ready", SOON);
+    holder.wait(DEADLINE);
+    running.wait_for_stdout("ready", DEADLINE);
     leave_an_orphan();
     kill(zklock, Signal::SIGTERM).expect("zklock");
-    running.wait(SOON).assert_code(128 + 15);
+    running.wait(DEADLINE).assert_code(128 + 15);
 }

@@ -1,6 +1,6 @@
 //! After a run no node and no session is left, however it ended.
 
-use crate::support::{Case, Proxy, Running, SOON, Server, shared, signal_printer, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, Server, shared, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn sessions(server: &Server) -> usize {
 /// Starts a command that prints the signals that it gets.
 fn signal_printing(case: &Case, args: &[&str]) -> Running {
     let running = case.lock(&[], signal_printer(args)).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running
 }
 
@@ -60,7 +60,7 @@ fn a_run_that_gave_up_leaves_no_session() {
         assert_eq!(case.contenders().len(), 1);
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     assert_eq!(sessions(&server), before - 1);
 }
 
@@ -71,12 +71,12 @@ fn a_command_may_handle_forwarded_signals_and_continue() {
         let name = &signal.as_str()["SIG".len()..];
         let running = signal_printing(&case, &["QUIT=3"]);
         running.signal(signal);
-        running.wait_for_stdout(&format!("got {name}"), SOON);
+        running.wait_for_stdout(&format!("got {name}"), DEADLINE);
         // The command continues, and the lock is kept.
         assert!(running.is_running());
         assert_eq!(case.contenders().len(), 1);
         running.signal(Signal::SIGQUIT);
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert_eq!(output.assert_code(3).stdout.matches("got").count(), 2, "each signal once: {output}");
         assert_eq!(case.contenders(), NO_CONTENDERS);
     }
@@ -89,10 +89,10 @@ fn the_exit_code_after_a_forwarded_signal_is_the_command_s() {
         let name = &signal.as_str()["SIG".len()..];
         let running = signal_printing(&case, &[&format!("{name}=0")]);
         running.signal(signal);
-        running.wait(SOON).assert_code(0);
+        running.wait(DEADLINE).assert_code(0);
         let holder = case.holder();
         holder.signal(signal);
-        holder.wait(SOON).assert_signal(signal);
+        holder.wait(DEADLINE).assert_signal(signal);
         assert_eq!(case.contenders(), NO_CONTENDERS);
     }
 }
@@ -106,12 +106,12 @@ fn the_lock_is_kept_until_the_command_has_ended() {
     let quiet = history.endless_job("slow").replace("mark alive; ", "");
     let job = format!("trap 'sleep 0.5; mark end; exit 0' TERM; {quiet}");
     let slow = case.lock(&[], ["sh", "-c", &job]).spawn();
-    wait_until("the job to run", SOON, || !history.sections().unwrap().is_empty());
+    wait_until("the job to run", DEADLINE, || !history.sections().unwrap().is_empty());
     let next = case.lock(&[], ["sh", "-c", &history.job("next", 0.0)]).spawn();
     case.wait_for_contenders(2);
     slow.signal(Signal::SIGTERM);
-    slow.wait(SOON).assert_code(0);
-    next.wait(SOON).assert_code(0);
+    slow.wait(DEADLINE).assert_code(0);
+    next.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["slow", "next"]);
     assert!(history.sections().unwrap()[0].ended);
 }
@@ -122,7 +122,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
     let holder = case.holder();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         assert_eq!(case.contenders().len(), 2);
         waiter.signal(signal);
         let output = waiter.wait(Duration::from_secs(3));
@@ -131,7 +131,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
         assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -139,13 +139,13 @@ fn a_waiter_ignores_signals_that_do_not_end_a_process() {
     let case = Case::new("ignores");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
         waiter.signal(signal);
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -156,15 +156,15 @@ fn an_expired_session_needs_no_release() {
     let job = "echo up; while [ ! -e done ]; do sleep 0.02; done; exit 6";
     let options = ["-vv", "--session-timeout", "2", "--on-lost", "continue"];
     let running = case.lock(&options, ["sh", "-c", job]).dir(case.dir()).spawn();
-    running.wait_for_stdout("up", SOON);
+    running.wait_for_stdout("up", DEADLINE);
     proxy.blackhole();
     case.wait_for_contenders(0);
     proxy.pass();
-    running.wait_for_line("the lock is lost", SOON);
-    running.wait_for_line("session is over: Expired", SOON);
+    running.wait_for_line("the lock is lost", DEADLINE);
+    running.wait_for_line("session is over: Expired", DEADLINE);
     fs::write(done, "").unwrap();
     let finished_at = Instant::now();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(6);
     assert!(!output.stderr.contains("no server confirmed"), "{output}");
     assert!(finished_at.elapsed() < Duration::from_millis(1500), "{:?}", finished_at.elapsed());

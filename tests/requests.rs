@@ -1,6 +1,6 @@
 //! The requests that zklock sends and the events that wake it: no more than the lock recipe needs.
 
-use crate::support::{Case, Proxy, Running, SOON, Zklock, op, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, Zklock, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::CreateMode;
@@ -21,7 +21,7 @@ fn queue_up(case: &Case) -> String {
 fn waiter(case: &Case, proxy: &Proxy, options: &[&str]) -> Running {
     let ahead = case.contenders().len();
     let waiter = counted(case, proxy, &[&["-v"], options].concat()).spawn();
-    waiter.wait_for_line(&format!("{ahead} ahead"), SOON);
+    waiter.wait_for_line(&format!("{ahead} ahead"), DEADLINE);
     waiter
 }
 
@@ -58,7 +58,7 @@ fn the_only_waiter_runs_without_another_listing() {
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     case.observer().delete(&ahead);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert_eq!(proxy.count(op::GET_CHILDREN), 1);
     assert_eq!(proxy.count(op::GET_DATA), 2, "its own node and its predecessor");
@@ -80,12 +80,12 @@ fn a_waiter_is_notified_only_about_its_predecessor() {
     case.observer().delete(&behind);
     // Events arrive in order: when this one is here, the earlier changes caused none.
     case.observer().set_data(&second, "changed");
-    wait_until("the next read with a watch", SOON, || proxy.count(op::GET_DATA) == 3);
+    wait_until("the next read with a watch", DEADLINE, || proxy.count(op::GET_DATA) == 3);
     assert_eq!(proxy.events(), 1);
     assert_eq!(proxy.count(op::GET_CHILDREN), 1, "new data doesn't change the queue");
     assert_eq!(waiter.stdout().text(), "");
     case.observer().delete(&second);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
     assert_eq!(proxy.events(), 3, "the last one for its own node");
 }
 
@@ -97,11 +97,11 @@ fn a_predecessor_that_gives_up_makes_its_successor_list_again() {
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     case.observer().delete(&second);
-    waiter.wait_for_line("1 ahead", SOON);
+    waiter.wait_for_line("1 ahead", DEADLINE);
     assert_eq!(waiter.stdout().text(), "");
     assert_eq!(proxy.count(op::GET_CHILDREN), 2);
     case.observer().delete(&first);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
     assert_eq!(proxy.count(op::GET_CHILDREN), 2, "no other listing is needed for the only waiter");
 }
 
@@ -119,7 +119,7 @@ fn a_waiter_whose_own_node_is_deleted_never_runs() {
     case.observer().delete(&own);
     case.observer().delete(&first);
     proxy.pass();
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_code(125).assert_stderr(case.path()).assert_stderr("deleted");
     assert_eq!(output.stdout, "");
     assert_eq!(case.contenders().len(), 1, "no second node");
@@ -156,7 +156,7 @@ fn nonblock_creates_nothing_if_the_lock_is_busy() {
     let after = case.observer().stat(case.path()).unwrap();
     assert_eq!((after.cversion, after.pzxid), (before.cversion, before.pzxid));
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]

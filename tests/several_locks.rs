@@ -1,6 +1,6 @@
 //! Several paths: all locks or none, in sorted order, and the variables for the command.
 
-use crate::support::{Case, Running, SOON, end};
+use crate::support::{Case, DEADLINE, Running, end};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::thread;
@@ -17,7 +17,7 @@ const PRINT_VARIABLES: &str =
 
 /// The value of a variable that this command has printed.
 fn variable(running: &Running, name: &str) -> String {
-    let line = running.wait_for_stdout(&format!("{name}="), SOON);
+    let line = running.wait_for_stdout(&format!("{name}="), DEADLINE);
     line.split_once('=').unwrap().1.to_owned()
 }
 
@@ -25,7 +25,7 @@ fn variable(running: &Running, name: &str) -> String {
 fn the_variables_describe_the_lock() {
     let case = Case::new("environment");
     let running = case.lock(&[], ["sh", "-c", PRINT_VARIABLES]).dir(case.dir()).spawn();
-    running.wait_for_stdout("told", SOON);
+    running.wait_for_stdout("told", DEADLINE);
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
     let token = case.observer().stat(&node).unwrap().czxid;
     assert_eq!(variable(&running, "ZKLOCK_PATH"), case.path());
@@ -46,7 +46,7 @@ fn the_variables_for_one_lock_describe_the_first_path_given() {
     let (first, second) = (beside(&case, "z"), beside(&case, "a"));
     let words = [&first, &second, &first, "--", "sh", "-c", PRINT_VARIABLES];
     let running = case.zklock().args(words).dir(case.dir()).spawn();
-    running.wait_for_stdout("told", SOON);
+    running.wait_for_stdout("told", DEADLINE);
     assert_eq!(variable(&running, "ZKLOCK_PATH"), first);
     let node = format!("{first}/{}", case.observer().children(&first)[0]);
     assert_eq!(variable(&running, "ZKLOCK_NODE"), node);
@@ -81,7 +81,7 @@ fn the_first_lock_is_released_if_the_second_is_busy() {
     let first = beside(&case, "");
     // The case's own path sorts before it, so the busy lock is the second.
     let holder = case.zklock().args([&first, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     for options in [&["-n"][..], &["-w", "0.7"], &["-w", "0"]] {
         let words = [case.path(), &first, "--", "echo", "ran"];
         let output = case.zklock().args(options).args(words).run();
@@ -98,12 +98,12 @@ fn a_signal_while_waiting_for_the_second_lock_releases_both() {
     let case = Case::new("both-back");
     let second = beside(&case, "second");
     let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let waiter = case.zklock().args(["-v", case.path(), &second, "--", "echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     assert_eq!(case.contenders().len(), 1);
     waiter.signal(Signal::SIGINT);
-    waiter.wait(SOON).assert_signal(Signal::SIGINT);
+    waiter.wait(DEADLINE).assert_signal(Signal::SIGINT);
     assert_eq!(case.contenders(), NO_CONTENDERS);
     assert_eq!(case.observer().children(&second).len(), 1);
     end(holder);
@@ -136,7 +136,7 @@ fn each_of_several_locks_excludes_contenders_for_that_path() {
     let other = beside(&case, "other");
     let both =
         case.zklock().args([&other, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    both.wait_for_stdout("holding", SOON);
+    both.wait_for_stdout("holding", DEADLINE);
     case.lock(&["-n"], ["true"]).run().assert_code(124);
     case.zklock().args(["-n", &other, "true"]).run().assert_code(124);
     end(both);
@@ -148,7 +148,7 @@ fn holder_of_two(case: &Case) -> (Running, String) {
     let first = beside(case, "z");
     let words = [&first, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"];
     let holder = case.zklock().args(words).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     (holder, first)
 }
 
@@ -158,7 +158,7 @@ fn the_message_names_the_lost_lock_and_not_the_first_one() {
     for (options, reason) in [(&[][..], "revoked by"), (&["--force"], "its node was deleted")] {
         let (holder, first) = holder_of_two(&case);
         case.zklock().args(["revoke", case.path()]).args(options).run().assert_code(0);
-        let output = holder.wait(SOON);
+        let output = holder.wait(DEADLINE);
         output.assert_code(123).assert_stderr(reason);
         let is_of_it = |line: &str| line.starts_with(&format!("zklock: {}: ", case.path()));
         assert!(output.stderr.lines().all(is_of_it), "{first}: {output}");
@@ -172,7 +172,7 @@ fn the_message_names_the_refused_lock_and_not_the_first_one() {
     let first = beside(&case, "z");
     let both = [first.as_str(), case.path(), "--", "echo", "ran"];
     let kazoo = case.lock(&["--naming", "kazoo"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    kazoo.wait_for_stdout("holding", SOON);
+    kazoo.wait_for_stdout("holding", DEADLINE);
     for options in [&[][..], &["-n"]] {
         let refused = case.zklock().args(options).args(both).run();
         refused.assert_code(125).assert_stderr(&format!("{of_it}{}", case.contenders()[0]));
@@ -184,7 +184,7 @@ fn the_message_names_the_refused_lock_and_not_the_first_one() {
         let node = case.wait_for_contenders(2).pop().unwrap();
         let revoke = ["revoke", case.path(), "--node", &node];
         case.zklock().args(revoke).args(options).run().assert_code(0);
-        waiter.wait(SOON).assert_code(125).assert_stderr(&of_it);
+        waiter.wait(DEADLINE).assert_code(125).assert_stderr(&of_it);
     }
     end(holder);
 }

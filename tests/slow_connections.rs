@@ -1,6 +1,8 @@
 //! Connections that are too slow for a lease: zklock reports that before it starts the command, and leaves the queue.
 
-use crate::support::{At, Case, Proxy, SOON, assert_no_processes, end, op, pass_time, shared, wait_until};
+use crate::support::{
+    At, Case, DEADLINE, Proxy, assert_no_processes, end, op, pass_time, shared, wait_until,
+};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,7 +37,7 @@ fn a_too_slow_connection_is_reported_before_the_command_starts() {
         assert!(proposal(&output.stderr) > timeout.parse().unwrap(), "{output}");
         case.wait_for_contenders(0);
         // On such a connection the session may expire: then zklock looks for its node, for at most the timeout.
-        assert_no_processes(case.marker(), SOON);
+        assert_no_processes(case.marker(), DEADLINE);
     }
 }
 
@@ -55,10 +57,10 @@ fn a_single_delay_does_not_make_zklock_refuse() {
     let (proxy, case) = behind("hiccup", Duration::ZERO);
     proxy.once(op::CREATE, At::Hold);
     let running = case.lock(&["--session-timeout", "8"], ["echo", "ran"]).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     pass_time(ms(900));
     proxy.release();
-    assert_eq!(running.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(running.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -66,17 +68,17 @@ fn a_host_on_a_slow_connection_blocks_no_other_host() {
     let (proxy, slow) = behind("slow-line-ahead", Duration::ZERO);
     let holder = slow.holder();
     let first = slow.lock(&["-v", "--session-timeout", "4"], ["echo", "ran"]).spawn();
-    first.wait_for_line("waiting for", SOON);
+    first.wait_for_line("waiting for", DEADLINE);
     let hosts = shared().connect_string();
     let behind = crate::support::Zklock::at(&hosts, slow.marker()).args([slow.path(), "--", "echo", "next"]);
     let behind = behind.spawn();
     slow.wait_for_contenders(3);
     proxy.delay(ms(400));
     end(holder);
-    let output = first.wait(SOON);
+    let output = first.wait(DEADLINE);
     output.assert_code(125).assert_stderr("is too slow");
     assert_eq!(output.stdout, "");
-    assert_eq!(behind.wait(SOON).assert_code(0).stdout, "next\n");
+    assert_eq!(behind.wait(DEADLINE).assert_code(0).stdout, "next\n");
 }
 
 #[test]
@@ -90,21 +92,21 @@ fn a_long_silence_while_connecting_does_not_raise_the_limit_for_later_silences()
     // Each server was tried for as long as a connected server may be silent, and the next attempt gets more time.
     pass_time(ms(4_200));
     proxies.iter().for_each(Proxy::pass);
-    running.wait_for_stdout("up", SOON * 2);
+    running.wait_for_stdout("up", DEADLINE * 2);
     let used = proxies
         .iter()
         .find(|proxy| proxy.answered(op::CREATE) > 0)
         .expect("the proxy that the create went through");
     used.blackhole();
-    running.wait_for_line("connected again", SOON);
-    assert_eq!(running.wait(SOON * 2).assert_code(0).stdout, "up\ndone\n");
+    running.wait_for_line("connected again", DEADLINE);
+    assert_eq!(running.wait(DEADLINE * 2).assert_code(0).stdout, "up\ndone\n");
 }
 
 #[test]
 fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
     let (proxy, case) = behind("dropping", Duration::ZERO);
     let running = case.lock(&["-v"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
-    running.wait_for_stdout("up", SOON);
+    running.wait_for_stdout("up", DEADLINE);
     let connected = || running.stderr().count("connected again");
     let (mut before, mut dropped) = (connected(), 0);
     let began = Instant::now();
@@ -119,6 +121,6 @@ fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
     }
     // The pauses are 25 ms, 50 ms and so on up to a second; they start again after a connection that lasted a second.
     assert!((2..16).contains(&dropped), "{dropped} connections in 4 s");
-    wait_until("the connection to last", SOON, || connected() > before || proxy.answered(op::MULTI) > 0);
+    wait_until("the connection to last", DEADLINE, || connected() > before || proxy.answered(op::MULTI) > 0);
     end(running);
 }

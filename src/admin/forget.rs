@@ -8,7 +8,7 @@ use super::session::AdminSession;
 use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 use crate::runtime::zk::{Failure, Node, NodePath, Reply, Request};
 
 /// The most attempts if the connection is lost each time.

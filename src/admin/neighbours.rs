@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::owner::Owner;
 use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
 
 /// An ephemeral node of another recipe.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::core::lock::record::{CURATOR_REVOKES, Record, foreign};
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// The known facts about a node's owner. All texts are printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use crate::core::exit::Exit;
 use crate::core::lock::name::Family;
 use crate::core::lock::record::{CURATOR_REVOKES, Record, revocation};
 use crate::core::path::LockPath;
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 use crate::runtime::identity::host;
 use crate::runtime::ui;
 use crate::runtime::zk::{Failure, Node, Reply, Request};

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::other_tools;
 use crate::core::path::{LockPath, PathError};
-use crate::core::words::escaped;
+use crate::core::text::escaped;
 
 /// The names of the verbs, as in the definition of the command line.
 const VERBS: [&str; 6] = ["status", "revoke", "check", "forget", "completions", "man"];

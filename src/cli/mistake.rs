@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 
 use super::{StartError, VERBS_WITHOUT_SERVERS, definition, other_tools};
 use crate::config::{self, ConfigError, context};
-use crate::core::words::escaped;
+use crate::core::text::escaped;
 
 /// The message for an error of clap's, in printable characters, with a remedy.
 pub fn text(error: &Error) -> String {

@@ -11,7 +11,7 @@ use clap::{Arg, Command};
 use nix::sys::signal::Signal;
 
 use crate::core::duration;
-use crate::core::words::escaped;
+use crate::core::text::escaped;
 
 /// A parser for clap whose error names the option and the value, in printable characters.
 pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>

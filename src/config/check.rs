@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Command};
 use toml::Value;
 
 use super::{AUTH, ConfigError, KEYS, id, mistake};
-use crate::core::words::escaped;
+use crate::core::text::escaped;
 
 /// The value as text, as on the command line; `None` for a switch that is off.
 pub(super) fn text(

@@ -10,7 +10,7 @@ use toml::{Spanned, Value as Toml};
 
 use super::check;
 use super::{AUTH, ConfigError, Definition, KEYS, id};
-use crate::core::words::escaped;
+use crate::core::text::escaped;
 use crate::runtime::files::refuse_if_others_can_read;
 
 /// A setting of a configuration file.

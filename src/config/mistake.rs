@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::core::words::{escaped, escaped_lines};
+use crate::core::text::{escaped, escaped_lines};
 
 /// The message for an error of clap's.
 pub fn mistake(error: &Error) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::lock::contender::ContentionError;
 use super::protocol::{Away, Failure};
-use super::words;
+use super::text;
 
 /// Why the lock can't be trusted any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Loss {
                 let why = silence.map(|silence| format!(" ({silence})")).unwrap_or_default();
                 &format!(
                     "the ensemble confirmed nothing for {}{why}, and the session may end",
-                    words::time(*silent_for)
+                    text::time(*silent_for)
                 )
             }
             Self::Session(failure, Some(span)) => &format!("{}, and {failure}", stood_still(*span)),
@@ -74,7 +74,7 @@ impl Loss {
 }
 
 fn stood_still(span: Duration) -> String {
-    format!("zklock stood still for {} (stopped, or starved of processor time)", words::time(span))
+    format!("zklock stood still for {} (stopped, or starved of processor time)", text::time(span))
 }
 
 impl fmt::Display for Silence {
@@ -82,7 +82,7 @@ impl fmt::Display for Silence {
         match self {
             Self::Ours(span) => f.write_str(&stood_still(*span)),
             Self::Line(span, away) => {
-                write!(f, "no connection for {}", words::time(*span))?;
+                write!(f, "no connection for {}", text::time(*span))?;
                 match away {
                     Some(Away::Refused) => f.write_str(": the servers refuse one"),
                     Some(Away::Silent) => f.write_str(": no server answers"),
@@ -90,15 +90,15 @@ impl fmt::Display for Silence {
                 }
             }
             Self::LineWasAway(span) => {
-                write!(f, "there was no connection for {}, and it came back too late", words::time(*span))
+                write!(f, "there was no connection for {}, and it came back too late", text::time(*span))
             }
             Self::Server(span) => {
-                write!(f, "the server that it is connected to has been silent for {}", words::time(*span))
+                write!(f, "the server that it is connected to has been silent for {}", text::time(*span))
             }
             Self::Forbidden => {
                 f.write_str("the ACL of its node was changed and doesn't let zklock read it any more")
             }
-            Self::SlowLine(trip) => write!(f, "the line is slow: an answer took {}", words::time(*trip)),
+            Self::SlowLine(trip) => write!(f, "the line is slow: an answer took {}", text::time(*trip)),
         }
     }
 }

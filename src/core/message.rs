@@ -11,7 +11,7 @@ use super::lock::queue::Refusal;
 use super::loss::Loss;
 use super::protocol::Failure;
 use super::signal;
-use super::words::{time, whole};
+use super::text::{time, whole};
 
 /// How important a message is. `-q`, `-v` and `-vv` choose which levels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

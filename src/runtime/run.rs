@@ -15,7 +15,7 @@ use crate::cli::{Invocation, LogFormat, Options};
 use crate::core::environment::{self, held_outside};
 use crate::core::exit::Exit;
 use crate::core::run::Plan;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// Runs the command under its locks, and returns how zklock is to exit.
 pub fn run(options: &Options) -> Result<Exit> {

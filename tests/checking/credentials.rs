@@ -14,7 +14,7 @@ fn credentials_that_the_servers_refuse_are_named_without_the_secret() {
 
 #[test]
 fn a_digest_that_the_nodes_do_not_admit_lacks_permissions() {
-    let case = Case::new("check-digest").known_as("alice:wonder");
+    let case = Case::new("check-digest").authenticated_as("alice:wonder");
     let path = format!("{}-guarded", case.path());
     let acl = vec![Acl::new(Permission::ALL, "auth", "")];
     case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();

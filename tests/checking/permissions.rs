@@ -1,7 +1,7 @@
 //! The check tries the permissions that a contender needs with a node of its own, which is never left behind.
 
 use super::{assert_line, check};
-use crate::support::{At, Case, Proxy, SOON, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
@@ -21,7 +21,7 @@ fn without_create_the_nearest_node_that_is_there_is_named() {
 
 #[test]
 fn without_read_no_queue_can_be_seen() {
-    let case = Case::new("check-no-read").known_as("observer:secret");
+    let case = Case::new("check-no-read").authenticated_as("observer:secret");
     let path = format!("{}-guarded", case.path());
     let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
     let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
@@ -57,11 +57,11 @@ fn ctrl_c_leaves_nothing_behind() {
         // The session itself would end only long after the test.
         let check =
             check(&case, &["--session-timeout", "60", "--connect-timeout", "60", case.path()]).spawn();
-        proxy.wait_fired(1, SOON);
-        wait_until("the probe", SOON, || case.contenders().len() == 1);
+        proxy.wait_fired(1, DEADLINE);
+        wait_until("the probe", DEADLINE, || case.contenders().len() == 1);
         check.signal(signal);
         // The answer never comes. The request that the check sent before it ended is in flight.
-        let output = check.wait(SOON);
+        let output = check.wait(DEADLINE);
         output.assert_signal(signal);
         assert_eq!(output.stdout, "");
         proxy.release();
@@ -74,10 +74,10 @@ fn a_check_disturbs_no_queue() {
     let case = Case::new("check-queue");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     check(&case, &[case.path()]).run().assert_code(0);
     assert_eq!(case.contenders().len(), 2);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }

@@ -3,7 +3,7 @@
 mod shells;
 
 use self::shells::Completing;
-use crate::support::{Case, SOON, Zklock};
+use crate::support::{Case, DEADLINE, Zklock};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -81,10 +81,10 @@ fn lock_paths(name: &str) {
     let above = format!("{}-above", case.path());
     let below = format!("{above}/below");
     let other = case.zklock().args([&below, "-c", "echo held; exec sleep 60"]).spawn();
-    other.wait_for_stdout("held", SOON);
+    other.wait_for_stdout("held", DEADLINE);
     let spaced = format!("{} spaced", case.path());
     let spaced = case.zklock().args([&spaced, "-c", "echo held; exec sleep 60"]).spawn();
-    spaced.wait_for_stdout("held", SOON);
+    spaced.wait_for_stdout("held", DEADLINE);
     if let Some(mut shell) = Completing::start(&case, name) {
         assert_completed(
             &mut shell,
@@ -119,7 +119,7 @@ fn lock_paths(name: &str) {
     }
     for running in [holder, other, spaced] {
         running.signal(Signal::SIGTERM);
-        running.wait(SOON);
+        running.wait(DEADLINE);
     }
 }
 
@@ -132,7 +132,7 @@ fn no_servers(name: &str) {
         name,
         &[("zklock -n /no-such", "zklock -n /no-such"), ("zklock sta", "zklock status ")],
     );
-    assert!(begun.elapsed() < SOON);
+    assert!(begun.elapsed() < DEADLINE);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Interactive shells that complete what is typed.
 
-use crate::support::{Case, MARKER, SOON, Terminal, skip, wait_for};
+use crate::support::{Case, DEADLINE, MARKER, Terminal, skip, wait_for};
 use pty_process::blocking::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ impl Completing {
             .env(MARKER, case.marker())
             .current_dir(&dir);
         let mut terminal = Terminal::spawn(command);
-        terminal.expect(PROMPT, SOON);
+        terminal.expect(PROMPT, DEADLINE);
         Some(Self { terminal, shown })
     }
 
@@ -74,8 +74,8 @@ impl Completing {
     #[track_caller]
     pub(super) fn run(&mut self, line: &str) {
         self.terminal.send(format!("{line}\n").as_bytes());
-        self.terminal.expect(&format!("{line}\r\n"), SOON);
-        self.terminal.expect(PROMPT, SOON);
+        self.terminal.expect(&format!("{line}\r\n"), DEADLINE);
+        self.terminal.expect(PROMPT, DEADLINE);
     }
 
     /// Types the text and a Tab, and returns the completed line.
@@ -85,7 +85,7 @@ impl Completing {
         self.terminal.send(typed.as_bytes());
         self.terminal.send(b"\t");
         self.terminal.send(SHOW);
-        let line = wait_for(&format!("{typed:?} completed on:\n{}", self.terminal.text()), SOON, || {
+        let line = wait_for(&format!("{typed:?} completed on:\n{}", self.terminal.text()), DEADLINE, || {
             fs::read_to_string(&self.shown).ok().filter(|text| text.ends_with('\n'))
         });
         // Ctrl-U empties the line for the next one.

@@ -1,7 +1,7 @@
 //! Precedence of settings: command line, environment, user file, system file.
 
 use super::{file, with_user_file};
-use crate::support::{Case, SOON, Zklock, has_namespaces, unshare};
+use crate::support::{Case, DEADLINE, Zklock, has_namespaces, unshare};
 
 /// Shell commands that make this file `/etc/zklock.toml`, only for the process that becomes zklock.
 fn as_system_file(path: &std::path::Path) -> String {
@@ -71,11 +71,11 @@ fn a_file_s_settings_do_what_the_options_do() {
     let config = file(&case, "c.toml", "timeout = 0\nconflict-exit-code = 9\nlabel = 'from the file'\n");
     let with = |words: &[&str]| case.zklock().arg("--config").arg(&config).args(words);
     let holder = with(&[case.path(), "sh", "-c", "echo running; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     with(&[case.path(), "true"]).run().assert_code(9).assert_stderr("(from the file)");
     with(&["-E", "8", case.path(), "true"]).run().assert_code(8);
     holder.signal(nix::sys::signal::Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{LONGER, nodes, wait_for_jobs, wait_for_status};
 use crate::support::{
-    Case, History, Running, SOON, children_of, is_stopped, pass_time, wait_for, wait_until, worker_of,
+    Case, DEADLINE, History, Running, children_of, is_stopped, pass_time, wait_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +18,7 @@ const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait 
 /// The zklock that such a caller has started.
 #[track_caller]
 fn below(caller: &Running) -> Pid {
-    wait_for("zklock", SOON, || {
+    wait_for("zklock", DEADLINE, || {
         let children = children_of(caller.pid()).into_iter();
         children.filter(|(_, name)| name.contains("/zklock ")).map(|(pid, _)| pid).next()
     })
@@ -38,8 +38,8 @@ fn assert_stops_and_goes_on(prelude: &str) {
     let before = nodes(&case, &paths);
     for _ in 0..2 {
         kill(zklock, Signal::SIGTSTP).expect("a running zklock");
-        wait_until("zklock to stop", SOON, || is_stopped(zklock));
-        caller.wait_for_line("the lock is kept", SOON);
+        wait_until("zklock to stop", DEADLINE, || is_stopped(zklock));
+        caller.wait_for_line("the lock is kept", DEADLINE);
         wait_for_status(&case, case.path(), 0, "held", true);
         let done = history.sections().unwrap();
         assert!(!is_stopped(worker_of(zklock)), "the worker never stops");
@@ -47,11 +47,11 @@ fn assert_stops_and_goes_on(prelude: &str) {
         assert_eq!(nodes(&case, &paths), before);
         assert_eq!(history.sections().unwrap(), done);
         kill(zklock, Signal::SIGCONT).expect("a stopped zklock");
-        wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+        wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > done[0].last);
         wait_for_status(&case, case.path(), 0, "held", false);
     }
     history.finish("only");
-    caller.wait(SOON).assert_code(0);
+    caller.wait(DEADLINE).assert_code(0);
 }
 
 #[test]
@@ -76,12 +76,12 @@ fn without_a_shell_to_continue_it_it_isn_t_stopped() {
     for _ in 0..5 {
         running.signal(Signal::SIGTSTP);
         let before = last();
-        wait_until("some more work", SOON, || last() > before + 300_000_000);
+        wait_until("some more work", DEADLINE, || last() > before + 300_000_000);
         assert!(!is_stopped(running.pid()));
     }
     wait_for_status(&case, case.path(), 0, "held", false);
     history.finish("only");
-    running.wait(SOON).assert_code(0);
+    running.wait(DEADLINE).assert_code(0);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
     waiter.signal(Signal::SIGTSTP);
     pass_time(std::time::Duration::from_millis(300));
     crate::support::end(holder);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
@@ -112,5 +112,5 @@ fn a_frozen_monitor_does_not_cost_the_lock() {
     assert!(!history.sections().unwrap()[0].ended);
     crate::support::thaw(running.pid());
     history.finish("only");
-    running.wait(SOON).assert_code(0);
+    running.wait(DEADLINE).assert_code(0);
 }

@@ -1,7 +1,7 @@
 //! The lock is kept for as long as the command is stopped.
 
 use super::{LONGER, SHORT, contenders, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
-use crate::support::{Case, SOON, end, holder, pass_time, wait_until};
+use crate::support::{Case, DEADLINE, end, holder, pass_time, wait_until};
 
 /// Stops a holder with these options and paths, and checks that it keeps all its nodes.
 #[track_caller]
@@ -17,12 +17,12 @@ fn assert_kept(options: &str, endings: &[&str]) {
     assert_eq!(before.len(), paths.len());
     wait_for_status(&case, &paths[0], 0, "held", false);
     let held_since = || paths.iter().map(|path| contenders(&case, path)[0]["held_since"].clone());
-    wait_until("it to say since when", SOON, || held_since().all(|since| since.is_string()));
+    wait_until("it to say since when", DEADLINE, || held_since().all(|since| since.is_string()));
     let since: Vec<_> = held_since().collect();
 
     let said = stop(&mut shell);
     assert!(said.contains("bash is stopped, and the lock is kept; fg or bg continues it"), "{said}");
-    assert_eq!(shell.code(SOON), 148);
+    assert_eq!(shell.code(DEADLINE), 148);
     let done = history.sections().unwrap();
     for path in &paths {
         wait_for_status(&case, path, 0, "held", true);
@@ -33,15 +33,15 @@ fn assert_kept(options: &str, endings: &[&str]) {
     assert_eq!(history.sections().unwrap(), done, "it stands");
 
     shell.fg();
-    wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+    wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > done[0].last);
     for path in &paths {
         wait_for_status(&case, path, 0, "held", false);
     }
     assert!(held_since().eq(since), "also when it goes on");
     assert_eq!(nodes(&case, &paths), before);
     history.finish("only");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 6);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 6);
     let sections = history.sections().unwrap();
     assert_eq!((sections.len(), sections[0].ended), (1, true), "one command from the beginning to the end");
 }
@@ -80,12 +80,12 @@ fn the_next_waiter_waits_on_and_bg_continues_the_holder() {
     wait_for_status(&case, case.path(), 1, "waiting", false);
     pass_time(LONGER);
     assert_eq!(history.sections().unwrap().len(), 1);
-    shell.run("bg", SOON);
+    shell.run("bg", DEADLINE);
     wait_for_status(&case, case.path(), 0, "held", false);
     history.finish("first");
-    next.wait(SOON).assert_code(0);
+    next.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
-    shell.run("wait", SOON);
+    shell.run("wait", DEADLINE);
 }
 
 /// One of two holders is stopped; the other slot is handed off as usual.
@@ -103,11 +103,11 @@ fn a_stopped_slot_hinders_no_other() {
         let third = case.lock(&["--slots", "2"], ["bash", "-c", &history.job(&name, 0.1)]).spawn();
         case.wait_for_contenders(3);
         end(other);
-        third.wait(SOON).assert_code(0);
+        third.wait(DEADLINE).assert_code(0);
         wait_for_jobs(&history, 1 + round);
     }
     shell.fg();
     history.finish("first");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }

@@ -2,7 +2,7 @@
 
 use super::{SHORT, enter, nodes, script, stop};
 use crate::support::{
-    Case, History, Proxy, SOON, Shell, Zklock, is_stopped, pass_time, processes_of, shared, wait_for,
+    Case, DEADLINE, History, Proxy, Shell, Zklock, is_stopped, pass_time, processes_of, shared, wait_for,
     wait_until,
 };
 use nix::unistd::Pid;
@@ -31,7 +31,7 @@ fn stopped(case: &Case, history: &History, options: &str) -> Shell {
 
 /// The process id of the job, which is neither the shell nor zklock.
 fn job_pid(case: &Case) -> Pid {
-    wait_for("the job", SOON, || {
+    wait_for("the job", DEADLINE, || {
         let all = processes_of(case.marker());
         all.into_iter().find(|(_, name)| name.starts_with("bash /")).map(|(pid, _)| pid)
     })
@@ -44,11 +44,11 @@ fn delete(case: &Case) {
 /// Checks that the job reacted to TERM before it ended, and that the shell learns the outcome at `fg`.
 #[track_caller]
 fn assert_ended(case: &Case, shell: &mut Shell, why: &str) {
-    wait_until("the job's own end", SOON, || told(case) == "TERM\n");
+    wait_until("the job's own end", DEADLINE, || told(case) == "TERM\n");
     case.wait_for_contenders(0);
-    shell.enter("fg", SOON);
-    let said = shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 123);
+    shell.enter("fg", DEADLINE);
+    let said = shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 123);
     let screen = shell.terminal().text();
     assert!(screen.contains(why), "{said}: {screen}");
 }
@@ -83,9 +83,9 @@ fn what_is_deaf_to_term_is_killed() {
     stop(&mut shell);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     case.wait_for_contenders(0);
-    shell.enter("fg", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 123);
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 123);
 }
 
 /// The connection is lost. The job is gone before another contender has the lock, although nothing continues it with
@@ -100,12 +100,12 @@ fn a_lost_connection_ends_it_before_another_runs() {
     let next = next.args(["--", "sh", "-c", &history.job("next", 0.3)]).spawn();
     case.wait_for_contenders(2);
     proxy.blackhole();
-    next.wait(SOON).assert_code(0);
+    next.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
     proxy.pass();
-    shell.enter("fg", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 123);
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 123);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
 
@@ -123,10 +123,10 @@ fn with_on_lost_continue_it_stays_stopped_and_goes_on_at_fg() {
     assert!(is_stopped(pid), "nobody has continued it");
     assert_eq!(history.sections().unwrap(), before);
     shell.fg();
-    wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > before[0].last);
+    wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > before[0].last);
     history.finish("first");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
     assert_eq!(told(&case), "");
     assert!(nodes(&case, &[case.path().to_owned()]).is_empty());
 }

@@ -8,7 +8,7 @@ mod orphans;
 mod rounds;
 mod waiter;
 
-use crate::support::{Case, History, SOON, Shell, try_for, wait_until};
+use crate::support::{Case, DEADLINE, History, Shell, try_for, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::time::Duration;
@@ -32,13 +32,13 @@ fn script(case: &Case, name: &str, text: &str) -> String {
 /// Types this line, and waits until the history has this many jobs.
 #[track_caller]
 fn enter(shell: &mut Shell, line: &str, history: &History, jobs: usize) {
-    shell.enter(line, SOON);
+    shell.enter(line, DEADLINE);
     wait_for_jobs(history, jobs);
 }
 
 #[track_caller]
 fn wait_for_jobs(history: &History, jobs: usize) {
-    wait_until("the command to run", SOON, || {
+    wait_until("the command to run", DEADLINE, || {
         history.sections().is_ok_and(|sections| sections.len() == jobs)
     });
 }
@@ -47,8 +47,8 @@ fn wait_for_jobs(history: &History, jobs: usize) {
 #[track_caller]
 fn stop(shell: &mut Shell) -> String {
     shell.terminal().send(CTRL_Z);
-    let said = shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    let said = shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
     said
 }
 
@@ -63,7 +63,7 @@ fn contenders(case: &Case, path: &str) -> Vec<Value> {
 /// Waits until `status` shows the contender at this position, counted from 0, in this state and stopped or not.
 #[track_caller]
 fn wait_for_status(case: &Case, path: &str, place: usize, state: &str, stopped: bool) {
-    let seen = try_for(SOON, || {
+    let seen = try_for(DEADLINE, || {
         let seen = contenders(case, path);
         let found = seen.get(place).is_some_and(|one| one["state"] == state && one["stopped"] == stopped);
         found.then_some(())

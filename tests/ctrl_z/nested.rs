@@ -1,7 +1,7 @@
 //! Ctrl-Z for a zklock inside another zklock.
 
 use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_status};
-use crate::support::{Case, SOON, Shell, pass_time, processes_of, status_of, wait_until};
+use crate::support::{Case, DEADLINE, Shell, pass_time, processes_of, status_of, wait_until};
 use std::time::Duration;
 
 /// Users want their prompt sooner, but a busy machine needs this long.
@@ -12,23 +12,23 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
     let case = Case::new("nested-cat");
     let inner = format!("{}-b", case.path());
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {} -- $zklock {inner} -- cat", case.path()), SOON);
+    shell.enter(&format!("$zklock {} -- $zklock {inner} -- cat", case.path()), DEADLINE);
     shell.terminal().send(b"one\n");
-    shell.terminal().expect("one\r\none\r\n", SOON);
+    shell.terminal().expect("one\r\none\r\n", DEADLINE);
     for round in 0..4 {
         shell.terminal().send(super::CTRL_Z);
         shell.terminal().expect("Stopped", FEW_SECONDS);
         shell.prompt(FEW_SECONDS);
-        assert_eq!(shell.code(SOON), 148);
+        assert_eq!(shell.code(DEADLINE), 148);
         shell.fg();
         shell.terminal().send(b"more\n");
         // The typed line is echoed, and then copied.
-        shell.terminal().expect("more\r\nmore\r\n", SOON);
+        shell.terminal().expect("more\r\nmore\r\n", DEADLINE);
         assert_eq!(case.contenders().len(), 1, "round {round}");
     }
     shell.terminal().send(b"\x04");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
     assert!(case.observer().children(&inner).is_empty());
 }
 
@@ -44,12 +44,12 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
         let case = Case::new("nested-any");
         let inner = format!("{}-b", case.path());
         let mut shell = case.shell();
-        shell.enter(&format!("$zklock {} -- $zklock {inner} -- {command}", case.path()), SOON);
-        wait_until("both locks", SOON, || {
+        shell.enter(&format!("$zklock {} -- $zklock {inner} -- {command}", case.path()), DEADLINE);
+        wait_until("both locks", DEADLINE, || {
             case.contenders().len() == 1 && case.observer().children(&inner).len() == 1
         });
         let program = command.split(' ').next().unwrap();
-        wait_until("the command", SOON, || {
+        wait_until("the command", DEADLINE, || {
             processes_of(case.marker()).iter().any(|(_, name)| name.starts_with(program))
         });
         for _ in 0..3 {
@@ -59,11 +59,11 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
             shell.fg();
             // Both zklocks pass the terminal on. A key that is typed meanwhile reaches one of them together with CONT,
             // which undoes a stop.
-            wait_until("the command to have the terminal", SOON, || has_terminal(&shell, program));
+            wait_until("the command to have the terminal", DEADLINE, || has_terminal(&shell, program));
         }
         shell.terminal().send(b"\x03");
         shell.prompt(FEW_SECONDS);
-        assert!(matches!(shell.code(SOON), 130 | 0), "{command}");
+        assert!(matches!(shell.code(DEADLINE), 130 | 0), "{command}");
         assert_eq!(case.contenders().len(), 0, "{command}");
     }
 }
@@ -74,17 +74,17 @@ fn in_a_pipeline_too() {
     let case = Case::new("nested-pipeline");
     let reads = "sh -c 'read -r x; echo \"<$x>\"; read -r x; echo \"<$x>\"'";
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock {0} -- $zklock {0}-b -- {reads} | cat", case.path()), SOON);
+    shell.enter(&format!("$zklock {0} -- $zklock {0}-b -- {reads} | cat", case.path()), DEADLINE);
     shell.terminal().send(b"one\n");
-    shell.terminal().expect("<one>\r\n", SOON);
+    shell.terminal().expect("<one>\r\n", DEADLINE);
     for _ in 0..3 {
         stop(&mut shell);
         shell.fg();
     }
     shell.terminal().send(b"two\n");
-    shell.terminal().expect("<two>\r\n", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.terminal().expect("<two>\r\n", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 #[test]
@@ -107,13 +107,13 @@ fn both_locks_are_kept_and_told_as_stopped() {
     assert_eq!(nodes(&case, &paths), before);
     assert_eq!(history.sections().unwrap(), done);
     shell.fg();
-    wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+    wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > done[0].last);
     for path in &paths {
         wait_for_status(&case, path, 0, "held", false);
     }
     history.finish("only");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 /// The inner zklock becomes the command, because the outer one holds its lock.
@@ -130,11 +130,11 @@ fn on_the_same_path_it_is_one_zklock() {
         wait_for_status(&case, case.path(), 0, "held", true);
         let done = history.sections().unwrap();
         shell.fg();
-        wait_until("it to go on", SOON, || history.sections().unwrap()[0].last > done[0].last);
+        wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > done[0].last);
     }
     history.finish("only");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn an_outer_lock_that_is_lost_while_all_is_stopped_ends_all() {
     enter(&mut shell, &line, &history, 1);
     stop(&mut shell);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    wait_until("both locks to be free", SOON, || nodes(&case, &paths).is_empty());
-    shell.enter("fg", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 123);
+    wait_until("both locks to be free", DEADLINE, || nodes(&case, &paths).is_empty());
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 123);
 }

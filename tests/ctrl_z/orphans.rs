@@ -1,7 +1,7 @@
 //! An orphaned zklock in the background of a terminal: a command that reads learns that it won't get the terminal.
 
 use super::script;
-use crate::support::{Case, SOON, Shell, is_alive, pass_time, wait_for, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Shell, is_alive, pass_time, wait_for, wait_until, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
@@ -12,9 +12,10 @@ fn orphan(case: &Case, shell: &mut Shell, job: &str) -> Pid {
     let pid = case.dir().join("pid");
     let line = format!("$zklock {} bash {job} </dev/tty & echo $! >{}", case.path(), pid.display());
     let starter = script(case, "start.sh", &line);
-    shell.run(&format!("bash {starter}"), SOON);
-    let told =
-        wait_for("its number", SOON, || fs::read_to_string(&pid).ok().filter(|told| told.ends_with('\n')));
+    shell.run(&format!("bash {starter}"), DEADLINE);
+    let told = wait_for("its number", DEADLINE, || {
+        fs::read_to_string(&pid).ok().filter(|told| told.ends_with('\n'))
+    });
     Pid::from_raw(told.trim().parse().expect("a number"))
 }
 
@@ -35,7 +36,7 @@ fn it_gets_hup_and_dies_of_it() {
     let job = script(&case, "job.sh", "read -r line </dev/tty; echo read");
     let mut shell = case.shell();
     let zklock = orphan(&case, &mut shell, &job);
-    wait_until("its end", SOON, || !is_alive(zklock));
+    wait_until("its end", DEADLINE, || !is_alive(zklock));
     case.wait_for_contenders(0);
 }
 
@@ -52,7 +53,7 @@ fn it_gets_hup_and_cont_once_and_no_process_spins() {
     let job = script(&case, "job.sh", &text);
     let mut shell = case.shell();
     let zklock = orphan(&case, &mut shell, &job);
-    wait_until("it to be told", SOON, || told(&case).contains("HUP"));
+    wait_until("it to be told", DEADLINE, || told(&case).contains("HUP"));
     pass_time(Duration::from_millis(500));
     let worker = worker_of(zklock);
     let before = (told(&case), spent(zklock) + spent(worker));

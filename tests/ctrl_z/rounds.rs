@@ -1,7 +1,7 @@
 //! Ctrl-Z and `fg` in quick succession, in each shell that is installed.
 
 use super::{CTRL_Z, SHORT, script};
-use crate::support::{Case, MARKER, SOON, Terminal, wait_until};
+use crate::support::{Case, DEADLINE, MARKER, Terminal, wait_until};
 use pty_process::blocking::Command;
 use std::path::Path;
 use std::time::Duration;
@@ -32,32 +32,32 @@ fn assert_rounds(words: &[&str], pipeline: &str) {
     let history = case.history();
     let job = script(&case, "job.sh", &format!("{}; exit 6", history.steady_job("only")));
     let mut terminal = start(&case, words);
-    terminal.expect(PROMPT, SOON);
+    terminal.expect(PROMPT, DEADLINE);
     terminal.send(b"set -m; stty -echo\n");
-    terminal.expect(PROMPT, SOON);
+    terminal.expect(PROMPT, DEADLINE);
     terminal.send(format!("$zklock {SHORT} {} bash {job}{pipeline}\n", case.path()).as_bytes());
-    wait_until("it to run", SOON, || history.sections().unwrap().len() == 1);
+    wait_until("it to run", DEADLINE, || history.sections().unwrap().len() == 1);
     if !pipeline.is_empty() {
         // A shell ignores the key. So does the process that it forks for the other end, until that process runs its
         // program.
-        terminal.expect("other end", SOON);
+        terminal.expect("other end", DEADLINE);
     }
     let node = case.contenders();
     for round in 1..=25 {
         let last = history.sections().unwrap()[0].last;
         let goes_on = || history.sections().unwrap()[0].last > last;
-        let went_on = crate::support::try_for(SOON, || goes_on().then_some(()));
+        let went_on = crate::support::try_for(DEADLINE, || goes_on().then_some(()));
         assert!(went_on.is_some(), "round {round}: it stands: {}", terminal.text());
         terminal.send(CTRL_Z);
-        terminal.expect(PROMPT, SOON);
+        terminal.expect(PROMPT, DEADLINE);
         terminal.send(b"fg\n");
     }
     assert_eq!(case.contenders(), node, "the lock was kept all the time");
     history.finish("only");
-    terminal.expect(PROMPT, SOON);
+    terminal.expect(PROMPT, DEADLINE);
     if pipeline.is_empty() {
         terminal.send(b"echo code $?\n");
-        terminal.expect("code 6", SOON);
+        terminal.expect("code 6", DEADLINE);
     }
     terminal.send(b"exit\n");
     terminal.wait(Duration::from_secs(5));

@@ -1,7 +1,7 @@
 //! A stopped waiter: its turn passes to the next contender, and it queues again when it is continued.
 
 use super::{script, stop, wait_for_jobs, wait_for_status};
-use crate::support::{Case, History, Running, SOON, Shell, end, pass_time, wait_for, wait_until};
+use crate::support::{Case, DEADLINE, History, Running, Shell, end, pass_time, wait_for, wait_until};
 use std::time::Duration;
 
 /// Starts a waiter in a shell, with `ahead` contenders before it, and stops it. Its job is called `b`.
@@ -9,7 +9,7 @@ use std::time::Duration;
 fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -> Shell {
     let job = script(case, "b.sh", &history.steady_job("b"));
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock -v {options} -- bash {job}"), SOON);
+    shell.enter(&format!("$zklock -v {options} -- bash {job}"), DEADLINE);
     case.wait_for_contenders(ahead + 1);
     stop(&mut shell);
     shell
@@ -20,7 +20,7 @@ fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -
 fn queue(case: &Case, history: &History, name: &str, options: &[&str]) -> Running {
     let before = case.contenders();
     let running = case.lock(options, ["bash", "-c", &history.steady_job(name)]).spawn();
-    wait_until("it to queue", SOON, || case.contenders().iter().any(|node| !before.contains(node)));
+    wait_until("it to queue", DEADLINE, || case.contenders().iter().any(|node| !before.contains(node)));
     running
 }
 
@@ -28,17 +28,17 @@ fn queue(case: &Case, history: &History, name: &str, options: &[&str]) -> Runnin
 #[track_caller]
 fn goes_on_after(shell: &mut Shell, history: &History, holders: Vec<(Running, &str)>) {
     let jobs = history.sections().unwrap().len();
-    shell.enter("fg", SOON);
-    shell.terminal().expect("queueing again at the end", SOON);
-    shell.terminal().expect("queued as", SOON);
+    shell.enter("fg", DEADLINE);
+    shell.terminal().expect("queueing again at the end", DEADLINE);
+    shell.terminal().expect("queued as", DEADLINE);
     for (running, name) in holders {
         history.finish(name);
-        running.wait(SOON).assert_code(0);
+        running.wait(DEADLINE).assert_code(0);
     }
     wait_for_jobs(history, jobs + 1);
     history.finish("b");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn it_keeps_its_place_if_it_is_continued_before_it_is_first() {
     wait_for_jobs(&history, 1);
     history.finish("b");
     history.finish("c");
-    next.wait(SOON).assert_code(0);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    next.wait(DEADLINE).assert_code(0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
     assert_eq!(history.exclusive_order(), ["b", "c"]);
 }
 
@@ -115,7 +115,7 @@ fn a_stopped_waiter_for_a_slot_lets_the_next_have_it() {
     let mut shell = stopped_behind(&case, &history, &format!("--slots 2 {}", case.path()), 2);
     let next = queue(&case, &history, "c", &slots);
     history.finish("first");
-    first.wait(SOON).assert_code(0);
+    first.wait(DEADLINE).assert_code(0);
     wait_for_jobs(&history, 3);
     goes_on_after(&mut shell, &history, vec![(next, "c"), (other, "other")]);
     let mut names: Vec<_> = history.sections().unwrap().into_iter().map(|section| section.name).collect();
@@ -132,7 +132,7 @@ fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
     let history = case.history();
     let second = format!("{}-b", case.path());
     let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let mut shell = stopped_behind(&case, &history, &format!("{} {second}", case.path()), 0);
     let next = queue(&case, &history, "c", &[]);
     wait_for_jobs(&history, 1);
@@ -153,22 +153,22 @@ fn whenever_the_key_comes_it_runs_once() {
         let first = case.holder();
         let job = script(&case, "b.sh", &history.steady_job("b"));
         let mut shell = case.shell();
-        shell.enter(&format!("$zklock {} bash {job}", case.path()), SOON);
+        shell.enter(&format!("$zklock {} bash {job}", case.path()), DEADLINE);
         case.wait_for_contenders(2);
         first.signal(nix::sys::signal::Signal::SIGTERM);
         pass_time(Duration::from_millis(4 * round));
         stop(&mut shell);
-        first.wait(SOON);
+        first.wait(DEADLINE);
         let runs = history.sections().unwrap();
         pass_time(Duration::from_millis(300));
         // A line that was being written when the job stopped may still appear.
         let lines = |sections: &[crate::support::Section]| sections.len();
         assert_eq!(lines(&history.sections().unwrap()), lines(&runs));
         shell.fg();
-        wait_for("it to run", SOON, || (history.sections().unwrap().len() == 1).then_some(()));
+        wait_for("it to run", DEADLINE, || (history.sections().unwrap().len() == 1).then_some(()));
         history.finish("b");
-        shell.prompt(SOON);
-        assert_eq!(shell.code(SOON), 0, "round {round}: {}", shell.terminal().text());
+        shell.prompt(DEADLINE);
+        assert_eq!(shell.code(DEADLINE), 0, "round {round}: {}", shell.terminal().text());
     }
 }
 
@@ -193,8 +193,8 @@ fn a_contender_stopped_while_connecting_continues_to_connect() {
     let history = case.history();
     let job = script(&case, "b.sh", &history.steady_job("b"));
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock --connect-timeout 30 {} bash {job}", case.path()), SOON);
-    wait_until("a connection", SOON, || proxy.accepted() > 0);
+    shell.enter(&format!("$zklock --connect-timeout 30 {} bash {job}", case.path()), DEADLINE);
+    wait_until("a connection", DEADLINE, || proxy.accepted() > 0);
     stop(&mut shell);
     proxy.pass();
     pass_time(Duration::from_secs(1));
@@ -202,6 +202,6 @@ fn a_contender_stopped_while_connecting_continues_to_connect() {
     shell.fg();
     wait_for_jobs(&history, 1);
     history.finish("b");
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }

@@ -25,7 +25,7 @@ use support::{Observer, Server};
 use table::Table;
 use trial::{Beat, Crowd, Environment, Fault, Rng};
 
-/// How many draws are made for each run that is wanted. A fault that comes too early or too late hits nothing.
+/// At most this many draws are made for each run that is wanted. A fault that comes too early or too late hits nothing.
 const DRAWS: usize = 3;
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
 //! Real runs with random schedules. Their tokens show which contender came first, and their history shows which ran.
 
-use crate::support::{Case, Running, SOON, Section};
+use crate::support::{Case, DEADLINE, Running, Section};
 
 /// Each seed determines a schedule.
 const SEEDS: [u64; 3] = [1, 0x5eed, 0xfeed_beef];
@@ -32,11 +32,11 @@ fn run(seed: u64, kinds: &[(&str, &[&str])]) -> Vec<Section> {
         running.push(case.lock(options, ["sh", "-c", &job]).spawn());
         // A burst ends when its first job has run, so that the next burst meets a queue in an arbitrary state.
         if random.below(6) == 0 {
-            running.remove(0).wait(SOON).assert_code(0);
+            running.remove(0).wait(DEADLINE).assert_code(0);
         }
     }
     for one in running {
-        one.wait(SOON).assert_code(0);
+        one.wait(DEADLINE).assert_code(0);
     }
     let sections = history.sections().unwrap();
     assert_eq!(sections.len(), JOBS, "seed {seed}");

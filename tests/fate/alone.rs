@@ -1,7 +1,7 @@
 //! A worker that continues alone, because no server has confirmed yet that the node is deleted. It doesn't keep the
 //! caller's files and directory open.
 
-use crate::support::{At, Case, Proxy, Running, SOON, end, is_alive, op, shared, wait_until, worker_of};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, end, is_alive, op, shared, wait_until, worker_of};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::fs;
@@ -17,12 +17,12 @@ fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     nix::unistd::mkfifo(&case.dir().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let zklock = case.lock(&["-v", "--session-timeout", "10"], ["echo", "ran"]);
     let waiter = zklock.dir(case.dir()).prelude(GIVEN).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let worker = worker_of(waiter.pid());
     assert!(held(worker).iter().any(|target| target.ends_with("/pipe")), "{:?}", held(worker));
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     // The request can't succeed on another connection either.
     proxy.blackhole();
     (waiter, worker)
@@ -40,7 +40,7 @@ fn assert_holds_nothing_of_the_caller_s(case: &Case, worker: Pid) {
     let of_caller = |target: &String| {
         target.starts_with("pipe:") || target.starts_with(&case.dir().display().to_string())
     };
-    wait_until("it to let go", SOON, || !held(worker).iter().any(of_caller));
+    wait_until("it to let go", DEADLINE, || !held(worker).iter().any(of_caller));
     assert_eq!(fs::read_link(format!("/proc/{worker}/cwd")).expect("a directory").display().to_string(), "/");
 }
 
@@ -50,7 +50,7 @@ fn assert_deletes(case: &Case, proxy: &Proxy, worker: Pid) {
     proxy.release();
     proxy.pass();
     case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(8));
-    wait_until("the worker's end", SOON, || !is_alive(worker));
+    wait_until("the worker's end", DEADLINE, || !is_alive(worker));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn one_that_deletes_the_node_after_zklock_has_ended() {
     let holder = case.holder();
     let (waiter, worker) = leaving(&case, &proxy);
     waiter.signal(Signal::SIGINT);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert!(output.assert_signal(Signal::SIGINT).closed, "the pipes of the caller: {output}");
     assert!(is_alive(worker));
     assert_holds_nothing_of_the_caller_s(&case, worker);
@@ -75,7 +75,7 @@ fn one_whose_monitor_was_killed() {
     let holder = case.holder();
     let (waiter, worker) = leaving(&case, &proxy);
     waiter.signal(Signal::SIGKILL);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert!(output.assert_signal(Signal::SIGKILL).closed, "the pipes of the caller: {output}");
     assert_holds_nothing_of_the_caller_s(&case, worker);
     assert_deletes(&case, &proxy, worker);

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
 use crate::support::{
-    Case, SOON, children_of, command_of, is_alive, start, status_of, wait_until, worker_of,
+    Case, DEADLINE, children_of, command_of, is_alive, start, status_of, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{getpgid, getsid};
@@ -39,7 +39,7 @@ fn monitor_worker_and_command_are_a_chain_of_three_in_groups_of_their_own() {
     assert_eq!(title.trim_end_matches('\0'), format!("zklock: worker of {monitor}"));
     assert!(line(monitor).contains(case.path()), "the monitor is what the user called");
     running.signal(Signal::SIGTERM);
-    running.wait(SOON);
+    running.wait(DEADLINE);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn the_monitor_takes_next_to_no_memory() {
     println!("private memory: {monitor} KiB of the monitor, {worker} KiB of the worker");
     assert!((1..2048).contains(&monitor), "{monitor} KiB");
     running.signal(Signal::SIGTERM);
-    running.wait(SOON);
+    running.wait(DEADLINE);
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn the_worker_is_gone_and_reaped_when_zklock_is() {
         let running = case.lock(&["-v"], ["bash", "-c", &script]).spawn();
         let worker = worker_of(running.pid());
         fs::write(&go, "").expect("a file");
-        running.wait(SOON).assert_code(code);
+        running.wait(DEADLINE).assert_code(code);
         assert_eq!(status_of(worker, "State"), None, "no zombie either");
         fs::remove_file(go).expect("the file");
     }
     let running = case.lock(&["-n"], ["/no/such/program"]).spawn();
-    running.wait(SOON).assert_code(127);
+    running.wait(DEADLINE).assert_code(127);
 }
 
 /// A service manager or a shutdown sends signals to every process like this.
@@ -97,5 +97,5 @@ fn the_worker_stays_at_its_post_when_everybody_is_told_to_end() {
     assert!(is_alive(worker) && running.is_running());
     running.signal(Signal::SIGKILL);
     case.wait_for_contenders(0);
-    wait_until("its end", SOON, || !is_alive(worker));
+    wait_until("its end", DEADLINE, || !is_alive(worker));
 }

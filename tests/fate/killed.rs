@@ -3,7 +3,7 @@
 
 use super::kill_worker;
 use crate::support::{
-    Case, Running, SOON, freeze, is_alive, is_stopped, processes_of, start, wait_until, worker_of,
+    Case, DEADLINE, Running, freeze, is_alive, is_stopped, processes_of, start, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -23,7 +23,7 @@ const ALL: usize = 8;
 /// session ends.
 #[track_caller]
 fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
-    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    wait_until("the whole job", DEADLINE, || processes_of(case.marker()).len() == ALL);
     let is_of_job = |name: &str| name.starts_with("sleep") || name.starts_with("bash");
     let mut job = processes_of(case.marker());
     let zklocks: Vec<_> = job.extract_if(.., |(_, name)| !is_of_job(name)).collect();
@@ -40,7 +40,7 @@ fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
 /// Checks how zklock ends after its worker was killed while the command ran.
 #[track_caller]
 fn assert_lost(case: &Case, running: Running) {
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output
         .assert_code(123)
         .assert_stderr(case.path())
@@ -56,7 +56,7 @@ fn the_whole_job_dies_with_the_monitor() {
     let case = Case::new("kill-9");
     let running = start(&case, &[], FAMILY);
     assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert!(output.assert_signal(Signal::SIGKILL).closed, "{output}");
 }
 
@@ -75,7 +75,7 @@ fn even_if_the_whole_process_group_of_either_is_killed() {
     assert_cleaned_up(&case, || {
         killpg(running.pid(), Signal::SIGKILL).expect("the monitor's group");
     });
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     let running = start(&case, &[], FAMILY);
     assert_cleaned_up(&case, || {
         killpg(worker_of(running.pid()), Signal::SIGKILL).expect("the worker's group");
@@ -88,19 +88,19 @@ fn even_if_the_whole_process_group_of_either_is_killed() {
 fn a_stopped_job_dies_with_a_stopped_monitor_although_the_worker_is_stopped() {
     let case = Case::new("kill-9-stopped");
     let running = start(&case, &[], FAMILY);
-    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    wait_until("the whole job", DEADLINE, || processes_of(case.marker()).len() == ALL);
     for (pid, _) in processes_of(case.marker()) {
         freeze(pid);
     }
     assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
 fn a_stopped_job_dies_with_a_stopped_worker() {
     let case = Case::new("kill-9-stopped-worker");
     let running = start(&case, &[], FAMILY);
-    wait_until("the whole job", SOON, || processes_of(case.marker()).len() == ALL);
+    wait_until("the whole job", DEADLINE, || processes_of(case.marker()).len() == ALL);
     for (pid, _) in processes_of(case.marker()).into_iter().filter(|(pid, _)| *pid != running.pid()) {
         freeze(pid);
     }
@@ -116,7 +116,7 @@ fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
     freeze(running.pid());
     kill_worker(&running);
     assert!(is_stopped(running.pid()));
-    wait_until("a job without a worker", SOON, || processes_of(case.marker()).len() == ALL - 1);
+    wait_until("a job without a worker", DEADLINE, || processes_of(case.marker()).len() == ALL - 1);
     running.signal(Signal::SIGCONT);
     assert_lost(&case, running);
     assert_eq!(processes_of(case.marker()), []);
@@ -131,17 +131,17 @@ fn a_process_that_left_group_session_and_environment_dies_with_either() {
     let script = format!("(env -i setsid bash -c '{daemon}' & echo daemon $!); echo ready; sleep 63; :");
     for worker in [false, true] {
         let running = start(&case, &[], &script);
-        let line = running.wait_for_stdout("daemon", SOON);
+        let line = running.wait_for_stdout("daemon", DEADLINE);
         let daemon = Pid::from_raw(line["daemon ".len()..].parse().expect("a pid"));
-        wait_until("a session of its own", SOON, || nix::unistd::getsid(Some(daemon)) == Ok(daemon));
+        wait_until("a session of its own", DEADLINE, || nix::unistd::getsid(Some(daemon)) == Ok(daemon));
         if worker {
             kill_worker(&running);
-            running.wait(SOON).assert_code(123);
+            running.wait(DEADLINE).assert_code(123);
         } else {
             running.signal(Signal::SIGKILL);
-            running.wait(SOON).assert_signal(Signal::SIGKILL);
+            running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
         }
-        wait_until("the daemon's end", SOON, || !is_alive(daemon));
+        wait_until("the daemon's end", DEADLINE, || !is_alive(daemon));
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     }
 }
@@ -152,7 +152,9 @@ fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
         let case = Case::new("hand-off");
         let history = case.history();
         let first = case.lock(&[], ["bash", "-c", &history.endless_job("first")]).spawn();
-        wait_until("the first to run", SOON, || history.sections().is_ok_and(|sections| sections.len() == 1));
+        wait_until("the first to run", DEADLINE, || {
+            history.sections().is_ok_and(|sections| sections.len() == 1)
+        });
         let second = case.lock(&[], ["bash", "-c", &history.job("second", 0.2)]).spawn();
         case.wait_for_contenders(2);
         let began = Instant::now();
@@ -165,7 +167,7 @@ fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
             history.sections().is_ok_and(|sections| sections.len() == 2)
         });
         println!("handed over after {:?}", began.elapsed());
-        second.wait(SOON).assert_code(0);
+        second.wait(DEADLINE).assert_code(0);
         assert_eq!(history.exclusive_order(), ["first", "second"]);
     }
 }
@@ -176,16 +178,16 @@ fn the_node_of_a_killed_waiter_vanishes() {
     let holder = case.holder();
     for victim in ["monitor", "worker"] {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         let worker = worker_of(waiter.pid());
         if victim == "monitor" {
             waiter.signal(Signal::SIGKILL);
-            waiter.wait(SOON).assert_signal(Signal::SIGKILL);
+            waiter.wait(DEADLINE).assert_signal(Signal::SIGKILL);
             case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
             wait_until("the worker's end", HAND_OFF, || !is_alive(worker));
         } else {
             kill(worker, Signal::SIGKILL).expect("a worker");
-            let output = waiter.wait(SOON);
+            let output = waiter.wait(DEADLINE);
             output.assert_code(125).assert_stderr(case.path());
             output.assert_stderr("killed by signal 9").assert_stderr("the command was not started");
             assert_eq!(output.stdout, "");
@@ -193,7 +195,7 @@ fn the_node_of_a_killed_waiter_vanishes() {
         }
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]
@@ -201,7 +203,7 @@ fn a_command_without_a_lease_to_keep_dies_with_either_all_the_same() {
     let case = Case::new("kill-9-continue");
     let running = start(&case, &["--on-lost", "continue"], FAMILY);
     assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     let running = start(&case, &["--on-lost", "continue"], FAMILY);
     assert_cleaned_up(&case, || kill_worker(&running));
     assert_lost(&case, running);

@@ -2,7 +2,7 @@
 
 use super::kill_worker;
 use crate::support::{
-    At, Case, Proxy, Running, SOON, freeze, is_alive, is_stopped, op, processes_of, shared, start, thaw,
+    At, Case, DEADLINE, Proxy, Running, freeze, is_alive, is_stopped, op, processes_of, shared, start, thaw,
     wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
@@ -14,11 +14,11 @@ fn first_and_frozen(case: &Case, options: &[&str]) -> (Running, Pid) {
     let holder = case.holder();
     let command = ["sh", "-c", "echo ran under $ZKLOCK_NODE; exit 6"];
     let waiter = case.lock(&[&["-v"], options].concat(), command).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let worker = worker_of(waiter.pid());
     freeze(worker);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
     (waiter, worker)
 }
 
@@ -29,8 +29,8 @@ fn a_monitor_that_is_killed_before_the_command_runs_takes_it_along() {
     let (waiter, worker) = first_and_frozen(&case, &[]);
     waiter.signal(Signal::SIGKILL);
     // The worker need not be continued from outside.
-    wait_until("the worker's end", SOON, || !is_alive(worker));
-    let output = waiter.wait(SOON);
+    wait_until("the worker's end", DEADLINE, || !is_alive(worker));
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_signal(Signal::SIGKILL).stdout, "");
     assert!(output.closed);
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
@@ -41,7 +41,7 @@ fn a_worker_that_is_killed_before_the_command_runs_takes_it_along() {
     let case = Case::new("window-worker");
     let (waiter, worker) = first_and_frozen(&case, &[]);
     kill(worker, Signal::SIGKILL).expect("a worker");
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(125).assert_stderr("the command was not started").stdout, "");
     assert!(output.closed);
     assert_eq!(case.contenders(), [""; 0]);
@@ -53,7 +53,7 @@ fn a_worker_frozen_as_it_became_first_runs_the_command_if_continued_in_time() {
     let (waiter, worker) = first_and_frozen(&case, &[]);
     let node = case.wait_for_contenders(1).remove(0);
     thaw(worker);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(6).stdout, format!("ran under {}/{node}\n", case.path()));
 }
 
@@ -66,13 +66,13 @@ fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock()
     let next = case.holder();
     assert!(!case.contenders().contains(&old), "its session is over");
     thaw(worker);
-    waiter.wait_for_line("the session was lost while waiting", SOON);
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("the session was lost while waiting", DEADLINE);
+    waiter.wait_for_line("waiting for", DEADLINE);
     case.wait_for_contenders(2);
     assert_eq!(waiter.stdout().text(), "");
     next.signal(Signal::SIGTERM);
-    next.wait(SOON);
-    let output = waiter.wait(SOON);
+    next.wait(DEADLINE);
+    let output = waiter.wait(DEADLINE);
     assert!(output.assert_code(6).stdout.starts_with("ran under "), "{output}");
     assert!(!output.stdout.contains(&old), "{output}");
 }
@@ -84,13 +84,13 @@ fn a_worker_frozen_until_its_lease_was_over_runs_nothing() {
     let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2", "-w", "3"]);
     let next = case.holder();
     let frozen_since = Instant::now();
-    wait_until("the end of its time", SOON, || frozen_since.elapsed() > Duration::from_secs(3));
+    wait_until("the end of its time", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(3));
     thaw(worker);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert!(matches!(output.code, Some(124 | 125)), "{output}");
     assert_eq!(output.stdout, "");
     next.signal(Signal::SIGTERM);
-    next.wait(SOON);
+    next.wait(DEADLINE);
 }
 
 #[test]
@@ -99,19 +99,19 @@ fn a_worker_frozen_while_it_leaves_the_queue_blocks_no_waiter() {
     let case = Case::new("window-leaving").through(&proxy.connect_string());
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["true"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let worker = worker_of(waiter.pid());
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     // The worker has received the signal, and its node still exists.
     freeze(worker);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("didn't react to SIGTERM");
     proxy.release();
     case.wait_for_contenders(1);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 /// A job that has ended by itself and left a process in the background, which no longer belongs to it. The request to
@@ -120,8 +120,8 @@ fn releasing(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     let script = "sleep 61 >/dev/null 2>&1 & echo ready $!; exit 5";
     proxy.once(op::DELETE, At::Hold);
     let running = start(case, &[], script);
-    let bystander = running.stdout().wait_for("ready", SOON)["ready ".len()..].to_owned();
-    proxy.wait_fired(1, SOON);
+    let bystander = running.stdout().wait_for("ready", DEADLINE)["ready ".len()..].to_owned();
+    proxy.wait_fired(1, DEADLINE);
     (running, Pid::from_raw(bystander.parse().expect("a pid")))
 }
 
@@ -138,11 +138,11 @@ fn a_monitor_killed_between_the_job_s_end_and_the_release_kills_no_other_process
     let (running, bystander) = releasing(&case, &proxy);
     let worker = worker_of(running.pid());
     running.signal(Signal::SIGKILL);
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     proxy.cut_all();
     proxy.release();
     case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
-    wait_until("the end of the worker", SOON, || !is_alive(worker));
+    wait_until("the end of the worker", DEADLINE, || !is_alive(worker));
     assert_spared(bystander);
 }
 
@@ -154,7 +154,7 @@ fn a_worker_killed_between_the_job_s_end_and_the_release_kills_no_other_process_
     kill_worker(&running);
     proxy.cut_all();
     proxy.release();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(5).assert_stderr("the command had ended before");
     assert_eq!(case.contenders(), [""; 0]);
     assert_spared(bystander);
@@ -168,14 +168,14 @@ fn a_frozen_worker_whose_job_may_go_on_is_left_alone() {
     let worker = worker_of(running.pid());
     freeze(worker);
     let began = Instant::now();
-    wait_until("the session's end", SOON, || {
+    wait_until("the session's end", DEADLINE, || {
         began.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
     });
     let job = processes_of(case.marker());
     assert_eq!(job.len(), 4, "monitor, worker, the shell and its sleep: {job:?}");
     assert!(is_stopped(worker));
     thaw(worker);
-    running.wait_for_line("the lock is lost", SOON);
+    running.wait_for_line("the lock is lost", DEADLINE);
     running.signal(Signal::SIGTERM);
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }

@@ -3,7 +3,7 @@
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job};
 use super::loan::Loan;
-use crate::support::{Case, Running, SOON, Server, Zklock, wait_until};
+use crate::support::{Case, DEADLINE, Running, Server, Zklock, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn case(network: &Loan, name: &str) -> Case {
 fn waiter(network: &Loan, case: &Case, options: &[&str]) -> Running {
     let zklock = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let waiter = zklock.args([case.path(), "--", "echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     waiter
 }
 
@@ -41,17 +41,17 @@ fn goes_on(network: &Loan, holder: &Running) {
         assert!(!stderr.contains("lock is lost"), "{stderr}");
         stderr.contains("connected again")
     };
-    wait_until("another connection", SOON, is_well);
+    wait_until("another connection", DEADLINE, is_well);
     let before = confirmations(network.zone(0));
-    wait_until("a confirmation", SOON, || is_well() && confirmations(network.zone(0)) > before);
+    wait_until("a confirmation", DEADLINE, || is_well() && confirmations(network.zone(0)) > before);
 }
 
 /// Ends the holder, and checks that the waiter's command runs.
 fn hands_over(holder: Running, waiter: Running) {
     assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 /// The server that fails.
@@ -117,18 +117,18 @@ fn a_waiter_that_moved_to_another_server_is_woken_there() {
     network.confine(0, leader);
     network.confine(1, follower);
     let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let waiter = waiter(&network, &case, &SHORT);
     let before = session(&case, 1);
     assert_eq!(network.server_of(before), follower);
     network.pass_zone(1);
     network.servers[follower].kill();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     assert_ne!(network.server_of(before), follower, "the same session");
     assert_eq!(waiter.stdout().text(), "");
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    let output = waiter.wait(SOON);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
 }
@@ -149,20 +149,20 @@ fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() 
     let job = history.job("next", 0.1);
     let next = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let next = next.args(["-w", "60", case.path(), "--", "bash", "-c", &job]).spawn();
-    next.wait_for_line("waiting for", SOON);
+    next.wait_for_line("waiting for", DEADLINE);
     network.wait_until_steady();
     for (_, server) in network.servers.iter().enumerate().filter(|(index, _)| *index != left) {
         server.kill();
     }
     // Confirmations that were sent before the second server was dead may have been answered.
     let since = now();
-    holder.wait_for_line("the lock is lost", SOON);
+    holder.wait_for_line("the lock is lost", DEADLINE);
     // No server can confirm the release.
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
     assert_dead_in_time(&history, "holder", since, session_timeout);
     assert_eq!(history.sections().unwrap().len(), 1, "nobody else can have it");
     network.heal();
-    next.wait(2 * SOON).assert_code(0);
+    next.wait(2 * DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
 }
 
@@ -173,12 +173,12 @@ fn a_request_to_give_up_reaches_a_holder_that_moved_to_another_server() {
     let follower = network.a_follower();
     network.confine(0, follower);
     let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     network.pass_zone(0);
     network.servers[follower].kill();
-    holder.wait_for_line("connected again", SOON);
+    holder.wait_for_line("connected again", DEADLINE);
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
     // This changes the data of the node, which confirmations don't check.
     case.observer().set_data(&node, "__REVOKE__");
-    holder.wait(SOON).assert_code(123).assert_stderr("revoked");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("revoked");
 }

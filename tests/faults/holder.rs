@@ -1,6 +1,6 @@
 //! Holders whose jobs give signs of life, and checks of both.
 
-use crate::support::{Case, History, Proxy, Running, SOON, Section, Zklock, op, wait_until};
+use crate::support::{Case, DEADLINE, History, Proxy, Running, Section, Zklock, op, wait_until};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How many confirmations besides the create are answered before the lease is in its steady state: it then no longer
@@ -27,7 +27,7 @@ pub(super) fn deaf(case: &Case, history: &History, options: &[&str], name: &str)
 #[track_caller]
 pub(super) fn wait_for_job(running: &Running, history: &History, name: &str) {
     let begun = || history.sections().unwrap().iter().any(|section| section.name == name);
-    wait_until(&format!("{name} to run; {}", running.stderr().text()), SOON, begun);
+    wait_until(&format!("{name} to run; {}", running.stderr().text()), DEADLINE, begun);
 }
 
 /// The only section of this name.
@@ -48,7 +48,7 @@ pub(super) fn confirmations<'a>(links: impl IntoIterator<Item = &'a Proxy>) -> u
 /// get. No other zklocks may use the link.
 #[track_caller]
 pub(super) fn wait_until_steady(link: &Proxy, zklocks: usize) {
-    wait_until("a steady rhythm", SOON, || confirmations([link]) >= STEADY * zklocks);
+    wait_until("a steady rhythm", DEADLINE, || confirmations([link]) >= STEADY * zklocks);
 }
 
 /// Checks that the job was stopped, and was dead seven twelfths of a session timeout after `since`: in the steady

@@ -4,7 +4,7 @@
 use super::holder::{
     assert_dead_in_time, confirmations, deaf, now, section, steady, wait_for_job, wait_until_steady,
 };
-use crate::support::{Case, History, Observer, Proxy, Running, SOON, Server, shared, wait_until};
+use crate::support::{Case, DEADLINE, History, Observer, Proxy, Running, Server, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::thread;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Stage {
     fn wait_for_confirmations(&self, count: usize) {
         let answered = || confirmations([&self.proxy]);
         let before = answered();
-        wait_until("confirmations", SOON, || {
+        wait_until("confirmations", DEADLINE, || {
             let stderr = self.running.stderr().text();
             assert!(!stderr.contains("lock is lost"), "{} confirmations: {stderr}", answered() - before);
             answered() >= before + count
@@ -45,7 +45,7 @@ impl Stage {
         let Self { running, history, case, proxy } = self;
         assert_eq!(case.contenders().len(), 1);
         history.finish("job");
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(7);
         assert!(!output.stderr.contains("lock is lost"), "{output}");
         assert!(section(&history, "job").ended);
@@ -56,12 +56,12 @@ impl Stage {
     /// Checks that the job was stopped before its lease ended, seven twelfths of a session timeout after `since`.
     fn ends_in_time(self, since: u128, session_timeout: Duration) {
         let Self { running, history, case, proxy } = self;
-        running.wait_for_line("the lock is lost: the ensemble confirmed nothing for", SOON);
+        running.wait_for_line("the lock is lost: the ensemble confirmed nothing for", DEADLINE);
         let job_is_dead = |line: &str| line.contains("was stopped");
-        wait_until("the job to be stopped", SOON, || running.stderr().text().lines().any(job_is_dead));
+        wait_until("the job to be stopped", DEADLINE, || running.stderr().text().lines().any(job_is_dead));
         // Only the release is left to do.
         proxy.pass();
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(123).assert_stderr(case.path());
         assert_dead_in_time(&history, "job", since, session_timeout);
         case.wait_for_contenders(0);
@@ -118,7 +118,7 @@ fn in_a_longer_silence_the_command_is_dead_before_the_session_can_end() {
         wait_until_steady(&stage.proxy, 1);
         let since = now();
         silence(&stage.proxy);
-        stage.running.wait_for_line(reason, SOON);
+        stage.running.wait_for_line(reason, DEADLINE);
         stage.ends_in_time(since, session_timeout);
     });
 }
@@ -141,11 +141,11 @@ fn a_slow_network_is_borne_unless_it_is_slower_than_the_lease_allows() {
             // Answers that are in flight when the network becomes slow still count, so the lease lasts longer than in a
             // silence.
             let Stage { running, history, case, proxy } = stage;
-            running.wait_for_line("was stopped", SOON);
+            running.wait_for_line("was stopped", DEADLINE);
             let lived = Duration::from_nanos_u128(section(&history, "job").last - since);
             assert!(lived < Duration::from_secs(6), "{lived:?}");
             proxy.pass();
-            running.wait(SOON).assert_code(123);
+            running.wait(DEADLINE).assert_code(123);
             case.wait_for_contenders(0);
         }
     });
@@ -168,19 +168,19 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     let since = now();
     server.freeze();
     for running in [&stage.running, &deaf] {
-        running.wait_for_line("was stopped", SOON);
+        running.wait_for_line("was stopped", DEADLINE);
     }
-    going_on.running.wait_for_line("continues (--on-lost continue)", SOON);
+    going_on.running.wait_for_line("continues (--on-lost continue)", DEADLINE);
     server.thaw();
     stage.ends_in_time(since, session_timeout);
-    deaf.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    deaf.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     assert_dead_in_time(&history, "deaf", since, session_timeout);
     // This job isn't stopped, and its exit code counts.
     let Stage { running, history, .. } = &going_on;
     assert!(running.is_running());
     history.finish("job");
     let Stage { running, history, case, .. } = going_on;
-    running.wait(SOON).assert_code(7).assert_stderr("the lock is lost: the ensemble confirmed nothing");
+    running.wait(DEADLINE).assert_code(7).assert_stderr("the lock is lost: the ensemble confirmed nothing");
     assert!(section(&history, "job").ended);
     case.wait_for_contenders(0);
 }
@@ -208,7 +208,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     server.kill();
     server.restart();
     for stage in both {
-        stage.running.wait_for_line("connected again", SOON);
+        stage.running.wait_for_line("connected again", DEADLINE);
         stage.wait_for_confirmations(1);
     }
     assert_eq!(both.map(|stage| stage.case.wait_for_contenders(1)), nodes);
@@ -216,11 +216,11 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     server.restart_empty();
     let observer = Observer::new(&server.connect_string());
     // The server refuses clients that have seen more changes than it has.
-    wait_until("the session to be unknown", SOON, || {
+    wait_until("the session to be unknown", DEADLINE, || {
         observer.create("/change-", "", CreateMode::EphemeralSequential);
         both.iter().all(|stage| stage.running.stderr().count("the lock is lost: the session expired") > 0)
     });
-    let output = stopped.running.wait(SOON);
+    let output = stopped.running.wait(DEADLINE);
     output.assert_code(123).assert_stderr("was stopped");
     assert!(!section(&stopped.history, "job").ended);
     // A new contender gets the lock. Nothing else can be done about the command that was told to continue.
@@ -229,7 +229,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     }
     assert!(going_on.running.is_running());
     going_on.history.finish("job");
-    going_on.running.wait(SOON).assert_code(7).assert_stderr("continues (--on-lost continue)");
+    going_on.running.wait(DEADLINE).assert_code(7).assert_stderr("continues (--on-lost continue)");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_command_that_is_told_to_go_on_does_so_through_everything() {
     each(SILENCES, |(name, silence, _)| {
         let stage = Stage::new(name, shared(), &options);
         silence(&stage.proxy);
-        stage.running.wait_for_line("continues (--on-lost continue)", SOON);
+        stage.running.wait_for_line("continues (--on-lost continue)", DEADLINE);
         // This is also true when the session is over and the next contender has the lock.
         let next = crate::support::Zklock::at(&shared().connect_string(), stage.case.marker());
         next.args([stage.case.path(), "true"]).run().assert_code(0);
@@ -247,7 +247,7 @@ fn a_command_that_is_told_to_go_on_does_so_through_everything() {
         let Stage { running, history, case, .. } = stage;
         running.signal(Signal::SIGUSR1);
         history.finish("job");
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert!(output.code == Some(7) || output.signal == Some(Signal::SIGUSR1 as i32), "{output}");
         case.wait_for_contenders(0);
     });

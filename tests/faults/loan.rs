@@ -2,7 +2,7 @@
 
 use super::holder::{STEADY, confirmations};
 use crate::support::network::{Ensemble, Network};
-use crate::support::{SOON, wait_for, wait_until};
+use crate::support::{DEADLINE, wait_for, wait_until};
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -42,7 +42,7 @@ impl Loan {
     /// The index of the leader; waits for an election in progress.
     #[track_caller]
     pub(super) fn wait_for_leader(&self) -> usize {
-        wait_for("a leader", SOON, || self.leader())
+        wait_for("a leader", DEADLINE, || self.leader())
     }
 
     /// The index of a follower.
@@ -56,7 +56,7 @@ impl Loan {
     #[track_caller]
     pub(super) fn wait_until_steady(&self) {
         let confirmed = || confirmations(self.zone(0)) - self.confirmed_before;
-        wait_until("a steady rhythm", SOON * 2, || confirmed() >= STEADY);
+        wait_until("a steady rhythm", DEADLINE * 2, || confirmed() >= STEADY);
     }
 
     /// The index of the server that the client with this session is connected to; waits until it is connected.
@@ -66,7 +66,7 @@ impl Loan {
         let knows = |server: &crate::support::Server| {
             server.try_four_letter("cons").is_ok_and(|connections| connections.contains(&sid))
         };
-        wait_for("the connection", SOON, || self.servers.iter().position(knows))
+        wait_for("the connection", DEADLINE, || self.servers.iter().position(knows))
     }
 
     /// Heals all faults, and waits until all servers serve clients.
@@ -89,7 +89,9 @@ impl Loan {
     fn wait_for_all(&self) {
         let in_mode =
             |mode: &str| self.servers.iter().filter(|server| server.mode().as_deref() == Some(mode)).count();
-        wait_until("a leader and two followers", SOON, || in_mode("leader") == 1 && in_mode("follower") == 2);
+        wait_until("a leader and two followers", DEADLINE, || {
+            in_mode("leader") == 1 && in_mode("follower") == 2
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 //! deleted.
 
 use super::holder::confirmations;
-use crate::support::{At, Case, Proxy, Running, SOON, end, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, end, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn through_a_proxy(name: &str) -> (Proxy, Case) {
 fn holder(case: &Case) -> Running {
     let direct = crate::support::Zklock::at(&shared().connect_string(), case.marker());
     let holder = direct.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     holder
 }
 
@@ -36,11 +36,11 @@ fn takes_a_free_lock(options: &[&str], faults: &[Fault]) -> usize {
         proxy.once_after(*skip, ops, *at);
     }
     let running = case.lock(options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
-    running.wait_for_stdout("ran", SOON);
-    proxy.wait_fired(faults.len(), SOON);
+    running.wait_for_stdout("ran", DEADLINE);
+    proxy.wait_fired(faults.len(), DEADLINE);
     assert_eq!(case.contenders().len(), 1, "{options:?} {faults:?}");
     running.signal(Signal::SIGTERM);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "ran\n", "{options:?} {faults:?}");
     assert!(case.contenders().is_empty(), "by the time it has ended: {options:?} {faults:?}");
     proxy.count(op::CREATE)
@@ -109,12 +109,12 @@ fn a_waiter_has_one_place_in_the_queue_and_runs_whatever_is_lost() {
                 proxy.once_after(*skip, ops, at);
             }
             let waiter = case.lock(&["-v", "-w", "30"], ["echo", "ran"]).spawn();
-            proxy.wait_fired(1, SOON);
-            waiter.wait_for_line("waiting for", SOON);
+            proxy.wait_fired(1, DEADLINE);
+            waiter.wait_for_line("waiting for", DEADLINE);
             case.wait_for_contenders(2);
             assert_eq!(waiter.stdout().text(), "", "the other still holds it: {lost:?} {at:?}");
             end(holder);
-            assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n", "{lost:?} {at:?}");
+            assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n", "{lost:?} {at:?}");
         }
     }
 }
@@ -128,7 +128,7 @@ fn a_busy_lock_is_seen_busy_and_nothing_is_created_whatever_is_lost() {
             proxy.once(ops, at);
             let output = case.lock(&["-n"], ["echo", "ran"]).run();
             assert_eq!(output.assert_code(124).assert_stderr("busy").stdout, "");
-            proxy.wait_fired(1, SOON);
+            proxy.wait_fired(1, DEADLINE);
             assert_eq!(proxy.count(op::CREATE), 0, "{ops:?} {at:?}");
             assert_eq!(case.contenders().len(), 1, "the holder alone: {ops:?} {at:?}");
             end(holder);
@@ -143,13 +143,13 @@ fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
         proxy.once(op::CREATE, At::Hold);
         proxy.once(op::DELETE, at);
         let late = case.lock(&["-n"], ["echo", "ran"]).spawn();
-        proxy.wait_fired(1, SOON);
+        proxy.wait_fired(1, DEADLINE);
         let holder = holder(&case);
         proxy.release();
-        let output = late.wait(SOON);
+        let output = late.wait(DEADLINE);
         assert_eq!(output.assert_code(124).stdout, "", "{at:?}");
         assert_eq!(case.contenders().len(), 1, "the holder alone, by the time it has ended: {at:?}");
-        proxy.wait_fired(2, SOON);
+        proxy.wait_fired(2, DEADLINE);
         end(holder);
     }
 }
@@ -157,7 +157,7 @@ fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
 /// Checks that a zklock that got TERM while its create was in flight leaves no node and has run nothing.
 #[track_caller]
 fn dies_without_a_node(case: &Case, running: Running) {
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
     assert!(case.contenders().is_empty(), "by the time it has ended: {output}");
 }
@@ -168,7 +168,7 @@ fn dies_without_a_node(case: &Case, running: Running) {
 fn dies_without_a_node_if_the_signal_is_in_time(released: impl Fn() -> (Proxy, Case, Running)) {
     for _ in 0..10 {
         let (_proxy, case, running) = released();
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert!(case.contenders().is_empty(), "by the time it has ended: {output}");
         if output.code == Some(0) {
             assert_eq!(output.stdout, "ran\n");
@@ -186,7 +186,7 @@ fn a_signal_while_a_create_is_under_way_leaves_no_node() {
         let (proxy, case) = through_a_proxy("signal-held");
         proxy.once(op::CREATE, At::Hold);
         let running = case.lock(&[], ["echo", "ran"]).spawn();
-        proxy.wait_fired(1, SOON);
+        proxy.wait_fired(1, DEADLINE);
         running.signal(Signal::SIGTERM);
         proxy.release();
         (proxy, case, running)
@@ -198,13 +198,13 @@ fn a_signal_while_the_reply_to_a_create_is_awaited_leaves_no_node() {
     let (proxy, case) = through_a_proxy("signal-awaited");
     proxy.once(op::CREATE, At::Hold);
     let running = case.lock(&[], ["echo", "ran"]).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     proxy.blackhole_to_client();
     proxy.release();
     let node = case.wait_for_contenders(1).remove(0);
     running.signal(Signal::SIGTERM);
     // The request to close the session is sent immediately; only its answer is held back.
-    case.observer().wait_until_gone(&format!("{}/{node}", case.path()), SOON);
+    case.observer().wait_until_gone(&format!("{}/{node}", case.path()), DEADLINE);
     proxy.pass();
     dies_without_a_node(&case, running);
 }
@@ -217,7 +217,7 @@ fn a_signal_after_the_reply_to_a_create_was_lost_leaves_no_node() {
         // The node would be found over the second connection.
         proxy.once_after(1, op::CONNECT, At::Hold);
         let running = case.lock(&[], ["echo", "ran"]).spawn();
-        proxy.wait_fired(2, SOON);
+        proxy.wait_fired(2, DEADLINE);
         case.wait_for_contenders(1);
         running.signal(Signal::SIGTERM);
         proxy.release();
@@ -231,12 +231,12 @@ fn a_signal_without_any_server_ends_it_in_time_and_the_node_goes_with_the_sessio
     proxy.once(op::CREATE, At::BeforeReply);
     proxy.once_after(1, op::CONNECT, At::Hold);
     let running = case.lock(&["--session-timeout", "1"], ["echo", "ran"]).spawn();
-    proxy.wait_fired(2, SOON);
+    proxy.wait_fired(2, DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
     running.signal(Signal::SIGTERM);
     let told = Instant::now();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
     assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
     case.wait_for_contenders(0);
@@ -250,7 +250,7 @@ fn a_release_that_is_lost_is_done_all_the_same_and_the_exit_code_stands() {
                 let (proxy, case) = through_a_proxy("lost-release");
                 proxy.once(ops, at);
                 let output = case.lock(options, ["sh", "-c", "exit 7"]).run();
-                proxy.wait_fired(1, SOON);
+                proxy.wait_fired(1, DEADLINE);
                 output.assert_code(7);
                 assert!(case.contenders().is_empty(), "{ops:?} {at:?}: {output}");
                 assert!(!output.stderr.contains("no server confirmed"), "{ops:?} {at:?}: {output}");
@@ -264,10 +264,10 @@ fn an_unanswered_release_ends_in_time_and_is_reported() {
     let (proxy, case) = through_a_proxy("no-release");
     let command = ["bash", "-c", "echo up; read -rt 0.1 <> <(:); exit 7"];
     let running = case.lock(&["--session-timeout", "2"], command).spawn();
-    running.wait_for_stdout("up", SOON);
+    running.wait_for_stdout("up", DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(7).assert_stderr("no server confirmed the release").assert_stderr(case.path());
     assert!(output.elapsed < Duration::from_secs(6), "{:?}", output.elapsed);
     // The server ends the session without a request from zklock.
@@ -279,17 +279,17 @@ fn a_confirmation_that_is_lost_costs_nothing() {
     let (proxy, case) = through_a_proxy("lost-multi");
     let options = ["-v", "--session-timeout", "4"];
     let running = case.lock(&options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
-    running.wait_for_stdout("ran", SOON);
+    running.wait_for_stdout("ran", DEADLINE);
     let node = case.wait_for_contenders(1);
     for (fault, at) in LOST.into_iter().enumerate() {
         proxy.once(op::MULTI, at);
-        proxy.wait_fired(fault + 1, SOON);
+        proxy.wait_fired(fault + 1, DEADLINE);
         let before = confirmations([&proxy]);
-        wait_until("two more", SOON, || confirmations([&proxy]) >= before + 2);
+        wait_until("two more", DEADLINE, || confirmations([&proxy]) >= before + 2);
     }
     assert_eq!(case.contenders(), node);
     running.signal(Signal::SIGTERM);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("connected again");
     assert!(!output.stderr.contains("is lost"), "{output}");
     assert_eq!(output.stdout, "ran\n");

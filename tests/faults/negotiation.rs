@@ -1,7 +1,7 @@
 //! The server grants another session timeout than the requested one, and zklock uses the granted one.
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job, wait_until_steady};
-use crate::support::{Case, Proxy, SOON, Server, op, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Server, op, wait_until};
 use std::thread;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn another_timeout_is_agreed_on_before_anything_is_created() {
         let case = Case::on(&server, "agreed").through(&proxy.connect_string());
         let options = ["--session-timeout", asked];
         let running = case.lock(&options, ["sh", "-c", "echo up; exec sleep 60"]).spawn();
-        running.wait_for_stdout("up", SOON);
+        running.wait_for_stdout("up", DEADLINE);
         let sessions = if asked == "6" { 1 } else { 2 };
         assert_eq!(proxy.count(op::CONNECT), sessions, "asked for {asked} s");
         assert_eq!(proxy.count(op::CLOSE), sessions - 1, "asked for {asked} s");
@@ -36,7 +36,7 @@ fn another_timeout_is_agreed_on_before_anything_is_created() {
         assert!(proxy.count(op::CREATE) <= 2);
         assert_eq!(session_timeouts(&server), [6000], "asked for {asked} s");
         running.signal(nix::sys::signal::Signal::SIGTERM);
-        running.wait(SOON).assert_signal(nix::sys::signal::Signal::SIGTERM);
+        running.wait(DEADLINE).assert_signal(nix::sys::signal::Signal::SIGTERM);
     }
 }
 
@@ -61,15 +61,15 @@ fn the_lease_follows_what_was_granted() {
     thread::sleep(Duration::from_millis(1100));
     short.3.pass();
     let before = confirmations([&short.3]);
-    wait_until("a confirmation", SOON, || confirmations([&short.3]) > before);
+    wait_until("a confirmation", DEADLINE, || confirmations([&short.3]) > before);
     short.1.finish("job");
-    let output = short.0.wait(SOON);
+    let output = short.0.wait(DEADLINE);
     output.assert_code(7);
     assert!(!output.stderr.contains("lock is lost"), "{output}");
 
-    long.0.wait_for_line("was stopped", SOON);
+    long.0.wait_for_line("was stopped", DEADLINE);
     long.3.pass();
-    long.0.wait(SOON).assert_code(123);
+    long.0.wait(DEADLINE).assert_code(123);
     assert_dead_in_time(&long.1, "job", since, GRANTED);
     for case in [long.2, short.2] {
         case.wait_for_contenders(0);

@@ -1,7 +1,7 @@
 //! Another client deletes, replaces or changes zklock's own node, also while zklock isn't connected.
 
 use super::holder::{section, steady, wait_for_job};
-use crate::support::{At, Case, Proxy, Running, SOON, Zklock, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Zklock, op, shared};
 use nix::sys::signal::Signal;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -16,7 +16,7 @@ fn behind_a_proxy(name: &str) -> (Proxy, Case) {
 fn while_disconnected(proxy: &Proxy, running: &Running, act: impl FnOnce()) {
     proxy.refuse_new(true);
     proxy.cut_all();
-    running.wait_for_line("connection lost", SOON);
+    running.wait_for_line("connection lost", DEADLINE);
     act();
     proxy.refuse_new(false);
 }
@@ -34,7 +34,7 @@ fn a_node_that_was_deleted_while_its_holder_was_not_connected_is_a_lost_lock() {
     wait_for_job(&holder, &history, "holder");
     let node = only_node(&case);
     while_disconnected(&proxy, &holder, || case.observer().delete(&node));
-    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
     assert!(!section(&history, "holder").ended);
 }
 
@@ -56,7 +56,7 @@ fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
         } else {
             while_disconnected(&proxy, &holder, make_again);
         }
-        holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
         assert!(!section(&history, "holder").ended);
         assert_eq!(case.observer().data(&node).as_deref(), Some("somebody else's"), "not ours to delete");
         case.observer().delete(&node);
@@ -68,9 +68,9 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
     let (proxy, case) = behind_a_proxy("waiter");
     let holder = Zklock::at(&shared().connect_string(), case.marker());
     let holder = holder.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let queue = case.wait_for_contenders(2);
     while_disconnected(&proxy, &waiter, || {
         case.observer().delete(&format!("{}/{}", case.path(), queue[1]));
@@ -78,9 +78,9 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
         holder.signal(Signal::SIGTERM);
         case.wait_for_contenders(0);
     });
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(125).assert_stderr("its lock node was deleted").stdout, "");
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_revocation_made_while_the_holder_was_not_connected_is_obeyed() {
     wait_for_job(&holder, &history, "holder");
     let node = only_node(&case);
     while_disconnected(&proxy, &holder, || case.observer().set_data(&node, "__REVOKE__"));
-    holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked");
 }
 
 #[test]
@@ -101,12 +101,12 @@ fn a_watch_on_the_node_that_was_lost_is_set_again() {
         proxy.once(op::GET_DATA, at);
         // The fault may come before the command is started. Only -vv reports the new connection then.
         let holder = case.lock(&["-vv"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        holder.wait_for_stdout("holding", SOON);
-        proxy.wait_fired(1, SOON);
-        holder.wait_for_line("connected again", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
+        proxy.wait_fired(1, DEADLINE);
+        holder.wait_for_line("connected again", DEADLINE);
         // Confirmations don't notice this change.
         case.observer().set_data(&only_node(&case), "__REVOKE__");
-        holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked");
     }
 }
 
@@ -120,7 +120,7 @@ fn confirmations_that_are_refused_are_not_repeated_without_a_pause() {
     // The check in a confirmation needs READ.
     let nobody_reads = vec![Acl::new(Permission::WRITE, "world", "anyone")];
     case.observer().call("set_acl", move |client| client.set_acl(&node, nobody_reads.clone(), None)).unwrap();
-    holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     assert!(!section(&history, "holder").ended);
     assert!(proxy.count(op::MULTI) < 20, "{} in less than three seconds", proxy.count(op::MULTI));
 }

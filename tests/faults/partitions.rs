@@ -6,7 +6,7 @@
 
 use super::holder::{deaf, section, wait_for_job};
 use super::loan::Loan;
-use crate::support::{Case, History, Running, SOON, Server, Zklock, op, try_for, wait_until};
+use crate::support::{Case, DEADLINE, History, Running, Server, Zklock, op, try_for, wait_until};
 use std::time::Duration;
 
 const SYNC_LIMIT: u32 = 60;
@@ -43,7 +43,7 @@ impl Stage {
         let next =
             Zklock::at(&network.connect_string(1), case.marker()).args(["-v", "--session-timeout", "20"]);
         let next = next.args([case.path(), "--", "bash", "-c", &history.steady_job("next")]).spawn();
-        next.wait_for_line("waiting for", SOON);
+        next.wait_for_line("waiting for", DEADLINE);
         network.wait_until_steady();
         Self { holder, next, history, case, network, leader, follower }
     }
@@ -67,16 +67,16 @@ impl Stage {
         let Self { holder, next, history, case, network, .. } = self;
         wait_for_job(&next, &history, "next");
         // A job that is still alive writes a line every 20 ms.
-        wait_until("more of the next one", SOON, || {
+        wait_until("more of the next one", DEADLINE, || {
             let next = section(&history, "next");
             next.last - next.begin > 300_000_000
         });
         assert_eq!(history.exclusive_order(), ["holder", "next"]);
-        holder.wait_for_line("was stopped", SOON);
+        holder.wait_for_line("was stopped", DEADLINE);
         network.heal();
-        holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
         history.finish("next");
-        next.wait(SOON).assert_code(0);
+        next.wait(DEADLINE).assert_code(0);
         assert_eq!(history.exclusive_order(), ["holder", "next"]);
         assert!(!section(&history, "holder").ended);
         assert!(case.contenders().is_empty());
@@ -104,12 +104,12 @@ fn a_write_that_comes_through_while_a_follower_is_cut_off_proves_too_little() {
     stage.network.isolate(stage.follower);
     // This confirmation is on its way to the leader when the follower is cut off.
     let (asked, answered) = (link.count(op::MULTI), link.answered(op::MULTI));
-    wait_until("a confirmation to be asked for", SOON, || link.count(op::MULTI) > asked);
+    wait_until("a confirmation to be asked for", DEADLINE, || link.count(op::MULTI) > asked);
     // The server has the request once the proxy has written it, which takes next to no time.
     std::thread::sleep(Duration::from_millis(50));
     let confirmed = || (link.answered(op::MULTI) > answered).then_some(());
     // On a busy machine, the servers may miss the short moment.
-    wait_until("it to be confirmed", SOON, || {
+    wait_until("it to be confirmed", DEADLINE, || {
         stage.network.pulse(stage.follower, stage.leader);
         try_for(Duration::from_millis(200), confirmed).is_some()
     });

@@ -1,7 +1,7 @@
 //! A command that doesn't end immediately when the lock is lost: its node stays until it is dead.
 
 use super::holder::{section, wait_for_job, wait_until_steady};
-use crate::support::{Case, History, Proxy, Running, SOON, Zklock, shared, wait_until};
+use crate::support::{Case, DEADLINE, History, Proxy, Running, Zklock, shared, wait_until};
 use nix::unistd::Pid;
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn holder(case: &Case, history: &History, options: &[&str], trap: &str) -> (Runn
     let job = format!("{trap}; echo pid $$; {}", history.steady_job("holder"));
     let running = case.lock(&[&["-v"], options].concat(), ["bash", "-c", &job]).spawn();
     wait_for_job(&running, history, "holder");
-    let line = running.wait_for_stdout("pid ", SOON);
+    let line = running.wait_for_stdout("pid ", DEADLINE);
     let pid = Pid::from_raw(line["pid ".len()..].trim().parse().unwrap());
     (running, pid)
 }
@@ -37,7 +37,7 @@ fn lives(pid: Pid) -> bool {
 
 /// Checks from outside that the command is dead when the node is gone.
 fn node_outlives(case: &Case, node: &str, pid: Pid) {
-    wait_until("the node to go", SOON, || {
+    wait_until("the node to go", DEADLINE, || {
         let there = case.observer().exists(node);
         assert!(there || !lives(pid), "the node is gone and the command lives");
         !there
@@ -53,11 +53,11 @@ fn the_node_of_a_revoked_holder_stays_until_the_command_is_dead() {
         let next = next(&case, &history);
         let node = format!("{}/{}", case.path(), case.wait_for_contenders(2)[0]);
         case.observer().set_data(&node, "__REVOKE__");
-        holder.wait_for_line("revoked", SOON);
+        holder.wait_for_line("revoked", DEADLINE);
         assert!(lives(pid), "{name}: it takes its time");
         node_outlives(&case, &node, pid);
-        holder.wait(SOON).assert_code(123);
-        next.wait(SOON).assert_code(0);
+        holder.wait(DEADLINE).assert_code(123);
+        next.wait(DEADLINE).assert_code(0);
         assert_eq!(history.exclusive_order(), ["holder", "next"], "{name}");
         assert!(!section(&history, "holder").ended);
     }
@@ -74,12 +74,12 @@ fn the_node_of_a_holder_that_hears_too_late_stays_until_the_command_is_dead() {
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(2)[0]);
     wait_until_steady(&proxy, 1);
     proxy.blackhole();
-    holder.wait_for_line("the lock is lost", SOON);
+    holder.wait_for_line("the lock is lost", DEADLINE);
     // This is too late for the lease, but a delete request would arrive now.
     proxy.pass();
     node_outlives(&case, &node, pid);
-    next.wait(SOON).assert_code(0);
-    holder.wait(SOON).assert_code(123);
+    next.wait(DEADLINE).assert_code(0);
+    holder.wait(DEADLINE).assert_code(123);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
 }
 
@@ -94,11 +94,11 @@ fn nothing_is_called_released_that_no_server_has_confirmed() {
     let holder = case.lock(&options, ["bash", "-c", &job]).spawn();
     wait_for_job(&holder, &history, "holder");
     proxy.blackhole();
-    holder.wait_for_line("is lost", SOON);
+    holder.wait_for_line("is lost", DEADLINE);
     // Much longer than the session timeout, so that the client has given the session up.
     thread::sleep(Duration::from_secs(4));
     history.finish("holder");
-    let output = holder.wait(SOON);
+    let output = holder.wait(DEADLINE);
     output.assert_code(6).assert_stderr("no server confirmed the release");
     assert!(!output.stderr.contains("released") && !output.stderr.contains("gone with it"), "{output}");
     proxy.pass();

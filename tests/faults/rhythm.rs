@@ -1,7 +1,7 @@
 //! How often a zklock sends confirmations.
 
 use super::holder::confirmations;
-use crate::support::{Case, Proxy, SOON, Zklock, end, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Zklock, end, shared, wait_until};
 
 #[test]
 fn the_first_in_line_confirms_twice_as_often_as_a_waiter() {
@@ -9,17 +9,17 @@ fn the_first_in_line_confirms_twice_as_often_as_a_waiter() {
     let case = Case::new("rhythm").through(&first.connect_string());
     let options = ["-v", "--session-timeout", "8"];
     let holder = case.lock(&options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let waiter = Zklock::at(&second.connect_string(), case.marker()).args(options);
     let waiter = waiter.args([case.path(), "--", "true"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let confirmed = || [&first, &second].map(|link| confirmations([link]));
     let [holders, waiters] = confirmed();
-    wait_until("four confirmations of the waiter", SOON, || confirmed()[1] >= waiters + 4);
+    wait_until("four confirmations of the waiter", DEADLINE, || confirmed()[1] >= waiters + 4);
     // Eight, if the answers take no time: the holder sends one every twelfth of the session timeout, the waiter every
     // sixth.
     let holders = confirmed()[0] - holders;
     assert!(holders >= 6, "{holders}");
     end(holder);
-    waiter.wait(SOON).assert_code(0);
+    waiter.wait(DEADLINE).assert_code(0);
 }

@@ -2,7 +2,7 @@
 //! time is over.
 
 use super::holder::{deaf, section, steady, wait_for_job, wait_until_steady};
-use crate::support::{At, Case, Proxy, Running, SOON, Server, Zklock, end, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, Zklock, end, op, shared, wait_until};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ impl Stage {
 
     fn holder(&self) -> Running {
         let holder = self.direct(&[], "echo holding; exec sleep 60");
-        holder.wait_for_stdout("holding", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
         holder
     }
 
@@ -32,7 +32,7 @@ impl Stage {
     /// Starts a waiter behind the proxy, and returns when it waits.
     fn waiter(&self, options: &[&str], job: &str) -> Running {
         let waiter = self.case.lock(&[&["-vv"], options].concat(), ["bash", "-c", job]).spawn();
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         waiter
     }
 }
@@ -46,16 +46,16 @@ fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
     let other = stage.direct(&[], &history.job("other", 0.1));
     let before = case.wait_for_contenders(3);
     stage.proxy.blackhole();
-    case.observer().wait_until_gone(&format!("{}/{}", case.path(), before[1]), SOON);
+    case.observer().wait_until_gone(&format!("{}/{}", case.path(), before[1]), DEADLINE);
     stage.proxy.pass();
-    let line = unlucky.wait_for_line("the session was lost while waiting", SOON);
+    let line = unlucky.wait_for_line("the session was lost while waiting", DEADLINE);
     assert!(line.contains(case.path()), "{line}");
     let after = case.wait_for_contenders(3);
     assert_eq!(after[..2], [before[0].clone(), before[2].clone()], "it has lost its place");
     assert!(history.sections().unwrap().is_empty(), "nobody's turn yet");
     end(holder);
-    other.wait(SOON).assert_code(0);
-    unlucky.wait(SOON).assert_code(0);
+    other.wait(DEADLINE).assert_code(0);
+    unlucky.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["other", "unlucky"]);
 }
 
@@ -67,9 +67,9 @@ fn the_deadline_goes_on_when_a_waiter_queues_again() {
     stage.proxy.blackhole();
     stage.case.wait_for_contenders(1);
     stage.proxy.pass();
-    waiter.wait_for_line("queueing again", SOON);
+    waiter.wait_for_line("queueing again", DEADLINE);
     stage.case.wait_for_contenders(2);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(124).assert_stderr("busy: gave up").stdout, "");
     let bounds = Duration::from_secs(6)..Duration::from_secs(9);
     assert!(bounds.contains(&output.elapsed), "{:?}", output.elapsed);
@@ -84,13 +84,13 @@ fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_fai
     let early = stage.waiter(&["--session-timeout", "12", "-w", "2"], "echo ran");
     let late = stage.waiter(&["--session-timeout", "1", "-w", "4"], "echo ran");
     stage.proxy.blackhole();
-    let late = late.wait(SOON);
+    let late = late.wait(DEADLINE);
     late.assert_code(125)
         .assert_stderr("queueing again")
         .assert_stderr("no ZooKeeper server could be reached");
     assert_eq!(late.stdout, "");
     assert!(late.elapsed < Duration::from_secs(6), "{:?}", late.elapsed);
-    let early = early.wait(SOON);
+    let early = early.wait(DEADLINE);
     assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
     // Before that, it has requested the deletion of its node and given up waiting for the answer.
     assert!(early.elapsed < Duration::from_secs(10), "{:?}", early.elapsed);
@@ -105,7 +105,7 @@ fn one_that_does_not_wait_ends_in_time_though_its_session_was_lost() {
     stage.proxy.once(op::GET_CHILDREN, At::Hold);
     let options = ["-n", "--session-timeout", "1", "--connect-timeout", "3"];
     let running = stage.case.lock(&options, ["echo", "ran"]).spawn();
-    stage.proxy.wait_fired(1, SOON);
+    stage.proxy.wait_fired(1, DEADLINE);
     stage.proxy.blackhole();
     let output = running.wait(Duration::from_secs(8));
     assert_eq!(output.assert_code(125).stdout, "");
@@ -130,15 +130,15 @@ fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() 
     let queue = case.wait_for_contenders(3);
     wait_until_steady(&stage.proxy, 2);
     hear_nothing(&stage.proxy, Duration::from_secs(4));
-    patient.wait_for_line("connected again", SOON);
-    let short = short.wait(SOON);
+    patient.wait_for_line("connected again", DEADLINE);
+    let short = short.wait(DEADLINE);
     assert_eq!(short.assert_code(124).stdout, "");
     assert!(short.elapsed < Duration::from_secs(10), "{:?}", short.elapsed);
     assert_eq!(case.contenders(), queue[..2], "the same place");
     assert_eq!(patient.stdout().text(), "");
     end(holder);
     let told = Instant::now();
-    let output = patient.wait(SOON);
+    let output = patient.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
     assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
@@ -156,7 +156,7 @@ fn a_waiter_whose_turn_came_in_a_silence_earns_its_lease_anew() {
     assert_eq!(waiter.stdout().text(), "", "it can't know");
     stage.proxy.pass();
     let healed = Instant::now();
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
     // Six confirmations are needed, each a twelfth of the session timeout after the answer to the one before.
@@ -174,20 +174,20 @@ fn a_server_that_stands_still_for_most_of_a_session_hands_the_lock_over_when_it_
     let holder = deaf(&case, &history, &options, "holder").spawn();
     wait_for_job(&holder, &history, "holder");
     let next = steady(&case, &history, &options, "next", "exit 3").spawn();
-    next.wait_for_line("waiting for", SOON);
+    next.wait_for_line("waiting for", DEADLINE);
     wait_until_steady(&proxy, 2);
     server.freeze();
     thread::sleep(session_timeout.mul_f64(0.75));
     server.thaw();
     let thawed = Instant::now();
-    holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     wait_for_job(&next, &history, "next");
     assert!(thawed.elapsed() < 2 * session_timeout, "{:?}", thawed.elapsed());
     history.finish("next");
-    next.wait(SOON).assert_code(3);
+    next.wait(DEADLINE).assert_code(3);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
     assert!(!section(&history, "holder").ended);
-    wait_until("the queue to be empty", SOON, || case.contenders().is_empty());
+    wait_until("the queue to be empty", DEADLINE, || case.contenders().is_empty());
 }
 
 /// The lock was busy when it was last listed. Whether it still is isn't known, so zklock must not skip the run quietly.
@@ -199,13 +199,13 @@ fn a_waiter_whose_time_is_over_in_a_silence_has_failed_and_one_that_hears_is_bus
     let hears = stage.direct(&options, "echo must not run");
     let waiter = stage.waiter(&options, "echo must not run");
     stage.proxy.blackhole();
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(125).stdout, "");
     output
         .assert_stderr("last seen busy")
         .assert_stderr("and no answer since")
         .assert_stderr(stage.case.path());
-    assert_eq!(hears.wait(SOON).assert_code(0).stdout, "");
+    assert_eq!(hears.wait(DEADLINE).assert_code(0).stdout, "");
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);
     end(holder);

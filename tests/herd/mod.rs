@@ -16,7 +16,7 @@ const MANY: usize = 200;
 const SESSION_TIMEOUT: &str = "1200";
 
 /// Long enough to start and stop 200 processes on two cores.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A queue on a server of its own, behind a proxy that counts requests.
 struct Queue {
@@ -81,21 +81,21 @@ impl Crowd<'_> {
         let command = ["sh", "-c", "echo running; exec sleep 600"];
         let options = [&["--session-timeout", SESSION_TIMEOUT], options].concat();
         self.members.extend((0..count).map(|_| self.case.lock(&options, command).spawn()));
-        self.case.observer().wait_for_contenders(self.case.path(), self.members.len(), PATIENCE);
+        self.case.observer().wait_for_contenders(self.case.path(), self.members.len(), DEADLINE);
     }
 
     /// Waits until this many watches are set in total, so that every contender waits.
     #[track_caller]
     fn wait_for_watches(&self, count: usize) {
         let server = &self.queue.server;
-        wait_until(&format!("{count} watches"), PATIENCE, || server.watches() == count);
+        wait_until(&format!("{count} watches"), DEADLINE, || server.watches() == count);
     }
 
     /// Waits until the first `holders` contenders show in their nodes since when they hold the lock, and no contender
     /// is woken by that any more: this many watches are set.
     #[track_caller]
     fn wait_until_told(&self, holders: usize, watches: usize) {
-        (1..=holders).for_each(|place| drop(self.case.wait_until_it_tells_since_when(place)));
+        (1..=holders).for_each(|place| drop(self.case.wait_for_held_since(place)));
         self.wait_for_watches(watches);
     }
 
@@ -105,7 +105,7 @@ impl Crowd<'_> {
 
     #[track_caller]
     fn wait_for_running(&self, count: usize) {
-        wait_until(&format!("{count} to run"), PATIENCE, || self.running() == count);
+        wait_until(&format!("{count} to run"), DEADLINE, || self.running() == count);
     }
 
     /// Ends the contender whose command began to run first, or second, and so on.
@@ -120,7 +120,7 @@ impl Crowd<'_> {
     fn end(mut self) {
         self.members.iter().rev().for_each(|member| member.signal(Signal::SIGTERM));
         for member in self.members.drain(..) {
-            member.wait(PATIENCE).assert_signal(Signal::SIGTERM);
+            member.wait(DEADLINE).assert_signal(Signal::SIGTERM);
         }
     }
 }

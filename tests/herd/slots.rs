@@ -19,7 +19,7 @@ fn hand_offs(queue: &Queue, count: usize) -> Counted {
         crowd.end_holder(turn % SLOTS);
         crowd.wait_for_running(SLOTS);
         let cost = turn * REQUESTS;
-        wait_until(&format!("{cost} requests"), super::PATIENCE, || {
+        wait_until(&format!("{cost} requests"), super::DEADLINE, || {
             queue.counted().since(before).requests >= cost
         });
     }

@@ -120,8 +120,8 @@ fn errors_that_make_no_sense_end_it() {
 
 #[test]
 fn a_list_without_the_own_node_means_that_it_is_gone() {
-    let stranger = "_c_11111111-7a5e-4d5b-8a67-0123456789ab-lock-0000000000".to_owned();
-    let lists = [vec![], vec![stranger], vec!["\x1b[2J\u{202e}".to_owned(); 3]];
+    let unknown = "_c_11111111-7a5e-4d5b-8a67-0123456789ab-lock-0000000000".to_owned();
+    let lists = [vec![], vec![unknown], vec!["\x1b[2J\u{202e}".to_owned(); 3]];
     nothing_runs(lists.map(|list| lies(op::GET_CHILDREN, 0, Bytes::default().strings(&list))));
 }
 

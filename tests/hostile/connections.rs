@@ -1,7 +1,7 @@
 //! A server that takes no more connections from this host.
 
 use super::crowd::Crowd;
-use crate::support::{Case, SOON, Server};
+use crate::support::{Case, DEADLINE, Server};
 
 /// The server counts connections by address, and all tests come from the same.
 const MOST: usize = 3;
@@ -35,9 +35,9 @@ fn a_connection_that_gets_free_in_time_is_taken() {
     let (server, mut crowd) = full();
     let case = Case::on(&server, "free-again");
     let running = case.lock(&["-vv", "--connect-timeout", "30"], ["echo", "ran"]).spawn();
-    running.wait_for_line("no session with", SOON);
+    running.wait_for_line("no session with", DEADLINE);
     crowd.remove(0).leave();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     crowd.into_iter().for_each(Crowd::leave);
 }

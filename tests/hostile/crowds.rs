@@ -2,7 +2,7 @@
 
 use super::crowd::{Crowd, crowded, prefixes};
 use super::memory::Memory;
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 
 /// A queue as long as nobody has it.
 const MANY: usize = 5000;
@@ -19,7 +19,7 @@ fn is_free(case: &Case) {
     for options in [&[][..], &["-n"]] {
         let running = case.lock(options, ["echo", "ran"]).spawn();
         let memory = Memory::watch(running.pid());
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert_eq!(output.assert_code(0).stdout, "ran\n");
         assert!(memory.peak_kib() < 200 << 10);
     }
@@ -56,16 +56,16 @@ fn behind_thousands_of_contenders_it_waits_for_the_nearest_and_runs_after_them()
     let running = case.lock(&["-v"], ["echo", "ran"]).spawn();
     let memory = Memory::watch(running.pid());
     let nearest = |number: usize| contenders[number].rsplit('/').next().unwrap();
-    let line = running.wait_for_line("5000 ahead", SOON);
+    let line = running.wait_for_line("5000 ahead", DEADLINE);
     assert!(line.contains(nearest(MANY - 1)), "{line}");
     crowd.delete(&contenders[MANY - 1]);
-    let line = running.wait_for_line("4999 ahead", SOON);
+    let line = running.wait_for_line("4999 ahead", DEADLINE);
     assert!(line.contains(nearest(MANY - 2)), "{line}");
     // One that is not the nearest is nothing to it.
     crowd.delete(&contenders[0]);
     assert_eq!(running.stdout().text(), "");
     crowd.leave();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert_eq!(output.stderr.matches("waiting for").count(), 2, "{output}");
     assert!(memory.peak_kib() < 200 << 10);

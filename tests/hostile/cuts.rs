@@ -1,7 +1,7 @@
 //! A connection that ends at any byte of what the server says.
 
 use super::cutter::Cutter;
-use crate::support::{Case, Output, SOON, shared};
+use crate::support::{Case, DEADLINE, Output, shared};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -20,7 +20,7 @@ fn run(cut: usize, bytes: usize, options: &[&str]) -> (Output, Cutter) {
     let cutter = Cutter::new(shared(), cut, bytes);
     let case = Case::new("cut").through(cutter.address());
     let output =
-        case.lock(&[&["--session-timeout", "2"], options].concat(), ["echo", "ran"]).spawn().wait(SOON);
+        case.lock(&[&["--session-timeout", "2"], options].concat(), ["echo", "ran"]).spawn().wait(DEADLINE);
     assert!(!output.stderr.contains("panicked"), "after {bytes} bytes: {output}");
     (output, cutter)
 }

@@ -1,6 +1,6 @@
 //! A server that can't write its log any more.
 
-use crate::support::{Case, SOON, Server};
+use crate::support::{Case, DEADLINE, Server};
 use std::process::Command;
 
 /// From here on the server can write nothing, as if its disk were full.
@@ -16,12 +16,12 @@ fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room(
     let case = Case::on(&server, "disk");
     let options = ["-v", "--session-timeout", "3"];
     let holder = case.lock(&options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", SOON);
+    holder.wait_for_stdout("holding", DEADLINE);
     let waiter = case.lock(&options, ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     fill_disk_of(&server);
 
-    let output = holder.wait(SOON);
+    let output = holder.wait(DEADLINE);
     output.assert_code(123).assert_stderr("the lock was lost");
     assert!(!output.stderr.contains("released"), "nobody said so: {output}");
     let late = case.lock(&["-w", "1", "-E", "0"], ["echo", "ran"]).run();
@@ -31,6 +31,6 @@ fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room(
 
     // It is limited no more, and has all that it had confirmed.
     server.restart();
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }

@@ -2,7 +2,7 @@
 
 use super::crowd::{Crowd, crowded, prefixes};
 use super::memory::Memory;
-use crate::support::{Case, Output, SOON};
+use crate::support::{Case, DEADLINE, Output};
 use nix::sys::signal::Signal::SIGTERM;
 
 /// Moves the cursor, sets the title, turns the text around, breaks the line, and hides.
@@ -37,10 +37,10 @@ fn is_shown_harmlessly(data: &[u8]) -> [Output; 2] {
     });
     let outputs = running.map(|(memory, running, waits)| {
         if waits {
-            running.wait_for_line("waiting for", SOON);
+            running.wait_for_line("waiting for", DEADLINE);
             running.signal(SIGTERM);
         }
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert!(memory.peak_kib() < 200 << 10, "{output}");
         output
     });
@@ -106,12 +106,12 @@ fn control_characters_in_the_revoker_s_name_are_harmless() {
     let mut crowd = Crowd::of(crowded());
     crowd.contend(&prefixes(case.path(), 1), b"");
     let running = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    running.wait_for_line("waiting for", SOON);
+    running.wait_for_line("waiting for", DEADLINE);
     let own = format!("{}/{}", case.path(), case.wait_for_contenders(2)[1]);
     let data = record("h", "p", "l")
         .replace(r#""version""#, &format!(r#""revoked_by":{},"version""#, quoted(HOSTILE)));
     case.observer().set_data(&own, &data);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(125).assert_stderr("revoked by a");
     assert_harmless(&output.stderr);
     crowd.leave();

@@ -1,7 +1,7 @@
 //! `-n`, `-w` and `-E` work the same for every kind.
 
 use super::{KINDS, end};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 use std::time::Duration;
 
 #[test]
@@ -15,7 +15,7 @@ fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
             (&["-w", "0", "-E", "0"], 0, false),
             (&["-w", "1", "-E", "3"], 3, true),
         ] {
-            let output = kind.run(&case, options, "echo must not run").wait(SOON);
+            let output = kind.run(&case, options, "echo must not run").wait(DEADLINE);
             let said = if waits { "busy: gave up after" } else { "busy: held by" };
             output.assert_code(code).assert_stderr(said);
             assert_eq!(output.stdout, "", "{options:?} {:?}", kind.options);
@@ -34,14 +34,14 @@ fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
 fn in_every_kind_a_free_lock_is_had_at_once_and_one_that_gets_free_in_time() {
     for kind in KINDS {
         let case = Case::new("kinds-free");
-        kind.run(&case, &["-n"], "echo ran").wait(SOON).assert_code(0);
+        kind.run(&case, &["-n"], "echo ran").wait(DEADLINE).assert_code(0);
         let mut holders = kind.fill(&case);
         let waiter = kind.run(&case, &["-v", "-w", "30"], "exit 3");
         super::wait_until_it_waits(&waiter);
         // It is enough that one holder leaves, except for a writer.
         let last = holders.split_off(usize::from(kind.options.contains(&"--slots")));
         last.into_iter().for_each(end);
-        waiter.wait(SOON).assert_code(3);
+        waiter.wait(DEADLINE).assert_code(3);
         holders.into_iter().for_each(end);
     }
 }

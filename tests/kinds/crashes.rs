@@ -1,7 +1,7 @@
 //! A zklock is killed: for every kind, its command dies with it, and the next command runs soon.
 
 use super::{KINDS, Kind, end, kill, queued, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{Case, Running, SOON, processes_of};
+use crate::support::{Case, DEADLINE, Running, processes_of};
 
 /// Starts contenders that wait for the holder. They run when it is gone.
 fn waiters(kind: &Kind, case: &Case) -> Vec<Running> {
@@ -23,7 +23,7 @@ fn in_every_kind_a_holder_that_is_killed_takes_its_command_along_and_the_next_ru
         let holder = kind.holder(&case, &["--session-timeout", "60"]);
         let beside = kind.options.contains(&"--slots").then(|| kind.holder(&case, &[]));
         let waiters = waiters(&kind, &case);
-        let job = holder.wait_for_stdout("running", SOON).split_once(' ').unwrap().1.to_owned();
+        let job = holder.wait_for_stdout("running", DEADLINE).split_once(' ').unwrap().1.to_owned();
         kill(holder);
         waiters.iter().for_each(wait_until_it_runs);
         let alive = processes_of(case.marker()).iter().any(|(pid, _)| pid.to_string() == job);

@@ -1,7 +1,7 @@
 //! A lock is lost, with the same result for every kind.
 
 use super::{KINDS, queued, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{Case, Proxy, Running, SOON, shared};
+use crate::support::{Case, DEADLINE, Proxy, Running, shared};
 
 /// zklock's node on a path, which is the one that was created last.
 fn last_node(case: &Case, path: &str) -> String {
@@ -15,7 +15,7 @@ fn in_every_kind_a_holder_whose_node_is_deleted_is_stopped_and_ends_with_123() {
         for (index, path) in kind.paths(&case).into_iter().enumerate() {
             let holder = kind.holder(&case, &[]);
             case.observer().delete(&last_node(&case, &path));
-            holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
+            holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
             for path in kind.paths(&case) {
                 assert_eq!(case.observer().children(&path).len(), 0, "lock {index} lost: {path}");
             }
@@ -32,7 +32,7 @@ fn in_every_kind_a_waiter_whose_node_is_deleted_never_runs() {
             let waiter = kind.run(&case, &["-v"], "echo must not run");
             wait_until_it_waits(&waiter);
             case.observer().delete(&last_node(&case, &path));
-            let output = waiter.wait(SOON);
+            let output = waiter.wait(DEADLINE);
             output.assert_code(125).assert_stderr("its lock node was deleted by another client");
             assert_eq!(output.stdout, "");
         }
@@ -47,7 +47,7 @@ fn a_reader_whose_node_is_deleted_stops_alone() {
     readers.iter().for_each(wait_until_it_runs);
     case.observer().delete(&last_node(&case, case.path()));
     let mut readers = readers.into_iter();
-    readers.next_back().unwrap().wait(SOON).assert_code(123);
+    readers.next_back().unwrap().wait(DEADLINE).assert_code(123);
     assert!(readers.as_slice().iter().all(Running::is_running));
     readers.for_each(super::end);
 }
@@ -72,7 +72,7 @@ fn in_every_kind_a_holder_that_is_cut_off_is_stopped_before_the_next_can_run() {
     let mut waiters = Vec::new();
     for ((kind, case), (_, history, words)) in KINDS.iter().zip(&cases).zip(&holders) {
         let begun = || history.sections().is_ok_and(|sections| !sections.is_empty());
-        crate::support::wait_until("the first to run", SOON, begun);
+        crate::support::wait_until("the first to run", DEADLINE, begun);
         if kind.options.contains(&"--slots") {
             // The other slot stays taken.
             waiters.push((kind.holder(case, &[]), false));
@@ -83,11 +83,11 @@ fn in_every_kind_a_holder_that_is_cut_off_is_stopped_before_the_next_can_run() {
     }
     proxy.blackhole();
     for (holder, _, _) in holders {
-        holder.wait(SOON).assert_code(123).assert_stderr("the lock is lost");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     }
     for (waiter, ends) in waiters {
         if ends {
-            waiter.wait(SOON).assert_code(0);
+            waiter.wait(DEADLINE).assert_code(0);
         } else {
             super::end(waiter);
         }

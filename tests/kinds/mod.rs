@@ -11,7 +11,7 @@ mod slots;
 mod slots_crashes;
 mod slots_handed_off;
 
-use crate::support::{Case, Running, SOON, end};
+use crate::support::{Case, DEADLINE, Running, end};
 use nix::sys::signal::Signal;
 
 /// A kind: the options of its contenders, and those of contenders that block them.
@@ -85,17 +85,17 @@ fn runs(running: &Running) -> bool {
 
 #[track_caller]
 fn wait_until_it_runs(running: &Running) {
-    running.wait_for_stdout("running", SOON);
+    running.wait_for_stdout("running", DEADLINE);
 }
 
 #[track_caller]
 fn wait_until_it_waits(running: &Running) {
-    running.wait_for_line("waiting for", SOON);
+    running.wait_for_line("waiting for", DEADLINE);
 }
 
 /// Kills zklock itself, and waits until it is dead.
 #[track_caller]
 fn kill(running: Running) {
     running.signal(Signal::SIGKILL);
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }

@@ -1,7 +1,7 @@
 //! A waiter without a connection misses nothing that happens in the queue meanwhile.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{At, Case, Proxy, Running, SOON, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, op, shared};
 
 const TWO: &[&str] = &["--slots", "2"];
 
@@ -68,7 +68,7 @@ fn one_that_could_not_say_at_once_that_it_has_a_slot_says_so_later() {
         proxy.once(op::SET_DATA, at);
         end(one);
         wait_until_it_runs(&first);
-        proxy.wait_fired(1, SOON);
+        proxy.wait_fired(1, DEADLINE);
         end(other);
         wait_until_it_runs(&second);
         [first, second].into_iter().for_each(end);
@@ -93,7 +93,7 @@ fn readers_run_when_they_are_back_and_a_writer_only_if_no_reader_is_left() {
     // Both readers end without a connection, and need one for their release.
     later.signal(nix::sys::signal::Signal::SIGTERM);
     proxy.pass();
-    later.wait(SOON).assert_signal(nix::sys::signal::Signal::SIGTERM);
+    later.wait(DEADLINE).assert_signal(nix::sys::signal::Signal::SIGTERM);
     assert!(!runs(&writer));
     end(earlier);
     wait_until_it_runs(&writer);

@@ -1,7 +1,7 @@
 //! Several paths: each lock is acquired in the requested kind, and losing one of them means losing all.
 
 use super::{HOLD, end, kill, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{Case, Running, SOON, wait_until};
+use crate::support::{Case, DEADLINE, Running, wait_until};
 
 struct Paths {
     a: String,
@@ -65,7 +65,7 @@ fn several_that_want_the_same_in_other_orders_all_get_it() {
     };
     let all: Vec<Running> = orders.iter().chain(&orders).enumerate().map(run).collect();
     for running in all {
-        running.wait(SOON).assert_code(0);
+        running.wait(DEADLINE).assert_code(0);
     }
     // A token belongs to the first path on its command line, so these tokens can't be compared.
     assert_eq!((history.sections().unwrap().len(), history.most_at_once()), (12, 1));
@@ -81,7 +81,7 @@ fn one_that_is_lost_while_another_is_waited_for_gives_all_up() {
     let waiter = contend(&case, &[], &[&a, &b, &c]);
     wait_until_it_waits(&waiter);
     case.observer().delete(&format!("{a}/{}", case.observer().children(&a)[0]));
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_code(125).assert_stderr("its lock node was deleted by another client");
     assert!(!output.stdout.contains("running"), "{output}");
     assert_eq!([&a, &b, &c].map(|path| count(&case, path)), [0, 0, 1]);
@@ -110,6 +110,6 @@ fn one_that_is_killed_between_two_of_them_leaves_nothing() {
     let waiter = contend(&case, &["--session-timeout", "60"], &[&a, &b]);
     wait_until_it_waits(&waiter);
     kill(waiter);
-    wait_until("its nodes to go", SOON, || (count(&case, &a), count(&case, &b)) == (0, 1));
+    wait_until("its nodes to go", DEADLINE, || (count(&case, &a), count(&case, &b)) == (0, 1));
     end(holder);
 }

@@ -2,7 +2,7 @@
 //! `nohup`, or in a background job of a shell, the tests themselves ignore others.
 
 use super::{KINDS, end};
-use crate::support::{Case, SOON, signal_printer};
+use crate::support::{Case, DEADLINE, signal_printer};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -11,13 +11,13 @@ fn in_every_kind_signals_reach_the_command_and_it_decides() {
         let case = Case::new("kinds-signals");
         let string = format!("exec {}", signal_printer(&["TERM=3"]).join(" "));
         let holder = kind.run(&case, &[], &string);
-        holder.wait_for_stdout("ready", SOON);
+        holder.wait_for_stdout("ready", DEADLINE);
         for (signal, line) in [(Signal::SIGUSR1, "got USR1"), (Signal::SIGALRM, "got ALRM")] {
             holder.signal(signal);
-            holder.wait_for_stdout(line, SOON);
+            holder.wait_for_stdout(line, DEADLINE);
         }
         holder.signal(Signal::SIGTERM);
-        let output = holder.wait(SOON);
+        let output = holder.wait(DEADLINE);
         output.assert_code(3);
         assert_eq!(output.stdout.matches("got TERM").count(), 1, "{output}");
         for path in kind.paths(&case) {

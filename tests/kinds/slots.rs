@@ -1,7 +1,7 @@
 //! A number of slots: as many contenders hold at the same time, and all of them must use the same number.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{Case, Running, SOON};
+use crate::support::{Case, DEADLINE, Running};
 
 const TWO: &[&str] = &["--slots", "2"];
 const THREE: &[&str] = &["--slots", "3"];
@@ -13,7 +13,7 @@ fn as_many_run_at_once_as_there_are_slots() {
     let job = |name: usize| history.job(&name.to_string(), 0.3);
     let all: Vec<Running> = (0..7).map(|n| case.lock(THREE, ["sh", "-c", &job(n)]).spawn()).collect();
     for running in all {
-        running.wait(SOON).assert_code(0);
+        running.wait(DEADLINE).assert_code(0);
     }
     assert_eq!(history.sections().unwrap().len(), 7);
     assert_eq!(history.most_at_once(), 3);

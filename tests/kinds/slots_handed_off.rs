@@ -1,7 +1,7 @@
 //! No slot stays free while a contender waits.
 
 use super::{end, queued, runs, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{At, Case, Proxy, Running, SOON, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, op, shared};
 
 fn queue(case: &Case, slots: usize, count: usize) -> Vec<Running> {
     let slots = slots.to_string();
@@ -45,7 +45,7 @@ fn slots_that_are_given_back_all_at_once_admit_as_many() {
         next.iter().for_each(wait_until_it_runs);
         assert!(!runs(&last));
         for holder in queue {
-            holder.wait(SOON).assert_signal(nix::sys::signal::Signal::SIGTERM);
+            holder.wait(DEADLINE).assert_signal(nix::sys::signal::Signal::SIGTERM);
         }
         next.into_iter().for_each(end);
         wait_until_it_runs(&last);

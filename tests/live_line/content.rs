@@ -2,23 +2,23 @@
 
 use super::screen::visible;
 use super::{LINE, end, holder, host, on_terminal, second, waiter};
-use crate::support::{Case, SOON, wait_until};
+use crate::support::{Case, DEADLINE, wait_until};
 
 #[test]
 fn the_live_line_shows_position_times_and_holder() {
     let case = Case::new("line");
     let holder = holder(&case, "nightly backup");
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
-    waiter.expect(&format!("zklock: {}: position 2, waiting ", case.path()), SOON);
-    waiter.expect(" min ", SOON);
-    waiter.expect(" s left; held by ", SOON);
+    waiter.expect(&format!("zklock: {}: position 2, waiting ", case.path()), DEADLINE);
+    waiter.expect(" min ", DEADLINE);
+    waiter.expect(" s left; held by ", DEADLINE);
     let owner = format!("{}:{} (nightly backup), queued ", host(), holder.pid());
-    assert_eq!(waiter.expect(&owner, SOON), "");
+    assert_eq!(waiter.expect(&owner, DEADLINE), "");
     // The shown time is updated.
-    waiter.expect(", waiting 1 s", SOON);
-    waiter.expect(", waiting 2 s", SOON);
+    waiter.expect(", waiting 1 s", DEADLINE);
+    waiter.expect(", waiting 2 s", DEADLINE);
     end(holder);
-    assert!(waiter.wait(SOON).success());
+    assert!(waiter.wait(DEADLINE).success());
 }
 
 #[test]
@@ -26,10 +26,10 @@ fn the_live_line_is_erased_before_the_command_starts() {
     let case = Case::new("line-gone");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &[], &["sh", "-c", "echo work; echo more"]);
-    waiter.expect(LINE, SOON);
+    waiter.expect(LINE, DEADLINE);
     end(holder);
-    waiter.expect("more\r\n", SOON);
-    assert!(waiter.wait(SOON).success());
+    waiter.expect("more\r\n", DEADLINE);
+    assert!(waiter.wait(DEADLINE).success());
     assert_eq!(visible(&waiter.text()), ["work", "more"]);
     let (_, after) = waiter.text().rsplit_once("work").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert!(!after.contains(LINE) && !after.contains('\x1b'), "{after:?}");
@@ -41,15 +41,15 @@ fn the_live_line_shows_holder_and_predecessor_and_follows_the_queue() {
     let holder = holder(&case, "one");
     let second = second(&case, "two");
     let mut third = waiter(&case, &[], &["echo", "work"]);
-    third.expect("position 3, waiting ", SOON);
-    third.expect(&format!("held by {}:{} (one), queued ", host(), holder.pid()), SOON);
-    third.expect(&format!("; behind {}:{} (two)", host(), second.pid()), SOON);
+    third.expect("position 3, waiting ", DEADLINE);
+    third.expect(&format!("held by {}:{} (one), queued ", host(), holder.pid()), DEADLINE);
+    third.expect(&format!("; behind {}:{} (two)", host(), second.pid()), DEADLINE);
     end(second);
-    third.expect("position 2, waiting ", SOON);
-    third.expect(&format!("held by {}:{} (one)", host(), holder.pid()), SOON);
+    third.expect("position 2, waiting ", DEADLINE);
+    third.expect(&format!("held by {}:{} (one)", host(), holder.pid()), DEADLINE);
     end(holder);
-    assert!(third.wait(SOON).success());
-    wait_until("the end of the output", SOON, || visible(&third.text()) == ["work"]);
+    assert!(third.wait(DEADLINE).success());
+    wait_until("the end of the output", DEADLINE, || visible(&third.text()) == ["work"]);
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn messages_appear_above_the_live_line() {
     let case = Case::new("line-verbose");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &["-v"], &["echo", "work"]);
-    waiter.expect(LINE, SOON);
+    waiter.expect(LINE, DEADLINE);
     end(holder);
-    waiter.expect("released\r\n", SOON);
-    assert!(waiter.wait(SOON).success());
+    waiter.expect("released\r\n", DEADLINE);
+    assert!(waiter.wait(DEADLINE).success());
     let screen = visible(&waiter.text());
     let expected = ["queued as ", "waiting for ", "acquired after ", "work", "released"];
     assert_eq!(screen.len(), expected.len(), "{screen:#?}");
@@ -75,17 +75,17 @@ fn the_live_line_is_erased_when_a_waiter_gives_up() {
     let case = Case::new("line-timeout");
     let holder = holder(&case, "one");
     let mut late = on_terminal(&case, &["-w", "1.5"], &["echo", "work"]).in_terminal();
-    late.expect(LINE, SOON);
-    late.expect("busy: gave up after ", SOON);
-    late.expect("\r\n", SOON);
-    assert_eq!(late.wait(SOON).code(), Some(124));
+    late.expect(LINE, DEADLINE);
+    late.expect("busy: gave up after ", DEADLINE);
+    late.expect("\r\n", DEADLINE);
+    assert_eq!(late.wait(DEADLINE).code(), Some(124));
     let screen = visible(&late.text());
     assert!(screen.len() == 1 && screen[0].contains("busy: gave up"), "{screen:#?}");
 
     let mut interrupted = waiter(&case, &[], &["echo", "work"]);
-    interrupted.expect(LINE, SOON);
+    interrupted.expect(LINE, DEADLINE);
     interrupted.send(b"\x03");
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&interrupted.wait(SOON)), Some(2));
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&interrupted.wait(DEADLINE)), Some(2));
     let screen = visible(&interrupted.text());
     assert!(!screen.iter().any(|line| line.contains(LINE)), "{screen:#?}");
     end(holder);
@@ -97,10 +97,10 @@ fn the_live_line_fits_a_narrow_terminal() {
     let holder = holder(&case, "a label that is longer than the terminal is wide");
     let zklock = case.lock(&[], ["echo", "work"]).prelude("stty cols 30").env("TERM", "xterm");
     let mut waiter = zklock.in_terminal();
-    waiter.expect("zklock: /t/", SOON);
+    waiter.expect("zklock: /t/", DEADLINE);
     end(holder);
-    waiter.expect("work\r\n", SOON);
-    assert!(waiter.wait(SOON).success());
+    waiter.expect("work\r\n", DEADLINE);
+    assert!(waiter.wait(DEADLINE).success());
     assert_eq!(visible(&waiter.text()), ["work"]);
 }
 
@@ -116,7 +116,7 @@ fn control_characters_in_a_label_are_not_printed_in_the_live_line() {
     let mode = zookeeper::CreateMode::EphemeralSequential;
     let ahead = case.observer().create(&name, &data.to_string(), mode);
     let mut waiter = on_terminal(&case, &[], &["echo", "work"]).in_terminal();
-    waiter.expect("held by h?[2J:1 (a???b)", SOON);
+    waiter.expect("held by h?[2J:1 (a???b)", DEADLINE);
     case.observer().delete(&ahead);
-    assert!(waiter.wait(SOON).success());
+    assert!(waiter.wait(DEADLINE).success());
 }

@@ -1,7 +1,7 @@
 //! The live line's cost on the servers: nothing, or one read of the holder's node if the holder isn't the predecessor.
 
 use super::{LINE, end, holder, on_terminal, second};
-use crate::support::{Case, Proxy, SOON, op, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, op, shared, wait_until};
 use nix::sys::signal::Signal;
 
 /// The requests of one wait, without pings and confirmations, whose number depends on time; and the reads of nodes.
@@ -22,18 +22,18 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     let options = &["--session-timeout", "4"][..];
     if terminal {
         let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
-        wait_until("several redraws", SOON, || waiter.text().matches(LINE).count() >= 4);
-        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        wait_until("several redraws", DEADLINE, || waiter.text().matches(LINE).count() >= 4);
+        wait_until("time to pass", DEADLINE, || by_time() >= started + 5);
         waiter.send(b"\x03");
         case.wait_for_contenders(position - 1);
         // The close of its session is counted too.
-        waiter.wait(SOON);
+        waiter.wait(DEADLINE);
     } else {
         let waiter = case.lock(options, ["echo", "work"]).spawn();
         case.wait_for_contenders(position);
-        wait_until("time to pass", SOON, || by_time() >= started + 5);
+        wait_until("time to pass", DEADLINE, || by_time() >= started + 5);
         waiter.signal(Signal::SIGINT);
-        waiter.wait(SOON).assert_signal(Signal::SIGINT);
+        waiter.wait(DEADLINE).assert_signal(Signal::SIGINT);
     }
     let after = counted();
     Requests { all: after.all - before.all, reads: after.reads - before.reads }
@@ -45,7 +45,7 @@ fn behind_the_holder_the_live_line_costs_no_request() {
     let case = Case::new("line-cost").through(&proxy.connect_string());
     let holder = holder(&case, "one");
     // A later change of the holder's node would cost another read.
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let without = wait_for_a_while(&case, &proxy, false);
     let with = wait_for_a_while(&case, &proxy, true);
     assert_eq!(with, without);
@@ -58,7 +58,7 @@ fn behind_another_waiter_the_live_line_reads_the_holder_once() {
     let case = Case::new("line-cost-third").through(&proxy.connect_string());
     let holder = holder(&case, "one");
     // A later change of the holder's node would cost another read.
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let second = second(&case, "two");
     let without = wait_for_a_while(&case, &proxy, false);
     let with = wait_for_a_while(&case, &proxy, true);

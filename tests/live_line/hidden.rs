@@ -1,7 +1,7 @@
 //! Cases without a live line.
 
 use super::{LINE, end, holder, wait_until_watched, waiter};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 
 #[test]
 fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
@@ -15,8 +15,8 @@ fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
         let mut waiter = case.lock(options, ["echo", "work"]).prelude(&prelude).in_terminal();
         wait_until_watched(&case, &ahead);
         end(holder);
-        waiter.expect("work\r\n", SOON);
-        assert!(waiter.wait(SOON).success());
+        waiter.expect("work\r\n", DEADLINE);
+        assert!(waiter.wait(DEADLINE).success());
         assert_eq!(waiter.text(), "work\r\n", "{options:?} {environment}");
     }
 }
@@ -27,10 +27,10 @@ fn other_terminals_show_the_live_line() {
     let case = Case::new("line-some");
     let holder = holder(&case, "one");
     let mut waiter = waiter(&case, &[], &["echo", "work"]);
-    waiter.expect(LINE, SOON);
+    waiter.expect(LINE, DEADLINE);
     end(holder);
-    waiter.expect("work\r\n", SOON);
-    assert!(waiter.wait(SOON).success());
+    waiter.expect("work\r\n", DEADLINE);
+    assert!(waiter.wait(DEADLINE).success());
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn no_live_line_without_a_terminal() {
     let waiter = case.lock(&[], ["echo", "work"]).env("TERM", "xterm").spawn();
     wait_until_watched(&case, &ahead);
     end(holder);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("work\n", ""));
 }
 
@@ -49,7 +49,7 @@ fn no_live_line_without_a_terminal() {
 fn no_live_line_without_a_wait() {
     let case = Case::new("line-free");
     let mut terminal = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
-    terminal.expect("work\r\n", SOON);
-    assert!(terminal.wait(SOON).success());
+    terminal.expect("work\r\n", DEADLINE);
+    assert!(terminal.wait(DEADLINE).success());
     assert_eq!(terminal.text(), "work\r\n");
 }

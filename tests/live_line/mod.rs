@@ -6,7 +6,7 @@ mod hidden;
 mod job_control;
 mod screen;
 
-use crate::support::{Case, Running, SOON, Terminal, Zklock, end, host, shared, wait_until};
+use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, end, host, shared, wait_until};
 
 /// A text that only the live line contains.
 const LINE: &str = ", waiting ";
@@ -29,7 +29,7 @@ fn waiter(case: &Case, options: &[&str], command: &[&str]) -> Terminal {
 #[track_caller]
 fn wait_until_watched(case: &Case, node: &str) {
     let node = format!("{}/{node}", case.path());
-    wait_until("a waiter", SOON, || shared().watchers_of(&node) == 2);
+    wait_until("a waiter", DEADLINE, || shared().watchers_of(&node) == 2);
 }
 
 /// Starts a holder with this label.
@@ -38,7 +38,7 @@ fn holder(case: &Case, label: &str) -> Running {
     let zklock = Zklock::at(&shared().connect_string(), case.marker());
     let command = ["--", "sh", "-c", "echo running; exec sleep 60"];
     let holder = zklock.args(["--label", label, case.path()]).args(command).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     holder
 }
 

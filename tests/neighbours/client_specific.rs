@@ -4,7 +4,7 @@ use super::{
     KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, runs, start_zklock, take_neighbour_lock, wait_until_it_runs,
     wait_until_it_waits,
 };
-use crate::support::{Case, SOON, shared, wait_until};
+use crate::support::{Case, DEADLINE, shared, wait_until};
 use zookeeper::CreateMode;
 
 /// kazoo's plain `Lock` ignores all readers, including its own: on a path with readers use `WriteLock`.
@@ -69,7 +69,7 @@ fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     wait_until_it_waits(&waiter);
     case.observer().create(&reader, "", CreateMode::Ephemeral);
     case.observer().delete(&writer);
-    wait_until("the waiter to watch the reader", SOON, || shared().watchers_of(&reader) == 1);
+    wait_until("the waiter to watch the reader", DEADLINE, || shared().watchers_of(&reader) == 1);
     assert!(!runs(&waiter));
     case.observer().delete(&reader);
     wait_until_it_runs(&waiter);

@@ -7,7 +7,7 @@ mod other_namings;
 mod other_recipes;
 mod queue_order;
 
-use crate::support::{Case, Running, SOON, Theirs, curator, end, kazoo, shared, wait_until};
+use crate::support::{Case, DEADLINE, NeighbourLock, Running, curator, end, kazoo, shared, wait_until};
 
 /// Options for a zklock that shares a queue with the neighbour.
 const CURATOR: &[&str] = &[];
@@ -18,7 +18,7 @@ const KAZOO: &[&str] = &["--naming", "kazoo"];
 const KAZOO_READ: &[&str] = &["--naming", "kazoo", "-s"];
 
 /// Takes a lock of this kind on the case's path with the library that it belongs to.
-fn take_neighbour_lock(case: &Case, kind: &str) -> Theirs {
+fn take_neighbour_lock(case: &Case, kind: &str) -> NeighbourLock {
     match kind.split_once(' ') {
         Some(("kazoo", kind)) => kazoo().take(kind, case.path()),
         _ => curator().take(kind, case.path()),
@@ -37,17 +37,17 @@ fn runs(zklock: &Running) -> bool {
 
 #[track_caller]
 fn wait_until_it_runs(zklock: &Running) {
-    zklock.wait_for_stdout("running", SOON);
+    zklock.wait_for_stdout("running", DEADLINE);
 }
 
 #[track_caller]
 fn wait_until_it_waits(zklock: &Running) {
-    zklock.wait_for_line("waiting for", SOON);
+    zklock.wait_for_line("waiting for", DEADLINE);
 }
 
 /// The neighbour watches zklock's only node, as zklock itself does.
 #[track_caller]
 fn wait_until_the_neighbour_waits_for_zklock(case: &Case) {
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
-    wait_until("the neighbour to wait for zklock", SOON, || shared().watchers_of(&node) == 2);
+    wait_until("the neighbour to wait for zklock", DEADLINE, || shared().watchers_of(&node) == 2);
 }

@@ -1,7 +1,7 @@
 //! Recipes whose clients ignore zklock's nodes: zklock refuses to run beside them.
 
 use super::{KAZOO, RW_WRITE, end, start_zklock, take_neighbour_lock, wait_until_it_runs};
-use crate::support::{Case, SOON, wait_until};
+use crate::support::{Case, DEADLINE, wait_until};
 use zookeeper::CreateMode;
 
 const RECIPES: [(&str, &str, &str); 6] = [
@@ -65,7 +65,7 @@ fn a_lock_above_a_path_called_locks_is_an_ordinary_lock() {
     for below in ["locks/job", "locks", "leases/job", "leases"] {
         let path = format!("{}/{below}", case.path());
         let holder = case.zklock().args([&path, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        holder.wait_for_stdout("holding", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
         assert_eq!(case.lock(&["-n"], ["echo", "ran"]).run().assert_code(0).stdout, "ran\n", "above {below}");
         end(holder);
         if case.observer().exists(&path) {
@@ -118,7 +118,7 @@ fn a_holder_warns_about_a_neighbour_that_comes_later() {
         (case, holder, neighbour, recipe)
     });
     for (case, holder, neighbour, recipe) in together.collect::<Vec<_>>() {
-        let warning = holder.wait_for_line("another program may run at the same time: ", SOON);
+        let warning = holder.wait_for_line("another program may run at the same time: ", DEADLINE);
         assert!(warning.contains(recipe), "{warning}");
         end(holder);
         // ZooKeeper's WriteLock has waited for a node that sorts before its own.
@@ -126,7 +126,7 @@ fn a_holder_warns_about_a_neighbour_that_comes_later() {
         neighbour.give();
         case.remove_semaphore();
         // Its program may delete its node with a delay.
-        wait_until("its node to go", SOON, || case.observer().children(case.path()).is_empty());
+        wait_until("its node to go", DEADLINE, || case.observer().children(case.path()).is_empty());
     }
 }
 
@@ -140,14 +140,14 @@ fn a_waiter_that_finds_another_recipe_leaves_the_queue() {
     case.wait_for_contenders(2);
     let last = start_zklock(&case, &[]);
     let middle = format!("{}/{}", case.path(), case.wait_for_contenders(3)[1]);
-    last.wait_for_line("waiting for", SOON);
+    last.wait_for_line("waiting for", DEADLINE);
     let latch = take_neighbour_lock(&case, "latch");
     latch.wait_held();
     // The last contender lists again when its predecessor disappears.
     first.signal(nix::sys::signal::Signal::SIGTERM);
-    first.wait(SOON);
+    first.wait(DEADLINE);
     assert!(!case.observer().exists(&middle));
-    last.wait(SOON).assert_code(125).assert_stderr("Curator's LeaderLatch");
+    last.wait(DEADLINE).assert_code(125).assert_stderr("Curator's LeaderLatch");
     end(holder);
     latch.give();
 }

@@ -1,7 +1,7 @@
 //! Faults while an inner zklock looks up the outer lock: it must never wait for itself.
 
 use super::{end, outer, shell, words};
-use crate::support::{At, Case, Proxy, SOON, Server, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Server, op, shared, wait_until};
 
 /// An outer zklock on the server, and an inner one behind the proxy with the fault.
 fn run(proxy: &Proxy, options: &[&str], case: &Case) -> crate::support::Zklock {
@@ -29,13 +29,13 @@ fn a_session_expired_while_looking_up_the_outer_lock_does_not_make_zklock_queue(
     proxy.once(op::GET_DATA, At::Hold);
     let options = ["--session-timeout", "1", "-w", "15"];
     let running = run(&proxy, &options, &case).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     let sessions = server.sessions();
     proxy.blackhole();
-    wait_until("its session to end", SOON, || server.sessions() < sessions);
+    wait_until("its session to end", DEADLINE, || server.sessions() < sessions);
     proxy.pass();
     proxy.release();
-    running.wait(SOON).assert_code(5);
+    running.wait(DEADLINE).assert_code(5);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_signal_ends_the_look_up_of_the_outer_lock() {
     let case = Case::new("look-signal");
     proxy.once(op::GET_DATA, At::Hold);
     let running = run(&proxy, &[], &case).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     end(running);
     proxy.release();
 }

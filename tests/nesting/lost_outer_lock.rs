@@ -1,7 +1,7 @@
 //! Losing an outer lock stops everything inside.
 
 use super::{inner, outer, shell, start, words};
-use crate::support::{Case, Running, SOON, wait_until};
+use crate::support::{Case, DEADLINE, Running, wait_until};
 use nix::sys::signal::Signal;
 
 /// The innermost command appends to a file as long as it lives.
@@ -16,7 +16,7 @@ fn assert_stopped(case: &Case) {
     let size = || std::fs::metadata(case.dir().join("alive")).unwrap().len();
     let mut before = size();
     // All processes of the case must be gone, so none can write any more.
-    wait_until("the processes to go", SOON, || crate::support::processes_of(case.marker()).is_empty());
+    wait_until("the processes to go", DEADLINE, || crate::support::processes_of(case.marker()).is_empty());
     before = before.max(size());
     assert_eq!(size(), before);
 }
@@ -34,7 +34,7 @@ fn an_inner_command_on_the_same_path_is_stopped_with_123() {
     let case = Case::new("lost-same");
     let running = begin(&case, inner(&case, &[]));
     delete_outer_node(&case);
-    running.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
+    running.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
     assert_stopped(&case);
 }
 
@@ -44,7 +44,7 @@ fn an_inner_command_on_another_path_is_stopped_and_its_lock_released() {
     let b = format!("{}-b", case.path());
     let running = begin(&case, words(case.hosts(), &["--session-timeout", "60"], &[&b]));
     delete_outer_node(&case);
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
     assert_stopped(&case);
     assert_eq!(case.observer().children(&b).len(), 0);
 }
@@ -56,9 +56,9 @@ fn an_inner_zklock_that_still_waits_gives_up_when_the_outer_lock_is_lost() {
     let holder = start(case.zklock().args([&b, "--", "sh", "-c", super::HOLD]));
     let within = words(case.hosts(), &["-v"], &[&b]);
     let running = outer(&case, &[], &[within, shell("echo must not run")]).spawn();
-    running.wait_for_line("waiting for", SOON);
+    running.wait_for_line("waiting for", DEADLINE);
     delete_outer_node(&case);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(123);
     assert_eq!(output.stdout, "");
     assert_eq!(case.observer().children(&b).len(), 1, "only the holder's");
@@ -72,10 +72,10 @@ fn an_inner_command_with_a_held_and_a_new_lock_is_stopped_when_either_is_lost() 
     let both = || words(case.hosts(), &[], &[case.path(), &b]);
     let running = begin(&case, both());
     delete_outer_node(&case);
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
     let running = begin(&case, both());
     case.observer().delete(&format!("{b}/{}", case.observer().children(&b)[0]));
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
     assert_stopped(&case);
 }
 
@@ -86,7 +86,7 @@ fn killing_the_outer_zklock_stops_the_inner_command_and_frees_both_locks() {
     let within = words(case.hosts(), &["--session-timeout", "60"], &[&b]);
     let running = start(outer(&case, &["--session-timeout", "60"], &[within, shell(&alive_script(&case))]));
     running.signal(Signal::SIGKILL);
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     assert_stopped(&case);
     case.zklock().args(["-w", "20", case.path(), &b, "--", "true"]).run().assert_code(0);
 }

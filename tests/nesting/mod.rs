@@ -8,7 +8,7 @@ mod several_paths;
 mod stale_variables;
 mod without_variables;
 
-use crate::support::{Case, Running, SOON, Zklock, end};
+use crate::support::{Case, DEADLINE, Running, Zklock, end};
 
 /// The command line of a zklock with these options and paths, for another zklock to run.
 fn words(hosts: &str, options: &[&str], paths: &[&str]) -> Vec<String> {
@@ -41,7 +41,7 @@ const HOLD: &str = "echo inside; exec sleep 60";
 #[track_caller]
 fn start(zklock: Zklock) -> Running {
     let running = zklock.spawn();
-    running.wait_for_stdout("inside", SOON);
+    running.wait_for_stdout("inside", DEADLINE);
     running
 }
 

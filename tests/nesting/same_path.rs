@@ -1,7 +1,7 @@
 //! zklock doesn't queue for a lock that a zklock around it holds.
 
 use super::{HOLD, end, inner, outer, shell, start, through_a_shell, value};
-use crate::support::{Case, SOON, processes_of};
+use crate::support::{Case, DEADLINE, processes_of};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -95,11 +95,11 @@ fn a_reader_inside_a_reader_runs_although_a_writer_waits() {
     let wait = ["sh", "-c", &wait, "sh"].map(str::to_owned).to_vec();
     let reader = start(outer(&case, &["-s"], &[wait, inner(&case, &["-s"]), shell("echo ran")]));
     let writer = case.lock(&["-v"], ["true"]).spawn();
-    writer.wait_for_line("waiting for", SOON);
+    writer.wait_for_line("waiting for", DEADLINE);
     std::fs::write(go, "").unwrap();
-    reader.wait_for_stdout("ran", SOON);
-    reader.wait(SOON).assert_code(0);
-    writer.wait(SOON).assert_code(0);
+    reader.wait_for_stdout("ran", DEADLINE);
+    reader.wait(DEADLINE).assert_code(0);
+    writer.wait(DEADLINE).assert_code(0);
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn the_innermost_command_gets_each_signal_once() {
     let case = Case::new("nested-signals");
     let printer = crate::support::signal_printer(&["TERM=3"]);
     let running = outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), printer]).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running.signal(Signal::SIGUSR1);
-    running.wait_for_stdout("got USR1", SOON);
+    running.wait_for_stdout("got USR1", DEADLINE);
     running.signal(Signal::SIGTERM);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(3);
     assert_eq!(output.stdout.matches("got TERM").count(), 1);
 }

@@ -1,7 +1,7 @@
 //! Nested zklocks with other paths, of which some are held already.
 
 use super::{HOLD, end, inner, outer, shell, start, value, words};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 
 fn beside(case: &Case) -> String {
     format!("{}-b", case.path())
@@ -31,13 +31,13 @@ fn another_inner_path_can_be_busy_and_waited_for() {
     let case = Case::new("inside-busy");
     let b = beside(&case);
     let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
-    holder.wait_for_stdout("inside", SOON);
+    holder.wait_for_stdout("inside", DEADLINE);
     let parts = |options: &[&str]| [words(case.hosts(), options, &[&b]), shell("echo ran")];
     outer(&case, &[], &parts(&["-n"])).run().assert_code(124);
     let waiter = outer(&case, &[], &parts(&["-v"])).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     end(holder);
-    waiter.wait(SOON).assert_code(0);
+    waiter.wait(DEADLINE).assert_code(0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Variables of a released lock, which a daemon that the command started inherits.
 
 use super::{HOLD, end, inner, outer, shell, start, value};
-use crate::support::{Case, SOON, wait_until};
+use crate::support::{Case, DEADLINE, wait_until};
 
 /// The value of `ZKLOCK_HELD` for a command that has ended.
 fn held_by_ended_command(case: &Case) -> String {
@@ -17,9 +17,9 @@ fn variables_of_a_released_lock_are_ignored() {
     assert_eq!(case.contenders().len(), 1, "a node of its own");
     case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", &held).run().assert_code(124);
     let waiter = case.lock(&["-v"], ["true"]).env("ZKLOCK_HELD", &held).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     end(running);
-    waiter.wait(SOON).assert_code(0);
+    waiter.wait(DEADLINE).assert_code(0);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_daemon_that_outlives_the_lock_queues_for_it() {
     outer(&case, &[], &[words, inner(&case, &["-n"]), shell("true")]).run().assert_code(0);
     let holder = case.holder();
     std::fs::write(go, "").unwrap();
-    wait_until("the daemon to be done", SOON, || {
+    wait_until("the daemon to be done", DEADLINE, || {
         std::fs::read_to_string(&done).is_ok_and(|code| code == "124\n")
     });
     end(holder);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use nix::unistd::geteuid;
 
 use super::{HOLD, end, inner, outer, shell, start, words};
-use crate::support::{At, Case, Proxy, SOON, Zklock, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Zklock, op, shared, wait_until};
 
 /// These words, behind a command that removes the variables.
 fn without_variables(words: Vec<String>) -> Vec<String> {
@@ -31,10 +31,10 @@ fn self_waiting_is_detected_behind_other_waiters() {
     let running =
         start(outer(&case, &[], &[script, without_variables(inner(&case, &[])), shell("echo ran")]));
     let other = case.lock(&["-v"], ["true"]).spawn();
-    other.wait_for_line("waiting for", SOON);
+    other.wait_for_line("waiting for", DEADLINE);
     std::fs::write(go, "").unwrap();
-    running.wait(SOON).assert_code(125).assert_stderr("this would wait for itself");
-    other.wait(SOON).assert_code(0);
+    running.wait(DEADLINE).assert_code(125).assert_stderr("this would wait for itself");
+    other.wait(DEADLINE).assert_code(0);
 }
 
 #[test]
@@ -105,15 +105,15 @@ fn a_process_that_an_ended_command_left_waits_for_the_release() {
     let holder = Zklock::at(&proxy.connect_string(), case.marker());
     let words = [script, wait, shell("echo ran")].concat();
     let holder = holder.args([case.path(), "--"]).args(words).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     let messages = || std::fs::read_to_string(&stderr).unwrap_or_default();
-    wait_until("the inner zklock to wait or to fail", SOON, || {
+    wait_until("the inner zklock to wait or to fail", DEADLINE, || {
         messages().contains("waiting for") || messages().contains("itself")
     });
     assert!(!messages().contains("itself"), "{}", messages());
     proxy.release();
-    holder.wait(SOON).assert_code(0);
-    wait_until("the inner command to run", SOON, || {
+    holder.wait(DEADLINE).assert_code(0);
+    wait_until("the inner command to run", DEADLINE, || {
         std::fs::read_to_string(&stdout).is_ok_and(|text| text == "ran\n")
     });
 }
@@ -131,15 +131,15 @@ fn an_unrelated_child_of_the_holder_waits_normally() {
         stderr = stderr.display()
     );
     let holder = case.lock(&[], ["sh", "-c", HOLD]).prelude(&prelude).spawn();
-    holder.wait_for_stdout("inside", SOON);
+    holder.wait_for_stdout("inside", DEADLINE);
     std::fs::write(go, "").unwrap();
     let messages = || std::fs::read_to_string(&stderr).unwrap_or_default();
-    wait_until("the inner zklock to wait or to fail", SOON, || {
+    wait_until("the inner zklock to wait or to fail", DEADLINE, || {
         messages().contains("waiting for") || messages().contains("itself")
     });
     assert!(!messages().contains("itself"), "{}", messages());
     end(holder);
-    wait_until("the inner command to run", SOON, || messages().contains("ran"));
+    wait_until("the inner command to run", DEADLINE, || messages().contains("ran"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_lock_of_another_holder_is_busy() {
     let case = Case::new("descent-busy");
     let b = format!("{}-b", case.path());
     let holder = case.zklock().args([&b, "--", "sh", "-c", HOLD]).spawn();
-    holder.wait_for_stdout("inside", SOON);
+    holder.wait_for_stdout("inside", DEADLINE);
     let parts = [without_variables(words(case.hosts(), &["-n", "-E", "9"], &[&b])), shell("echo ran")];
     outer(&case, &[], &parts).run().assert_code(9).assert_stderr("busy: held by");
     end(holder);

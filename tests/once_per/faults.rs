@@ -1,7 +1,7 @@
 //! Lost requests and replies: the success is recorded once, and the command's exit code is kept.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
-use crate::support::{At, Case, Proxy, Running, SOON, Server, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, op, shared};
 
 /// Starts a command that runs until [`end_job`].
 fn job(case: &Case, options: &[&str]) -> Running {
@@ -9,7 +9,7 @@ fn job(case: &Case, options: &[&str]) -> Running {
     std::fs::remove_file(&go).ok();
     let script = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done", go.display());
     let running = case.lock(options, ["sh", "-c", &script]).spawn();
-    running.wait_for_stdout("running", SOON);
+    running.wait_for_stdout("running", DEADLINE);
     running
 }
 
@@ -29,8 +29,8 @@ fn a_lost_request_or_reply_records_the_success_once() {
         let token = case.observer().stat(&node).unwrap().czxid;
         proxy.once(op::MULTI, at);
         end_job(&case);
-        let output = running.wait(SOON);
-        proxy.wait_fired(1, SOON);
+        let output = running.wait(DEADLINE);
+        proxy.wait_fired(1, DEADLINE);
         output.assert_code(0).assert_stderr("success recorded");
         assert_eq!(case.observer().stat(&record(&case)).unwrap().version, 1, "{at:?}");
         let data = case.observer().data(&record(&case)).unwrap();
@@ -49,8 +49,8 @@ fn a_lost_reply_to_the_very_first_success_does_no_harm() {
         let running = job(&case, &[&["-v", "--session-timeout", "60"], HOUR].concat());
         proxy.once_after(skip, op::MULTI, At::BeforeReply);
         end_job(&case);
-        let output = running.wait(SOON);
-        proxy.wait_fired(1, SOON);
+        let output = running.wait(DEADLINE);
+        proxy.wait_fired(1, DEADLINE);
         output.assert_code(0).assert_stderr("success recorded");
         assert_eq!(case.observer().stat(&record(&case)).unwrap().version, 0, "{skip}");
     }
@@ -68,7 +68,7 @@ fn lost_requests_before_the_command_are_repeated() {
             assert_skipped(&run(&case, HOUR, "echo ran"), 124);
             proxy.once(ops, at);
             assert_eq!(run(&case, MOMENT, "echo ran").assert_code(0).stdout, "ran\n", "{ops:?} {at:?}");
-            proxy.wait_fired(2, SOON);
+            proxy.wait_fired(2, DEADLINE);
         }
     }
 }
@@ -80,7 +80,7 @@ fn the_command_s_exit_code_survives_a_dead_server() {
     let running = job(&case, &[&["--session-timeout", "2", "--on-lost", "continue"], HOUR].concat());
     server.kill();
     end_job(&case);
-    running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
+    running.wait(DEADLINE).assert_code(0).assert_stderr("the success could not be recorded");
     server.restart();
     assert!(!case.observer().exists(&record(&case)));
 }

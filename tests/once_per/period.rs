@@ -1,7 +1,7 @@
 //! When the command runs and when it is skipped.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 
 #[test]
 fn the_command_is_skipped_within_the_period_and_runs_after_it() {
@@ -65,14 +65,14 @@ fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
         let go = case.dir().join(format!("go {end}"));
         let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done; {end}", go.display());
         let first = case.lock(MOMENT, ["sh", "-c", &job]).spawn();
-        first.wait_for_stdout("running", SOON);
+        first.wait_for_stdout("running", DEADLINE);
         // With `-n` the lock is busy, and the record isn't read.
         run(&case, &[&["-n"], HOUR].concat(), "echo ran").assert_code(124).assert_stderr("busy: held by");
         let second = case.lock(HOUR, ["echo", "ran"]).spawn();
         case.wait_for_contenders(2);
         std::fs::write(&go, "").unwrap();
-        first.wait(SOON);
-        let second = second.wait(SOON);
+        first.wait(DEADLINE);
+        let second = second.wait(DEADLINE);
         assert_eq!(second.stdout, expected, "{second}");
         if expected.is_empty() {
             assert_skipped(&second, 124);

@@ -1,7 +1,7 @@
 //! The content of the record, and `status`, which shows it.
 
 use super::{HOUR, MOMENT, record, run};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 use serde_json::Value;
 
 fn recorded(case: &Case) -> Value {
@@ -13,7 +13,7 @@ fn status_shows_the_last_success() {
     let case = Case::new("once-status");
     let job = case.lock(HOUR, ["sh", "-c", "echo $ZKLOCK_FENCING_TOKEN"]).spawn();
     let pid = job.pid().as_raw();
-    let token: i64 = job.wait(SOON).assert_code(0).stdout.trim().parse().unwrap();
+    let token: i64 = job.wait(DEADLINE).assert_code(0).stdout.trim().parse().unwrap();
     let at = case.observer().stat(&record(&case)).unwrap().mtime;
     let at = jiff::Timestamp::from_millisecond(at).unwrap();
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
@@ -48,17 +48,17 @@ fn a_holder_that_lost_its_node_records_no_success() {
     let go = case.dir().join("go");
     let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done", go.display());
     let running = case.lock(&options, ["sh", "-c", &job]).spawn();
-    running.wait_for_stdout("running", SOON);
+    running.wait_for_stdout("running", DEADLINE);
     case.zklock().args(["revoke", "--force", case.path()]).run().assert_code(0);
-    running.wait_for_line("deleted by another client", SOON);
+    running.wait_for_line("deleted by another client", DEADLINE);
     std::fs::write(&go, "").unwrap();
-    running.wait(SOON).assert_code(0).assert_stderr("the success could not be recorded");
+    running.wait(DEADLINE).assert_code(0).assert_stderr("the success could not be recorded");
     assert!(!case.observer().exists(&record(&case)));
 
     let running = case.lock(HOUR, ["sh", "-c", "trap 'exit 0' TERM; echo running; sleep 60 & wait"]).spawn();
-    running.wait_for_stdout("running", SOON);
+    running.wait_for_stdout("running", DEADLINE);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
     assert!(!case.observer().exists(&record(&case)), "a command that was stopped has not succeeded");
 }
 

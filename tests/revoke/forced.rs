@@ -1,7 +1,7 @@
 //! `--force` deletes the node, if it is still the one that was chosen.
 
 use super::{end, holder, revoke, waiter};
-use crate::support::{At, Case, Proxy, SOON, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
 use zookeeper::CreateMode;
 
 #[test]
@@ -10,7 +10,7 @@ fn the_holder_s_node_is_deleted_and_the_holder_stops() {
     let holder = holder(&case, &[]);
     let output = revoke(&case, &["--force"]);
     assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
-    holder.wait(SOON).assert_code(123).assert_stderr("its node was deleted by another client");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
     assert!(case.contenders().is_empty());
 }
 
@@ -20,7 +20,7 @@ fn a_waiter_whose_node_is_deleted_never_runs() {
     let holder = holder(&case, &[]);
     let (waiter, node) = waiter(&case, 2);
     revoke(&case, &["--force", "--node", &node]).assert_code(0);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(125).stdout, "");
     assert!(holder.is_running());
     end(holder);
@@ -34,9 +34,9 @@ fn force_with_all_deletes_every_node_and_no_waiter_runs() {
     let output = revoke(&case, &["--force", "--all"]);
     assert_eq!(output.assert_code(0).stdout.matches("its node is deleted").count(), 3);
     for waiter in waiters {
-        assert_eq!(waiter.wait(SOON).assert_code(125).stdout, "");
+        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
     }
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 }
 
 /// The node's data changes just before the delete: it is still the same node.
@@ -49,10 +49,10 @@ fn a_node_whose_data_changes_is_still_deleted() {
     let node = case.observer().create(&name, "before", CreateMode::EphemeralSequential);
     proxy.once(op::DELETE, At::Hold);
     let forced = case.zklock().args(["revoke", "--force", case.path()]).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     case.observer().set_data(&node, "after");
     proxy.release();
-    let output = forced.wait(SOON);
+    let output = forced.wait(DEADLINE);
     assert!(output.assert_code(0).stdout.contains("its node is deleted"), "{output}");
     assert_eq!(proxy.count(op::DELETE), 2, "the first one was refused");
     assert!(!case.observer().exists(&node));
@@ -70,11 +70,11 @@ fn a_later_node_of_the_same_name_is_left_alone() {
     for words in [&["--force"][..], &[]] {
         proxy.once_after(2, op::GET_DATA, At::Hold);
         let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
-        proxy.wait_fired(1 + usize::from(words.is_empty()), SOON);
+        proxy.wait_fired(1 + usize::from(words.is_empty()), DEADLINE);
         case.observer().delete(&node);
         case.observer().create(&node, "another", CreateMode::Ephemeral);
         proxy.release();
-        let output = revoking.wait(SOON);
+        let output = revoking.wait(DEADLINE);
         assert!(output.assert_code(0).stdout.ends_with(": gone already\n"), "{output}");
         assert_eq!(case.observer().data(&node).as_deref(), Some("another"));
     }
@@ -91,10 +91,10 @@ fn a_node_that_disappears_meanwhile_is_reported_as_gone() {
         let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
         proxy.once(held, At::Hold);
         let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
-        proxy.wait_fired(fired, SOON);
+        proxy.wait_fired(fired, DEADLINE);
         case.observer().delete(&node);
         proxy.release();
-        let output = revoking.wait(SOON);
+        let output = revoking.wait(DEADLINE);
         assert!(output.assert_code(0).stdout.ends_with(": gone already\n"), "{output}");
     }
 }

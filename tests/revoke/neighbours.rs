@@ -1,7 +1,7 @@
 //! Revoking locks of other clients: zklock uses Curator's mark; kazoo has none.
 
 use super::{end, holder, revoke};
-use crate::support::{Case, SOON, curator, kazoo};
+use crate::support::{Case, DEADLINE, curator, kazoo};
 
 #[test]
 fn a_revocable_lock_of_curator_s_obeys_revoke() {
@@ -21,7 +21,7 @@ fn curator_s_revoker_stops_a_holder() {
     for naming in ["curator", "curator-rw"] {
         let holder = holder(&case, &["--naming", naming]);
         curator().revoke(&format!("{}/{}", case.path(), case.contenders()[0]));
-        holder.wait(SOON).assert_code(123).assert_stderr("the lock was revoked by another client");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked by another client");
     }
 }
 
@@ -69,7 +69,7 @@ fn a_zklock_beside_kazoo_s_locks_can_be_revoked() {
     let case = Case::new("revoke-kazoo-ours");
     let zklock = holder(&case, &["--naming", "kazoo"]);
     revoke(&case, &[]).assert_code(0);
-    zklock.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    zklock.wait(DEADLINE).assert_code(123).assert_stderr("revoked by");
     let zklock = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
     let kazoo_lock = kazoo().take("lock", case.path());
     case.wait_for_contenders(2);

@@ -69,5 +69,5 @@ fn an_invalid_revoke_changes_nothing() {
     case.zklock().args(["-n", "revoke", case.path()]).run().assert_code(125).assert_stderr("--nonblock");
     assert!(holder.is_running());
     revoke(&case, &[]).assert_code(0);
-    holder.wait(crate::support::SOON).assert_code(123);
+    holder.wait(crate::support::DEADLINE).assert_code(123);
 }

@@ -1,7 +1,7 @@
 //! A revoked holder stops its command as on TERM, and reports the revoker.
 
 use super::{end, holder, host, revoke};
-use crate::support::{Case, SOON};
+use crate::support::{Case, DEADLINE};
 use std::time::Duration;
 
 #[test]
@@ -11,11 +11,11 @@ fn a_revoked_holder_stops_and_names_the_revoker() {
     let pid = holder.pid();
     let revoking = case.zklock().args(["revoke", case.path()]).spawn();
     let revoker = format!("{}:{}", host(), revoking.pid());
-    let output = revoking.wait(SOON);
+    let output = revoking.wait(DEADLINE);
     let message = format!("{}: {}:{pid} (nightly): asked to stop\n", case.path(), host());
     assert_eq!(output.assert_code(0).stdout, message);
     assert_eq!(output.stderr, "");
-    let output = holder.wait(SOON);
+    let output = holder.wait(DEADLINE);
     output.assert_code(123).assert_stderr(&format!("the lock was revoked by {revoker}"));
     output.assert_stderr(case.path());
 }
@@ -25,9 +25,9 @@ fn a_revoked_command_gets_its_grace_period() {
     let case = Case::new("revoke-grace");
     let cleans = "trap 'echo cleaning; sleep 0.3; echo clean; exit 0' TERM; echo running; sleep 60 & wait";
     let holder = case.lock(&[], ["sh", "-c", cleans]).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     revoke(&case, &[]).assert_code(0);
-    let output = holder.wait(SOON);
+    let output = holder.wait(DEADLINE);
     assert_eq!(output.assert_code(123).stdout, "running\ncleaning\nclean\n");
 }
 
@@ -36,10 +36,10 @@ fn a_revoked_command_that_ignores_term_is_killed_after_its_grace_period() {
     let case = Case::new("revoke-kill");
     let ignores_term = "trap '' TERM; echo running; while :; do sleep 60; done";
     let holder = case.lock(&["--kill-after", "0.5"], ["sh", "-c", ignores_term]).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     let began = std::time::Instant::now();
     revoke(&case, &[]).assert_code(0);
-    holder.wait(SOON).assert_code(123).assert_stderr("revoked by");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("revoked by");
     assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
 }
 
@@ -51,12 +51,12 @@ fn the_next_contender_runs_when_the_revoked_holder_has_stopped() {
     let job =
         format!("trap 'sleep 0.2; echo first ended >>{log}; exit 0' TERM; echo running; sleep 60 & wait");
     let holder = case.lock(&[], ["sh", "-c", &job]).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     let next = case.lock(&[], ["sh", "-c", &format!("echo next began >>{log}")]).spawn();
     case.wait_for_contenders(2);
     revoke(&case, &[]).assert_code(0);
-    holder.wait(SOON).assert_code(123);
-    next.wait(SOON).assert_code(0);
+    holder.wait(DEADLINE).assert_code(123);
+    next.wait(DEADLINE).assert_code(0);
     assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
 }
 
@@ -66,7 +66,7 @@ fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let case = Case::new("revoke-twice");
     let holder = holder(&case, &["--on-lost", "continue"]);
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));
-    holder.wait_for_line("revoked by", SOON);
+    holder.wait_for_line("revoked by", DEADLINE);
     let data = || case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0]));
     let first = data();
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": was asked to stop before\n"));
@@ -80,7 +80,7 @@ fn a_second_revoke_says_that_the_holder_was_asked_before() {
 fn a_revoke_changes_nothing_else_in_the_record() {
     let case = Case::new("revoke-record");
     let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let record = || {
         let node = format!("{}/{}", case.path(), case.contenders()[0]);
         serde_json::from_str::<serde_json::Value>(&case.observer().data(&node).unwrap()).unwrap()
@@ -100,5 +100,5 @@ fn revoke_with_quiet_prints_nothing() {
     let holder = holder(&case, &[]);
     let output = revoke(&case, &["-q"]);
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 }

@@ -1,7 +1,7 @@
 //! The contenders that `revoke` chooses: the holder, or the ones that the options name.
 
 use super::{end, holder, revoke, waiter};
-use crate::support::{Case, SOON, Zklock};
+use crate::support::{Case, DEADLINE, Zklock};
 
 #[test]
 fn a_waiter_can_be_revoked_by_its_node_name() {
@@ -11,7 +11,7 @@ fn a_waiter_can_be_revoked_by_its_node_name() {
         let (waiter, node) = waiter(&case, 2);
         let node = if full { format!("{}/{node}", case.path()) } else { node };
         assert!(revoke(&case, &["--node", &node]).assert_code(0).stdout.contains("asked to stop"));
-        let output = waiter.wait(SOON);
+        let output = waiter.wait(DEADLINE);
         output.assert_code(125).assert_stderr("its place in the queue was revoked by");
         assert_eq!(output.stdout, "");
         case.wait_for_contenders(1);
@@ -33,9 +33,9 @@ fn revoke_all_starts_at_the_end_of_the_queue_so_that_no_waiter_runs() {
         assert!(line.contains(&format!(":{pid} ")) && line.ends_with(": asked to stop"), "{line}");
     }
     for waiter in waiters {
-        assert_eq!(waiter.wait(SOON).assert_code(125).stdout, "");
+        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
     }
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn with_several_holders_revoke_needs_a_node_or_all() {
     let [first, second] = holders;
     let nodes = case.contenders();
     revoke(&case, &["--node", &nodes[1]]).assert_code(0);
-    second.wait(SOON).assert_code(123);
+    second.wait(DEADLINE).assert_code(123);
     // With a single holder left, no option is needed.
     revoke(&case, &[]).assert_code(0);
-    first.wait(SOON).assert_code(123);
+    first.wait(DEADLINE).assert_code(123);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_holder_of_a_slot_can_be_revoked() {
     let holders = [holder(&case, &["--slots", "2"]), holder(&case, &["--slots", "2"])];
     revoke(&case, &["--all"]).assert_code(0);
     for holder in holders {
-        holder.wait(SOON).assert_code(123).assert_stderr("revoked by");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("revoked by");
     }
 }
 
@@ -89,5 +89,5 @@ fn revoke_finds_a_lock_below_a_chroot() {
     let below = case.path().strip_prefix("/t").unwrap();
     let hosts = format!("{}/t", case.hosts());
     Zklock::at(&hosts, case.marker()).args(["revoke", below]).run().assert_code(0);
-    job.wait(SOON).assert_code(123);
+    job.wait(DEADLINE).assert_code(123);
 }

@@ -1,6 +1,6 @@
 //! zklock under cron, timeout, nohup, setsid, ssh and xargs.
 
-use crate::support::{Case, SOON, signal_printer, wait_until};
+use crate::support::{Case, DEADLINE, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn timeout_ends_a_waiter_and_its_node_at_once() {
         case.observer().wait_for_contenders(case.path(), 1, seconds);
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]
@@ -63,15 +63,15 @@ fn nohup_survives_the_end_of_the_terminal() {
     let script =
         format!("until [ -e {} ]; do sleep 0.02; done; echo $ZKLOCK_PATH > {}", go.display(), done.display());
     let line = format!("nohup $zklock {} sh -c '{script}' >/dev/null 2>&1 &", case.path());
-    shell.enter(&line, SOON);
-    shell.prompt(SOON);
+    shell.enter(&line, DEADLINE);
+    shell.prompt(DEADLINE);
     case.wait_for_contenders(1);
     let bash = shell.pid();
     shell.terminal().hang_up();
-    wait_until("the shell's end", SOON, || !crate::support::is_alive(bash));
+    wait_until("the shell's end", DEADLINE, || !crate::support::is_alive(bash));
     fs::write(go, "").expect("a file");
     let said = || fs::read_to_string(&done).is_ok_and(|said| said.trim() == case.path());
-    wait_until("the command's end", SOON, said);
+    wait_until("the command's end", DEADLINE, said);
 }
 
 #[test]
@@ -79,13 +79,13 @@ fn zklock_needs_no_terminal_under_setsid() {
     let case = Case::new("setsid");
     let mut shell = case.shell();
     let command = "sh -c 'echo up; exec 3</dev/tty; sleep 0.5; exit 7'";
-    shell.enter(&format!("setsid --wait $zklock {} {command}", case.path()), SOON);
-    shell.terminal().expect("/dev/tty", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 2, "no terminal can be opened");
+    shell.enter(&format!("setsid --wait $zklock {} {command}", case.path()), DEADLINE);
+    shell.terminal().expect("/dev/tty", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 2, "no terminal can be opened");
     let command = "sh -c 'echo up; exit 7'";
-    shell.run(&format!("setsid --wait $zklock {} {command}", case.path()), SOON);
-    assert_eq!(shell.code(SOON), 7);
+    shell.run(&format!("setsid --wait $zklock {} {command}", case.path()), DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 7);
 }
 
 /// As under `ssh -t`: the terminal belongs to a shell that isn't interactive.
@@ -96,9 +96,9 @@ fn a_broken_ssh_connection_ends_the_command() {
         .lock(&[], ["sh", "-c", "echo up; sleep 61 | sleep 62"])
         .prelude("\"$0\" \"$@\"; exit $?")
         .in_terminal();
-    terminal.expect("up\r\n", SOON);
+    terminal.expect("up\r\n", DEADLINE);
     terminal.hang_up();
-    crate::support::assert_no_processes(case.marker(), SOON);
+    crate::support::assert_no_processes(case.marker(), DEADLINE);
     case.wait_for_contenders(0);
 }
 
@@ -121,8 +121,8 @@ fn a_zklock_under_xargs_ends_on_term() {
         .prelude("exec xargs -n 1 \"$0\" \"$@\"")
         .input(b"60\n")
         .spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     nix::sys::signal::killpg(running.pid(), Signal::SIGTERM).expect("the group");
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     case.wait_for_contenders(0);
 }

@@ -1,7 +1,7 @@
 //! The ACLs of the nodes that zklock creates.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, Observer, SOON, Zklock};
+use crate::support::{Case, DEADLINE, Observer, Zklock};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
@@ -12,19 +12,19 @@ const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 #[track_caller]
 fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
     let first = zklock_as(case, ALICE, options).args([path, "--"]).args(HOLD).spawn();
-    first.wait_for_stdout(path, SOON);
+    first.wait_for_stdout(path, DEADLINE);
     let busy = zklock_as(case, BOB, &[options, &["-n"]].concat()).args([path, "echo", "ran"]).run();
     busy.assert_code(124).assert_stderr("busy: held by");
     let second = zklock_as(case, BOB, &[options, &["-v"]].concat()).args([path, "--"]).args(HOLD).spawn();
-    second.wait_for_line("1 ahead", SOON);
+    second.wait_for_line("1 ahead", DEADLINE);
     let third = zklock_as(case, ALICE, &[options, &["-v"]].concat()).args([path, "echo", "ran"]).spawn();
-    third.wait_for_line("2 ahead", SOON);
+    third.wait_for_line("2 ahead", DEADLINE);
     first.signal(Signal::SIGTERM);
-    first.wait(SOON).assert_signal(Signal::SIGTERM);
-    second.wait_for_stdout(path, SOON);
+    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    second.wait_for_stdout(path, DEADLINE);
     second.signal(Signal::SIGTERM);
-    second.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
-    assert_eq!(third.wait(SOON).assert_code(0).stdout, "ran\n");
+    second.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    assert_eq!(third.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -48,34 +48,34 @@ fn users_that_cannot_read_each_other_s_nodes_hand_off_slots() {
     let [one, two, three, four] =
         [(ALICE, 0), (BOB, 1), (ALICE, 2), (BOB, 3)].map(|(user, ahead)| start(user, ahead));
     for running in [&one, &two] {
-        running.wait_for_stdout(case.path(), SOON);
+        running.wait_for_stdout(case.path(), DEADLINE);
     }
     for (leaving, next) in [(one, &three), (two, &four)] {
         assert_eq!(next.stdout().text(), "");
         leaving.signal(Signal::SIGTERM);
-        leaving.wait(SOON).assert_signal(Signal::SIGTERM);
-        next.wait_for_stdout(case.path(), SOON);
+        leaving.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        next.wait_for_stdout(case.path(), DEADLINE);
     }
     for running in [three, four] {
         running.signal(Signal::SIGTERM);
-        running.wait(SOON).assert_signal(Signal::SIGTERM);
+        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     }
 }
 
 #[test]
 fn an_acl_list_lets_two_users_share_a_path_that_zklock_creates() {
-    let case = Case::new("list").known_as(ALICE);
+    let case = Case::new("list").authenticated_as(ALICE);
     let list = format!("{ALICE_ID}:cdrwa,{BOB_ID}:cdrw,world:anyone:r");
     let path = format!("{}/deep", case.path());
     queue_behind_each_other(&case, &path, &["--acl", &list]);
     let holder = zklock_as(&case, ALICE, &["--acl", &list]).args([&path, "--"]).args(HOLD).spawn();
-    let node = holder.wait_for_stdout(&path, SOON);
+    let node = holder.wait_for_stdout(&path, DEADLINE);
     let expected = [format!("{ALICE_ID}:cdrwa"), format!("{BOB_ID}:cdrw"), "world:anyone:r".to_owned()];
     for node in [&node, &path, case.path()] {
         assert_eq!(case.observer().acl(node), expected, "{node}");
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
     case.observer().delete(&path);
 }
 
@@ -84,11 +84,11 @@ fn without_credentials_or_with_open_the_nodes_are_open_to_everyone() {
     let case = Case::new("open");
     for zklock in [case.zklock(), zklock_as(&case, ALICE, &["--acl", "open"])] {
         let holder = zklock.args([case.path(), "--"]).args(HOLD).spawn();
-        let node = holder.wait_for_stdout(case.path(), SOON);
+        let node = holder.wait_for_stdout(case.path(), DEADLINE);
         assert_eq!(case.observer().acl(&node), ["world:anyone:cdrwa"]);
         assert_eq!(case.observer().acl(case.path()), ["world:anyone:cdrwa"]);
         holder.signal(Signal::SIGTERM);
-        holder.wait(SOON);
+        holder.wait(DEADLINE);
     }
 }
 
@@ -102,9 +102,9 @@ fn is_refused(zklock: Zklock, reason: &str) {
 
 #[test]
 fn a_path_that_another_user_closed_is_reported_as_closed() {
-    let case = Case::new("closed").known_as(ALICE);
+    let case = Case::new("closed").authenticated_as(ALICE);
     let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
-    holder.wait_for_stdout(case.path(), SOON);
+    holder.wait_for_stdout(case.path(), DEADLINE);
     let queue = format!("needs CREATE on {};", case.path());
     is_refused(zklock_as(&case, BOB, &[]).args([case.path(), "echo", "ran"]), &queue);
     is_refused(case.zklock().args([case.path(), "echo", "ran"]), &queue);
@@ -116,12 +116,12 @@ fn a_path_that_another_user_closed_is_reported_as_closed() {
     assert_eq!(case.contenders().len(), 1);
     assert!(!case.observer().exists(&format!("{}/x", case.path())));
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]
 fn the_missing_permission_is_reported_with_its_lock() {
-    let case = Case::new("of-two").known_as(ALICE);
+    let case = Case::new("of-two").authenticated_as(ALICE);
     case.observer().mkdirs(case.path());
     let closed = format!("{}/b", case.path());
     let mine = vec![Acl::new(Permission::ALL, "auth", "")];
@@ -138,7 +138,7 @@ fn the_missing_permission_is_reported_with_its_lock() {
 
 #[test]
 fn an_acl_that_excludes_zklock_is_detected_and_leaves_no_node() {
-    let case = Case::new("left-out").known_as(BOB);
+    let case = Case::new("left-out").authenticated_as(BOB);
     let list = format!("{BOB_ID}:cdrwa");
     let options = ["--acl", list.as_str()];
     case.observer().mkdirs(case.path());

@@ -1,7 +1,7 @@
 //! Authentication with credentials from files and variables.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, Ensemble, SOON, Server, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Ensemble, Server, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
 fn with_credentials_all_nodes_belong_to_that_user_only() {
-    let case = Case::new("creator").known_as(ALICE);
+    let case = Case::new("creator").authenticated_as(ALICE);
     let path = format!("{}/a/b", case.path());
     let holder = zklock_as(&case, ALICE, &[]).args([&path, "--"]).args(HOLD).spawn();
-    let node = holder.wait_for_stdout(&path, SOON);
+    let node = holder.wait_for_stdout(&path, DEADLINE);
     for node in [&node, &path, &format!("{}/a", case.path()), case.path()] {
         assert_eq!(case.observer().acl(node), [format!("{ALICE_ID}:cdrwa")], "{node}");
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     assert!(!case.observer().exists(&node));
     for path in [&path, &format!("{}/a", case.path())] {
         case.observer().delete(path);
@@ -26,14 +26,14 @@ fn with_credentials_all_nodes_belong_to_that_user_only() {
 
 #[test]
 fn several_credentials_can_come_from_the_environment() {
-    let case = Case::new("environment-auth").known_as(ALICE);
+    let case = Case::new("environment-auth").authenticated_as(ALICE);
     let lines = format!("digest:{BOB}\n\n# and\ndigest:{ALICE}\n");
     let holder = case.lock(&[], HOLD).env("ZKLOCK_AUTH", lines).spawn();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let expected = [format!("{ALICE_ID}:cdrwa"), format!("{BOB_ID}:cdrwa")];
     assert_eq!(case.observer().acl(&node), expected);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_server_that_demands_credentials_is_reported() {
         .java_option("-Dzookeeper.enforce.auth.enabled=true")
         .java_option("-Dzookeeper.enforce.auth.schemes=digest")
         .start();
-    let case = Case::on(&server, "enforced").known_as(ALICE);
+    let case = Case::on(&server, "enforced").authenticated_as(ALICE);
     let output = case.lock(&[], ["echo", "ran"]).run();
     output.assert_code(125).assert_stderr("demands credentials").assert_stderr("--auth-file");
     assert!(output.elapsed < Duration::from_secs(5), "{output}");
@@ -67,47 +67,47 @@ fn a_server_that_demands_credentials_is_reported() {
 #[test]
 fn credentials_are_sent_again_to_another_server() {
     let ensemble = Ensemble::start();
-    let case = Case::at(&ensemble.connect_string(), "failover-auth").known_as(ALICE);
+    let case = Case::at(&ensemble.connect_string(), "failover-auth").authenticated_as(ALICE);
     let options = ["-v", "--session-timeout", "30"];
     let holder = zklock_as(&case, ALICE, &options).args([case.path(), "--"]).args(HOLD).spawn();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let owner = case.observer().stat(&node).expect("the holder's node").ephemeral_owner;
     let is_on = |server: &&Server| server.four_letter("cons").contains(&format!("sid=0x{owner:x}"));
     let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
     server.kill();
-    holder.wait_for_line("connected again", SOON);
+    holder.wait_for_line("connected again", DEADLINE);
     let waiter = zklock_as(&case, ALICE, &["-v"]).args([case.path(), "echo", "ran"]).spawn();
-    waiter.wait_for_line("1 ahead", SOON);
+    waiter.wait_for_line("1 ahead", DEADLINE);
     holder.signal(Signal::SIGTERM);
-    let output = holder.wait(SOON);
+    let output = holder.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("released");
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
 fn monitor_and_worker_delete_the_node_with_the_same_credentials() {
-    let case = Case::new("half-auth").known_as(ALICE);
+    let case = Case::new("half-auth").authenticated_as(ALICE);
     let hold = || zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
     // Long before the end of the session, which takes 30 s.
     let assert_deleted =
         |node: &str| wait_until("the node's end", Duration::from_secs(5), || !case.observer().exists(node));
 
     let holder = hold();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     assert_deleted(&node);
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 
     let holder = hold();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     holder.signal(Signal::SIGKILL);
     assert_deleted(&node);
-    holder.wait(SOON).assert_signal(Signal::SIGKILL);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
 fn a_nested_zklock_without_credentials_recognises_the_outer_lock() {
-    let case = Case::new("nested-auth").known_as(ALICE);
+    let case = Case::new("nested-auth").authenticated_as(ALICE);
     case.observer().mkdirs(case.path());
     let inner =
         [env!("CARGO_BIN_EXE_zklock"), "-v", "-w", "10", "-z", case.hosts(), case.path(), "echo", "ran"];

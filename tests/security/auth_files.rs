@@ -38,7 +38,7 @@ fn a_file_that_others_can_read_is_refused() {
 
 #[test]
 fn credentials_can_come_from_links_and_pipes() {
-    let case = Case::new("pipes").known_as(ALICE);
+    let case = Case::new("pipes").authenticated_as(ALICE);
     let auth = file(&case, "auth", &format!("digest:{ALICE}"), 0o400);
     let link = case.dir().join("link");
     symlink(auth, &link).unwrap();

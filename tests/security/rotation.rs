@@ -1,6 +1,6 @@
 //! Certificates that are replaced while a command runs.
 
-use crate::support::{Authority, Case, Identity, Keys, Proxy, Running, SOON, Server, wait_until};
+use crate::support::{Authority, Case, DEADLINE, Identity, Keys, Proxy, Running, Server, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ impl Site {
         let options = files.map(|(name, file)| [name.to_owned(), file.display().to_string()]);
         let hold = ["-v", "--acl", "open", case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"];
         let holder = case.zklock().args(options.concat()).args(hold).spawn();
-        holder.wait_for_stdout("holding", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
         holder
     }
 
@@ -59,14 +59,14 @@ impl Site {
     fn reconnect(&self, holder: &Running) {
         let before = holder.stderr().count("connected again");
         self.proxy.cut_all();
-        wait_until("a new connection", SOON, || holder.stderr().count("connected again") > before);
+        wait_until("a new connection", DEADLINE, || holder.stderr().count("connected again") > before);
     }
 }
 
 #[track_caller]
 fn end(holder: Running) {
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
     let holder = site.holder(&case, &files);
     site.install(&site.authority.sign("client", &[]));
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
-    wait_until("the end of the old certificate", SOON, over);
+    wait_until("the end of the old certificate", DEADLINE, over);
     site.reconnect(&holder);
     end(holder);
 }
@@ -91,11 +91,11 @@ fn a_new_certificate_during_a_lost_connection_is_used() {
     let files = site.install(&site.authority.sign_until("client", &[], expiry));
     let holder = site.holder(&case, &files);
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
-    wait_until("the end of the old certificate", SOON, over);
+    wait_until("the end of the old certificate", DEADLINE, over);
     site.proxy.cut_all();
-    holder.wait_for_line("connection lost", SOON);
+    holder.wait_for_line("connection lost", DEADLINE);
     site.install(&site.authority.sign("client", &[]));
-    holder.wait_for_line("connected again", SOON);
+    holder.wait_for_line("connected again", DEADLINE);
     end(holder);
 }
 
@@ -117,11 +117,11 @@ fn unusable_new_tls_files_are_reported_and_the_last_good_ones_stay_in_use() {
             let text = holder.stderr().text();
             text.lines().any(|line| line.contains("the changed TLS files") && line.contains(reason))
         };
-        wait_until(reason, SOON, warned);
+        wait_until(reason, DEADLINE, warned);
         site.reconnect(&holder);
     }
     fs::remove_file(&files[0]).expect("a key");
-    holder.wait_for_line("can't read", SOON);
+    holder.wait_for_line("can't read", DEADLINE);
     site.reconnect(&holder);
     assert_eq!(holder.stderr().count("the changed TLS files"), 4, "{}", holder.stderr().text());
     end(holder);

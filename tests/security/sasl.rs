@@ -1,7 +1,7 @@
 //! SASL with DIGEST-MD5.
 
 use super::file;
-use crate::support::{Case, SOON, Server, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Server, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -42,34 +42,34 @@ fn the_sasl_identity_owns_the_nodes() {
     let auth = auth.to_str().unwrap();
     let list = ["--auth-file", auth, "--acl", "sasl:ci:cdrwa,world:anyone:r"];
     let holder = case.lock(&list, HOLD).spawn();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     assert_eq!(case.observer().acl(&node), ["sasl:ci:cdrwa", "world:anyone:r"]);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     let holder = case.lock(&["--auth-file", auth], HOLD).spawn();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("1 ahead", SOON);
+    waiter.wait_for_line("1 ahead", DEADLINE);
     // The monitor authenticates like the worker.
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     // Found by its name among the children: since ZooKeeper 3.9 the observer may not read the node's stat.
     let is_gone = || !case.contenders().iter().any(|name| node.ends_with(name.as_str()));
     wait_until("the monitor to delete the node", Duration::from_secs(5), is_gone);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
-    holder.wait(SOON).assert_code(123);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_code(123);
 }
 
 #[test]
 fn a_node_of_one_user_is_hidden_from_another() {
     let case = case("sasl-users");
     let holder = case.lock(&[], HOLD).env("ZKLOCK_AUTH", CI).spawn();
-    holder.wait_for_stdout(case.path(), SOON);
+    holder.wait_for_stdout(case.path(), DEADLINE);
     let waiter =
         case.lock(&["-v"], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-digest-md5:other:0ther").spawn();
-    waiter.wait_for_line("waiting for node _c_", SOON);
+    waiter.wait_for_line("waiting for node _c_", DEADLINE);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Secrets don't appear in arguments, variables, nodes, logs or readable memory.
 
 use super::file;
-use crate::support::{Case, Running, SOON, Zklock, command_of, status_of, worker_of};
+use crate::support::{Case, DEADLINE, Running, Zklock, command_of, status_of, worker_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -27,7 +27,7 @@ const HOLD: &str = "env; echo ready; exec sleep 60";
 
 fn hold(zklock: Zklock, case: &Case) -> Running {
     let running = zklock.args(["--acl", "open", case.path(), "--", "sh", "-c", HOLD]).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running
 }
 
@@ -46,7 +46,7 @@ fn a_secret_from_a_file_is_in_no_argument_environment_node_or_log() {
         let data = case.observer().data(&format!("{}/{node}", case.path())).unwrap();
         assert!(!data.contains(SECRET), "{data}");
         running.signal(Signal::SIGTERM);
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_signal(Signal::SIGTERM);
         assert!(!output.stdout.contains(SECRET) && !output.stderr.contains(SECRET), "{output}");
     }
@@ -77,7 +77,7 @@ fn the_command_inherits_only_the_secret_that_the_user_set() {
     let secret_lines: Vec<_> = text.lines().filter(|line| line.contains(SECRET)).collect();
     assert_eq!(secret_lines, [format!("ZKLOCK_AUTH=digest:alice:{SECRET}")], "{text}");
     running.signal(Signal::SIGTERM);
-    running.wait(SOON);
+    running.wait(DEADLINE);
 }
 
 /// Whether only root may read the process's memory: the kernel then makes root the owner of its files in `/proc`.
@@ -124,7 +124,7 @@ fn the_memory_of_zklock_is_protected_if_it_has_secrets() {
         // The worker can still clean up without the monitor.
         running.signal(Signal::SIGKILL);
         case.wait_for_contenders(0);
-        running.wait(SOON).assert_signal(Signal::SIGKILL);
+        running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
         // The monitor can still clean up without the worker.
         let zklock = zklock_without_root(&case, &program);
         let zklock =
@@ -132,6 +132,6 @@ fn the_memory_of_zklock_is_protected_if_it_has_secrets() {
         let running = hold(zklock, &case);
         kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
         case.wait_for_contenders(0);
-        running.wait(SOON).assert_code(123);
+        running.wait(DEADLINE).assert_code(123);
     }
 }

@@ -1,7 +1,7 @@
 //! TLS: connections, and a message for each way in which one fails.
 
 use crate::support::{
-    Authority, Case, Ensemble, Identity, Keys, Running, SOON, Server, Zklock, wait_until, worker_of,
+    Authority, Case, DEADLINE, Ensemble, Identity, Keys, Running, Server, Zklock, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn fail(case: &Case, attempts: &[Attempt]) {
     };
     let running: Vec<_> = attempts.iter().map(start).collect();
     for (running, Attempt { hosts, reason, .. }) in running.into_iter().zip(attempts) {
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(125).assert_stderr(reason).assert_stderr(hosts);
         assert_eq!(output.stdout, "");
         assert!(output.elapsed < Duration::from_secs(12), "{output}");
@@ -86,15 +86,15 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let options = options(Some(secure.keys.authority()), &secure.keys, Some(&identity));
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let holder = case.zklock().args(&options).args([case.path(), "--"]).args(hold).spawn();
-    holder.wait_for_stdout(case.path(), SOON);
+    holder.wait_for_stdout(case.path(), DEADLINE);
     let other_identity = secure.authority.sign("other_client", &[]);
     let other_identity = self::options(Some(secure.keys.authority()), &secure.keys, Some(&other_identity));
     let waiter = case.zklock().args(&other_identity).args(["-v", case.path(), "echo", "ran"]).spawn();
     // The holder's name is hidden, because only the owner may read the node.
-    waiter.wait_for_line("waiting for node _c_", SOON);
+    waiter.wait_for_line("waiting for node _c_", DEADLINE);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON).assert_signal(Signal::SIGTERM);
-    assert_eq!(waiter.wait(SOON).assert_code(0).stdout, "ran\n");
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn each_tls_failure_has_its_own_message() {
             attempt(&plain, with(&known, None), "speaks no TLS: name its TLS port"),
         ],
     );
-    by_system.wait(SOON).assert_code(125).assert_stderr("authority that this system trusts");
+    by_system.wait(DEADLINE).assert_code(125).assert_stderr("authority that this system trusts");
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn without_tls_ca_the_system_s_authorities_are_trusted() {
     let case = secure.case("system-ca");
     let identity = secure.authority.sign("client", &[]);
     let options = options(None, &secure.keys, Some(&identity));
-    with_system_file(&case, &secure.keys.authority(), &options).wait(SOON).assert_code(0);
+    with_system_file(&case, &secure.keys.authority(), &options).wait(DEADLINE).assert_code(0);
     let none = secure.keys.file("none.pem", "# no authority\n");
-    let output = with_system_file(&case, &none, &options).wait(SOON);
+    let output = with_system_file(&case, &none, &options).wait(DEADLINE);
     output.assert_code(125).assert_stderr("name a file with --tls-ca");
 }
 
@@ -161,10 +161,10 @@ fn the_monitor_trusts_the_same_authorities_as_the_worker() {
     let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let zklock = case.zklock().dir(long.parent().expect("its directory")).args(&options);
     let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(hold).spawn();
-    let node = holder.wait_for_stdout(case.path(), SOON);
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     wait_until("the monitor to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
-    holder.wait(SOON).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 }
 
 #[test]
@@ -192,22 +192,22 @@ fn failover_works_with_tls() {
         case.zklock().args(&tls).args(options).args(hold).spawn()
     };
     let first = holder();
-    first.wait_for_stdout(case.path(), SOON);
+    first.wait_for_stdout(case.path(), DEADLINE);
     let second = holder();
-    second.wait_for_line("1 ahead", SOON);
+    second.wait_for_line("1 ahead", DEADLINE);
     // The servers don't list TLS connections, but the client library logs its server.
-    let log_line = first.wait_for_line("succeeds to establish session to tcp+tls://", SOON);
+    let log_line = first.wait_for_line("succeeds to establish session to tcp+tls://", DEADLINE);
     let is_on = |server: &&Server| log_line.contains(&server.secure_connect_string());
     let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
     server.kill();
-    first.wait_for_line("connected again", SOON);
+    first.wait_for_line("connected again", DEADLINE);
     first.signal(Signal::SIGTERM);
-    first.wait(SOON).assert_signal(Signal::SIGTERM).assert_stderr("released");
-    let node = second.wait_for_stdout(case.path(), SOON);
+    first.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    let node = second.wait_for_stdout(case.path(), DEADLINE);
     // The monitor connects like the worker.
     kill(worker_of(second.pid()), Signal::SIGKILL).expect("a worker");
     wait_until("the monitor to delete the node", Duration::from_secs(5), || !case.observer().exists(&node));
-    second.wait(SOON).assert_code(123);
+    second.wait(DEADLINE).assert_code(123);
 }
 
 #[test]

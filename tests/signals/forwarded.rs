@@ -1,6 +1,6 @@
 //! While the command runs, zklock forwards signals to its process group, and does nothing else with them.
 
-use crate::support::{Case, SOON, signal_printer};
+use crate::support::{Case, DEADLINE, signal_printer};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -20,20 +20,20 @@ const ALL: [(Signal, &str); 9] = [
 fn every_signal_reaches_the_command_exactly_once() {
     let case = Case::new("each-signal");
     let running = case.lock(&[], signal_printer(&[])).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     for (signal, name) in ALL {
         running.signal(signal);
-        running.wait_for_stdout(&format!("got {name}"), SOON);
+        running.wait_for_stdout(&format!("got {name}"), DEADLINE);
     }
     // A duplicate of an earlier signal would have arrived before this one.
     running.signal(Signal::SIGUSR1);
     let twice = || running.stdout().count("got USR1") == 2;
-    crate::support::wait_until("the second USR1", SOON, twice);
+    crate::support::wait_until("the second USR1", DEADLINE, twice);
     for (_, name) in ALL.iter().filter(|(_, name)| *name != "USR1") {
         assert_eq!(running.stdout().count(&format!("got {name}")), 1, "{name}");
     }
     running.signal(Signal::SIGKILL);
-    running.wait(SOON).assert_signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_signal_reaches_every_process_of_the_group() {
     let running = case.lock(&[], ["bash", "-c", &script]).spawn();
     let count = |text, wanted| {
         let seen = || running.stdout().count(text) == wanted;
-        crate::support::wait_until(&format!("{wanted} lines with {text}"), SOON, seen);
+        crate::support::wait_until(&format!("{wanted} lines with {text}"), DEADLINE, seen);
     };
     count("ready", 3);
     // bash loses a trap that becomes due while it forks.
@@ -56,7 +56,7 @@ fn a_signal_reaches_every_process_of_the_group() {
     count("shell", 1);
     running.signal(Signal::SIGTERM);
     count("got TERM", 3);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(0);
     assert_eq!(output.stdout.matches("got USR1").count(), 3, "{output}");
     assert_eq!(output.stdout.matches("shell").count(), 1, "{output}");
@@ -77,7 +77,7 @@ fn zklock_dies_of_the_signal_that_killed_the_command() {
     for signal in deadly {
         let running = case.holder();
         running.signal(signal);
-        running.wait(SOON).assert_signal(signal);
+        running.wait(DEADLINE).assert_signal(signal);
         assert_eq!(case.contenders(), [""; 0], "released before {signal} ended zklock");
     }
 }
@@ -87,11 +87,11 @@ fn a_command_may_end_slowly_after_term() {
     let case = Case::new("slow-end");
     let script = "trap 'echo ending; kill $!; sleep 2; exit 7' TERM; sleep 60 & echo ready; wait";
     let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", script]).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running.signal(Signal::SIGTERM);
-    running.wait_for_stdout("ending", SOON);
+    running.wait_for_stdout("ending", DEADLINE);
     assert_eq!(case.contenders().len(), 1, "the lock is held to the end");
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(7);
     assert!(output.elapsed >= Duration::from_secs(2), "{output}");
 }
@@ -102,25 +102,25 @@ fn a_command_that_ignores_a_forwarded_term_continues() {
     let script =
         "trap 'echo no' TERM; echo ready; n=0; while [ $n -lt 30 ]; do sleep 0.1; n=$((n+1)); done; exit 4";
     let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", script]).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     for _ in 0..3 {
         let before = running.stdout().count("no");
         running.signal(Signal::SIGTERM);
         let more = || running.stdout().count("no") > before;
-        crate::support::wait_until("the next ignored TERM", SOON, more);
+        crate::support::wait_until("the next ignored TERM", DEADLINE, more);
     }
-    running.wait(SOON).assert_code(4);
+    running.wait(DEADLINE).assert_code(4);
 }
 
 #[test]
 fn zklock_works_while_only_its_command_is_stopped() {
     let case = Case::new("stopped-alone");
     let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 0.5"]).spawn();
-    let pid = running.wait_for_stdout("", SOON).trim().parse().expect("a pid");
+    let pid = running.wait_for_stdout("", DEADLINE).trim().parse().expect("a pid");
     let command = nix::unistd::Pid::from_raw(pid);
     crate::support::freeze(command);
     running.signal(Signal::SIGWINCH);
     assert!(running.is_running() && crate::support::is_stopped(command));
     running.signal(Signal::SIGCONT);
-    running.wait(SOON).assert_code(0);
+    running.wait(DEADLINE).assert_code(0);
 }

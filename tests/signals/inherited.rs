@@ -1,6 +1,6 @@
 //! Signals that are ignored or blocked when zklock starts are ignored or blocked for the command too.
 
-use crate::support::{Case, SOON, signal_printer};
+use crate::support::{Case, DEADLINE, signal_printer};
 use nix::sys::signal::Signal;
 
 const SHOW: &str = "grep -E ^Sig(Ign|Blk|Cgt) /proc/self/status";
@@ -59,12 +59,12 @@ fn a_blocked_child_signal_stays_blocked_and_the_end_of_the_command_is_noticed() 
 fn an_ignored_hangup_is_not_forwarded() {
     let case = Case::new("ignored-hup");
     let running = case.lock(&[], signal_printer(&["TERM=3"])).prelude("trap '' HUP").spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running.signal(Signal::SIGHUP);
     running.signal(Signal::SIGUSR1);
-    running.wait_for_stdout("got USR1", SOON);
+    running.wait_for_stdout("got USR1", DEADLINE);
     running.signal(Signal::SIGTERM);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert!(!output.assert_code(3).stdout.contains("HUP"), "{output}");
 }
 
@@ -80,8 +80,8 @@ fn a_waiter_that_ignores_hangups_continues_to_wait() {
     waiter.signal(Signal::SIGCONT);
     assert_eq!(case.contenders().len(), 2);
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
-    waiter.wait(SOON).assert_code(0);
+    holder.wait(DEADLINE);
+    waiter.wait(DEADLINE).assert_code(0);
 }
 
 #[test]

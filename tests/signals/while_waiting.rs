@@ -1,6 +1,6 @@
 //! Signals while zklock waits, when there is no command to forward them to.
 
-use crate::support::{At, Case, Proxy, SOON, freeze, op, shared, status_of, thaw, wait_until, worker_of};
+use crate::support::{At, Case, DEADLINE, Proxy, freeze, op, shared, status_of, thaw, wait_until, worker_of};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ fn a_waiter_ignores_signals_that_do_not_ask_it_to_end() {
     for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH] {
         waiter.signal(signal);
         // A signal that the worker handles only after the start of the command would be forwarded.
-        waiter.wait_for_line(&format!("{signal} is ignored"), SOON);
+        waiter.wait_for_line(&format!("{signal} is ignored"), DEADLINE);
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
-    let output = waiter.wait(SOON);
+    holder.wait(DEADLINE);
+    let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
@@ -33,12 +33,12 @@ fn a_waiter_deletes_its_node_and_dies_of_the_signal() {
         let waiter = case.lock(&[], ["echo", "ran"]).spawn();
         case.wait_for_contenders(2);
         waiter.signal(signal);
-        let output = waiter.wait(SOON);
+        let output = waiter.wait(DEADLINE);
         assert_eq!(output.assert_signal(signal).stdout, "");
         assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_signal_ends_zklock_while_it_connects() {
     for signal in ENDING {
         let before = proxy.accepted();
         let waiter = case.lock(&[], ["echo", "ran"]).spawn();
-        wait_until("a connection", SOON, || proxy.accepted() > before);
+        wait_until("a connection", DEADLINE, || proxy.accepted() > before);
         waiter.signal(signal);
         waiter.wait(Duration::from_secs(3)).assert_signal(signal);
     }
@@ -61,10 +61,10 @@ fn a_second_signal_ends_a_waiter_at_once_and_its_node_is_still_deleted() {
     let case = Case::new("second-signal").through(&proxy.connect_string());
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     assert!(waiter.is_running(), "it waits for the answer");
     waiter.signal(Signal::SIGINT);
     let output = waiter.wait(Duration::from_secs(2));
@@ -73,7 +73,7 @@ fn a_second_signal_ends_a_waiter_at_once_and_its_node_is_still_deleted() {
     proxy.release();
     case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(5));
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }
 
 /// Whether the process sleeps without a pending signal. With one it may be about to sleep, and handle the signal next.
@@ -93,16 +93,16 @@ fn a_signal_that_arrives_with_the_lock_prevents_the_command() {
         let holder = case.holder();
         let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
         // The node exists before the waiter knows of it.
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         holder.signal(Signal::SIGTERM);
-        holder.wait(SOON);
+        holder.wait(DEADLINE);
         waiter.signal(signal);
         // The signal has woken the monitor by now: once it sleeps again, it has forwarded the signal.
-        wait_until("the monitor to sleep again", SOON, || is_idle(waiter.pid()));
+        wait_until("the monitor to sleep again", DEADLINE, || is_idle(waiter.pid()));
         thaw(worker);
-        let output = waiter.wait(SOON);
+        let output = waiter.wait(DEADLINE);
         assert_eq!(output.assert_signal(signal).stdout, "");
         // A command that is killed before it prints anything would still have been started.
         output.assert_stderr("left the queue");
@@ -117,11 +117,11 @@ fn a_frozen_waiter_is_ended_soon_after_a_signal() {
     let holder = case.holder();
     for signal in ENDING {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         freeze(worker_of(waiter.pid()));
         let began = Instant::now();
         waiter.signal(signal);
-        let output = waiter.wait(SOON);
+        let output = waiter.wait(DEADLINE);
         assert_eq!(output.assert_signal(signal).stdout, "");
         output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't react to {signal}"));
         output.assert_stderr("the command was not started");
@@ -129,5 +129,5 @@ fn a_frozen_waiter_is_ended_soon_after_a_signal() {
         assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
     }
     holder.signal(Signal::SIGTERM);
-    holder.wait(SOON);
+    holder.wait(DEADLINE);
 }

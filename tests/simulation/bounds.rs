@@ -19,7 +19,7 @@ pub(crate) const LOOK_EVERY: u64 = 200 * MS;
 /// disk, twice.
 const SERVERS_TAKE: u64 = 3 * MS;
 
-/// The longest that zklock waits for its messages to be written.
+/// The longest that zklock waits for its messages to be written; T/8 if that is less.
 const WORDS: u64 = 500 * MS;
 
 impl Contender {
@@ -35,11 +35,14 @@ impl Contender {
     ///
     /// A new lease counts from the connect request. The create is answered up to 9R later, and the second confirmation
     /// after a third of T renews the lease, at most 7T/12 and 13R after the connect request. The stop would begin after
-    /// 5T/6, so no zklock has to wait for a fresh lease while 13R is less than T/4. On a slower line the lease may have
-    /// to be earned, and once more if writing messages has held up a confirmation.
+    /// 5T/6, so no zklock has to wait for a fresh lease while 13R, and the time for which messages can hold up a
+    /// confirmation, are less than T/4. On a slower line the lease may have to be earned, and once more if messages have
+    /// held up a confirmation.
     fn hand_off(&self) -> u64 {
         let trip = self.trip();
-        let lease = if 13 * trip < self.session_timeout / 4 { 0 } else { 2 * self.earns_a_lease() };
+        let held_up = WORDS.min(self.session_timeout / 8);
+        let is_quick = 13 * trip + held_up < self.session_timeout / 4;
+        let lease = if is_quick { 0 } else { 2 * self.earns_a_lease() };
         6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
     }
 

@@ -143,8 +143,14 @@ impl World {
             // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
             (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
             (Some(_), None) => exit == Exit::Code(LOST),
-            // The worker was hit when the command might already have been started.
-            (None, _) if zklock.was_hit && zklock.was_starting() && exit == Exit::Code(LOST) => true,
+            // The worker was hit, or its host suspended, when the command might already have been started.
+            (None, _)
+                if (zklock.was_hit || zklock.was_suspended())
+                    && zklock.was_starting()
+                    && exit == Exit::Code(LOST) =>
+            {
+                true
+            }
             (None, _) => own.contains(&exit) || told(exit),
         };
         if !may_be {

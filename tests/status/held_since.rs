@@ -1,7 +1,7 @@
 //! The time since when a lock is held, beside the time when its holder queued.
 
 use super::{end, holder, json, waiter};
-use crate::support::{At, Case, Proxy, Running, SOON, op, shared, start, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, op, shared, start, wait_until};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -28,11 +28,11 @@ fn next_holder(case: &Case, first: Running) -> (Running, i64) {
         case.observer().set_data(&clock, "");
         case.observer().stat(&clock).unwrap().mtime
     };
-    wait_until("a second to pass", SOON, || now() >= queued + 1_200);
+    wait_until("a second to pass", DEADLINE, || now() >= queued + 1_200);
     let before = now();
     case.observer().delete(&clock);
     end(first);
-    next.wait_for_stdout("running", SOON);
+    next.wait_for_stdout("running", DEADLINE);
     (next, before)
 }
 
@@ -41,7 +41,7 @@ fn a_holder_that_waited_publishes_both_times() {
     let case = Case::new("held-since");
     let first = holder(&case, &[]);
     let (next, before) = next_holder(&case, first);
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let seen = contender(&case, 1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
     let written = case.observer().stat(&node).unwrap().mtime;
@@ -56,7 +56,7 @@ fn a_holder_that_waited_publishes_both_times() {
 fn a_waiter_has_no_held_since() {
     let case = Case::new("held-waiting");
     let (first, second) = (holder(&case, &[]), waiter(&case, &[], 2));
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     assert_eq!(contender(&case, 2)["held_since"], Value::Null);
     end(second);
     end(first);
@@ -66,7 +66,7 @@ fn a_waiter_has_no_held_since() {
 fn held_since_is_kept_when_the_holder_is_revoked() {
     let case = Case::new("held-kept");
     let job = start(&case, &["--on-lost", "continue"], "echo ready; exec sleep 60");
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let held = contender(&case, 1)["held_since"].clone();
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let seen = contender(&case, 1);
@@ -81,8 +81,8 @@ fn every_lock_and_slot_has_held_since() {
     let paths = ["", "-b"].map(|ending| format!("{}{ending}", case.path()));
     let words = ["--slots", "2", &paths[1], &paths[0], "--", "sh", "-c", "echo running; exec sleep 60"];
     let job = case.zklock().args(words).spawn();
-    job.wait_for_stdout("running", SOON);
-    wait_until("both to publish it", SOON, || {
+    job.wait_for_stdout("running", DEADLINE);
+    wait_until("both to publish it", DEADLINE, || {
         let seen = json(&case, &[&paths[0], &paths[1]]);
         (0..2).all(|lock| seen["locks"][lock]["contenders"][0]["held_since"].is_string())
     });
@@ -97,11 +97,11 @@ fn held_since_does_not_overwrite_a_revoke() {
     proxy.once(op::SET_DATA, At::Hold);
     let job = holder(&case, &["--on-lost", "continue"]);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     case.observer().set_data(&node, "__REVOKE__");
     proxy.release();
-    job.wait_for_line("revoked", SOON);
-    wait_until("the server to refuse it", SOON, || proxy.answered(op::SET_DATA) == 1);
+    job.wait_for_line("revoked", DEADLINE);
+    wait_until("the server to refuse it", DEADLINE, || proxy.answered(op::SET_DATA) == 1);
     assert_eq!(case.observer().data(&node).as_deref(), Some("__REVOKE__"));
     end(job);
 }
@@ -113,7 +113,7 @@ fn a_short_command_writes_nothing() {
     case.lock(&[], ["true"]).run().assert_code(0);
     assert_eq!(proxy.count(op::SET_DATA), 0);
     let job = holder(&case, &[]);
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     assert_eq!(proxy.count(op::SET_DATA), 1, "a longer one writes once");
     end(job);
 }

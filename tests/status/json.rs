@@ -48,7 +48,7 @@ fn status_json_has_exactly_the_documented_fields() {
     let case = Case::new("json");
     let contenders =
         vec![holder(&case, &["--label", "first"]), waiter(&case, &[], 2), waiter(&case, &["-s"], 3)];
-    case.wait_until_it_tells_since_when(1);
+    case.wait_for_held_since(1);
     let seen = json(&case, &[case.path()]);
     let waits = |mode: &str| json!({"state": "waiting", "mode": mode, "program": "echo"});
     let expected = [
@@ -78,7 +78,7 @@ fn status_json_shows_slots_and_naming() {
     .into_iter()
     .enumerate()
     {
-        case.wait_until_it_tells_since_when(1);
+        case.wait_for_held_since(1);
         let expected = expected(case, 1, &contenders[index], &own);
         assert_eq!(json(case, &[case.path()])["locks"], json!([lock(case, &[expected])]));
     }

@@ -12,7 +12,7 @@ mod unreachable;
 mod untrusted_data;
 mod watch;
 
-use crate::support::{Case, Output, Running, SOON, end, holder, host};
+use crate::support::{Case, DEADLINE, Output, Running, end, holder, host};
 use serde_json::Value;
 
 /// Runs `zklock status` with these arguments.
@@ -61,7 +61,7 @@ fn cells(line: &str) -> Vec<&str> {
 #[track_caller]
 fn wait_for_documents(watch: &Running, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let documents = || watch.stdout().text().lines().map(parsed).collect::<Vec<_>>();
-    let found = crate::support::try_for(SOON, || {
+    let found = crate::support::try_for(DEADLINE, || {
         let documents = documents();
         (!documents.is_empty() && wanted(&documents)).then_some(documents)
     });

@@ -39,7 +39,7 @@ fn a_curator_mutex_is_shown_with_its_address() {
 fn curator_s_readers_and_writers_are_distinguished() {
     let case = Case::new("status-rw");
     let readers = [curator().take("read", case.path()), curator().take("read", case.path())];
-    readers.iter().for_each(crate::support::Theirs::wait_held);
+    readers.iter().for_each(crate::support::NeighbourLock::wait_held);
     let writer = curator().take("write", case.path());
     case.wait_for_contenders(3);
     let seen = contenders(&case);
@@ -47,7 +47,7 @@ fn curator_s_readers_and_writers_are_distinguished() {
         assert_contender(reader, "held", "shared", "curator-rw");
     }
     assert_contender(&seen[2], "waiting", "exclusive", "curator-rw");
-    readers.into_iter().for_each(crate::support::Theirs::give);
+    readers.into_iter().for_each(crate::support::NeighbourLock::give);
     writer.wait_held();
     writer.give();
 }

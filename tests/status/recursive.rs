@@ -1,7 +1,7 @@
 //! `--recursive`: every lock at or below a path; without a path, every lock.
 
 use super::{end, end_all, holder, json, status};
-use crate::support::{Case, Observer, SOON, Server, Zklock};
+use crate::support::{Case, DEADLINE, Observer, Server, Zklock};
 use serde_json::Value;
 use zookeeper::CreateMode;
 
@@ -127,9 +127,9 @@ fn a_recursive_watch_shows_a_new_lock() {
     let base = format!("{}-watched", case.path());
     case.observer().mkdirs(&base);
     let watch = case.zklock().args(["status", "--watch", "--json", "--recursive", &base]).spawn();
-    watch.wait_for_stdout("\"locks\":[]", SOON);
+    watch.wait_for_stdout("\"locks\":[]", DEADLINE);
     let node = contender(case.observer(), &format!("{base}/a/b"));
-    watch.wait_for_stdout(&node, SOON);
+    watch.wait_for_stdout(&node, DEADLINE);
     case.observer().delete(&node);
     super::wait_for_documents(&watch, |documents| paths(documents.last().unwrap()).is_empty());
     end_all(vec![watch]);

@@ -18,7 +18,7 @@ fn the_table_shows_each_contender_s_position_and_identity() {
     let case = Case::new("table");
     let contenders =
         vec![holder(&case, &["--label", "nightly backup"]), waiter(&case, &["--label", "second"], 2)];
-    let record = super::parsed(&case.wait_until_it_tells_since_when(1));
+    let record = super::parsed(&case.wait_for_held_since(1));
     let output = status(&case, &[case.path()]);
     let text = &output.assert_code(0).stdout;
     assert_eq!(output.stderr, "");

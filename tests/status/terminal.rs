@@ -1,7 +1,7 @@
 //! The table on a terminal: coloured, and fitted to its width.
 
 use super::{end, end_all, holder, status, waiter};
-use crate::support::{Case, Proxy, SOON, Terminal, shared};
+use crate::support::{Case, DEADLINE, Proxy, Terminal, shared};
 use zookeeper::CreateMode;
 
 const GREEN: &str = "\x1b[32m";
@@ -13,10 +13,10 @@ fn on_terminal(case: &Case, columns: usize, environment: &[(&str, &str)]) -> Str
     let zklock = case.zklock().args(["status", case.path()]).prelude(&format!("stty cols {columns}"));
     let zklock = environment.iter().fold(zklock, |zklock, (name, value)| zklock.env(name, value));
     let mut terminal = zklock.in_terminal();
-    assert!(terminal.wait(SOON).success(), "{}", terminal.text());
+    assert!(terminal.wait(DEADLINE).success(), "{}", terminal.text());
     // Titles, a line for the lock, and one for each contender; the terminal may show the last lines a moment later.
     for _ in 0..case.contenders().len() + 2 {
-        terminal.expect("\r\n", SOON);
+        terminal.expect("\r\n", DEADLINE);
     }
     terminal.text()
 }
@@ -77,17 +77,17 @@ fn a_watch_on_a_terminal_shows_only_the_newest_state() {
     let case = Case::new("watch-screen");
     let zklock = case.zklock().args(["status", "--watch", case.path()]).env("TERM", "xterm");
     let mut terminal = zklock.in_terminal();
-    terminal.expect("\x1b[2J", SOON);
-    terminal.expect("free\r\n", SOON);
+    terminal.expect("\x1b[2J", DEADLINE);
+    terminal.expect("free\r\n", DEADLINE);
     let job = holder(&case, &["--label", "newest"]);
-    terminal.expect("\x1b[H\x1b[2J", SOON);
-    terminal.expect("newest", SOON);
+    terminal.expect("\x1b[H\x1b[2J", DEADLINE);
+    terminal.expect("newest", DEADLINE);
     end(job);
-    terminal.expect("\x1b[H\x1b[2J", SOON);
-    terminal.expect("free\r\n", SOON);
+    terminal.expect("\x1b[H\x1b[2J", DEADLINE);
+    terminal.expect("free\r\n", DEADLINE);
     // Ctrl-C ends it, as it ends any program.
     terminal.send(b"\x03");
-    let ended = terminal.wait(SOON);
+    let ended = terminal.wait(DEADLINE);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2));
 }
 
@@ -98,13 +98,13 @@ fn a_watch_repeats_permission_errors_on_a_cleared_screen() {
     let zklock = case.zklock().args(["status", "--watch", case.path(), &closed]).env("TERM", "xterm");
     let mut terminal = zklock.in_terminal();
     let error = format!("zklock: {closed}: no permission to look there");
-    terminal.expect(&error, SOON);
+    terminal.expect(&error, DEADLINE);
     let job = holder(&case, &["--label", "newest"]);
-    terminal.expect("newest", SOON);
-    terminal.expect(&error, SOON);
+    terminal.expect("newest", DEADLINE);
+    terminal.expect(&error, DEADLINE);
     end(job);
     terminal.send(b"\x03");
-    terminal.wait(SOON);
+    terminal.wait(DEADLINE);
 }
 
 /// Creates the node of a contender on another host.
@@ -177,16 +177,16 @@ fn a_narrow_watch_without_a_connection_keeps_its_top_visible() {
     let case = Case::new("watch-narrow").through(&proxy.connect_string());
     let nodes: Vec<String> = (0..9).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = watch(&case, 8, 40);
-    terminal.expect("more\r\n", SOON);
+    terminal.expect("more\r\n", DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    terminal.expect("no connection to the servers", SOON);
-    terminal.expect("more\r\n", SOON);
+    terminal.expect("no connection to the servers", DEADLINE);
+    terminal.expect("more\r\n", DEADLINE);
     let lines = screen_lines(&terminal);
     assert!(lines.len() == 7 && lines[0].starts_with("no connection to the servers"), "{lines:#?}");
     assert!(lines.iter().all(|line| console::measure_text_width(line) <= 40), "{lines:#?}");
     terminal.send(b"\x03");
-    terminal.wait(SOON);
+    terminal.wait(DEADLINE);
     delete(&case, &nodes);
 }
 
@@ -195,15 +195,15 @@ fn a_watch_follows_the_size_of_its_terminal() {
     let case = Case::new("watch-resized");
     let nodes: Vec<String> = (0..30).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = watch(&case, 12, 120);
-    terminal.expect("more\r\n", SOON);
+    terminal.expect("more\r\n", DEADLINE);
     terminal.resize(20, 60);
-    terminal.expect("\x1b[3J", SOON);
-    terminal.expect("more\r\n", SOON);
+    terminal.expect("\x1b[3J", DEADLINE);
+    terminal.expect("more\r\n", DEADLINE);
     let lines = screen_lines(&terminal);
     assert_eq!(lines.len(), 19, "{lines:#?}");
     assert!(lines.iter().all(|line| console::measure_text_width(line) <= 60), "{lines:#?}");
     terminal.send(b"\x03");
-    terminal.wait(SOON);
+    terminal.wait(DEADLINE);
     delete(&case, &nodes);
 }
 
@@ -212,9 +212,9 @@ fn a_long_queue_is_shortened_only_on_a_terminal() {
     let case = Case::new("folded");
     let nodes: Vec<String> = (0..40).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = case.zklock().args(["status", case.path()]).in_terminal();
-    let text = terminal.expect("... 20 more\r\n", SOON);
+    let text = terminal.expect("... 20 more\r\n", DEADLINE);
     assert!(text.contains("job 19.") && !text.contains("job 20."), "{text}");
-    assert!(terminal.wait(SOON).success());
+    assert!(terminal.wait(DEADLINE).success());
     let text = status(&case, &[case.path()]).stdout;
     assert!(text.contains("job 39.") && !text.contains("more"), "{text}");
     delete(&case, &nodes);
@@ -225,11 +225,11 @@ fn a_watch_keeps_its_top_visible() {
     let case = Case::new("watch-top");
     let nodes: Vec<String> = (0..30).map(|number| contender(&case, "h", &format!("job {number}."))).collect();
     let mut terminal = watch(&case, 12, 80);
-    terminal.expect("... 22 more\r\n", SOON);
+    terminal.expect("... 22 more\r\n", DEADLINE);
     let lines = screen_lines(&terminal);
     assert!(lines.len() == 11 && lines[0].contains("POS") && lines[2].contains("job 0."), "{lines:#?}");
     terminal.send(b"\x03");
-    terminal.wait(SOON);
+    terminal.wait(DEADLINE);
     delete(&case, &nodes);
 }
 
@@ -239,17 +239,17 @@ fn a_watch_without_a_connection_shows_since_when() {
     let case = Case::new("watch-old").through(&proxy.connect_string());
     let node = contender(&case, "h", "job");
     let mut terminal = watch(&case, 24, 100);
-    terminal.expect("job", SOON);
+    terminal.expect("job", DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    terminal.expect("no connection to the servers since 20", SOON);
-    terminal.expect("Z: this may be old\r\n", SOON);
-    terminal.expect("job", SOON);
+    terminal.expect("no connection to the servers since 20", DEADLINE);
+    terminal.expect("Z: this may be old\r\n", DEADLINE);
+    terminal.expect("job", DEADLINE);
     proxy.refuse_new(false);
-    terminal.expect("\x1b[3J", SOON);
-    terminal.expect("job", SOON);
+    terminal.expect("\x1b[3J", DEADLINE);
+    terminal.expect("job", DEADLINE);
     assert!(!screen_lines(&terminal).concat().contains("may be old"), "{:?}", terminal.text());
     terminal.send(b"\x03");
-    terminal.wait(SOON);
+    terminal.wait(DEADLINE);
     case.observer().delete(&node);
 }

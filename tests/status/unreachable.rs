@@ -1,7 +1,7 @@
 //! `status` without a reachable server, and without a reader.
 
 use super::{end, holder};
-use crate::support::{At, Case, Proxy, SOON, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, shared};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -48,9 +48,9 @@ fn a_closed_stdout_ends_a_watch_at_the_next_change() {
     let case = Case::new("status-pipe-watch");
     let words = ["status", "--watch", "--json", case.path()];
     let watch = case.zklock().args(words).prelude("exec > >(exec head -n 1)").spawn();
-    watch.wait_for_stdout("\"contenders\":[]", SOON);
+    watch.wait_for_stdout("\"contenders\":[]", DEADLINE);
     let holder = holder(&case, &[]);
-    let output = watch.wait(SOON);
+    let output = watch.wait(DEADLINE);
     end(holder);
     output.assert_signal(Signal::SIGPIPE);
     assert_eq!(output.stderr, "");

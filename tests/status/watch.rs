@@ -1,7 +1,7 @@
 //! `--watch`: the servers report changes, and zklock reads only then.
 
 use super::{end, holder, wait_for_documents, waiter};
-use crate::support::{Case, Proxy, Running, SOON, Server, op, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, Server, op, shared, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ fn wait_for_states(watch: &Running, expected: &[&str]) {
 fn direct(case: &Case, server: &Server) -> Running {
     let zklock = crate::support::Zklock::at(&server.connect_string(), case.marker());
     let job = zklock.args([case.path(), "--", "sh", "-c", "echo running; exec sleep 60"]).spawn();
-    job.wait_for_stdout("running", SOON);
+    job.wait_for_stdout("running", DEADLINE);
     job
 }
 
@@ -76,7 +76,7 @@ fn a_watch_shows_revokes_and_successes() {
         documents.last().unwrap()["locks"][0]["last_success"]["at"].is_string()
     });
     let job = case.lock(&["--on-lost", "continue"], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    job.wait_for_stdout("running", SOON);
+    job.wait_for_stdout("running", DEADLINE);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     wait_for_documents(&watch, |documents| {
         documents.last().unwrap()["locks"][0]["contenders"][0]["revoked_by"].is_string()
@@ -91,14 +91,14 @@ fn a_watch_sends_no_request_without_a_change() {
     let case = Case::new("watch-quiet").through(&proxy.connect_string());
     let watch = watch_with_session(&case, 2.0);
     let (requests, pings) = (proxy.count_all(), proxy.count(op::PING));
-    wait_until("time to pass", SOON, || proxy.count(op::PING) >= pings + 5);
+    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) >= pings + 5);
     assert_eq!(proxy.count_all(), requests);
     // A change of another node causes no request either.
     let elsewhere = format!("{}-elsewhere", case.path());
     case.observer().mkdirs(&elsewhere);
     case.observer().delete(&elsewhere);
     let pings = proxy.count(op::PING);
-    wait_until("time to pass", SOON, || proxy.count(op::PING) >= pings + 2);
+    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) >= pings + 2);
     assert_eq!((proxy.count_all(), proxy.events()), (requests, 0));
     end(watch);
 }
@@ -110,7 +110,7 @@ fn a_watch_shows_missed_changes_after_a_reconnect() {
     let watch = watch(&case);
     proxy.refuse_new(true);
     proxy.cut_all();
-    watch.wait_for_line("no connection to the servers: what was shown last may be old", SOON);
+    watch.wait_for_line("no connection to the servers: what was shown last may be old", DEADLINE);
     let job = direct(&case, shared());
     proxy.refuse_new(false);
     wait_for_states(&watch, &["held"]);
@@ -132,7 +132,7 @@ fn a_watch_survives_its_session() {
     for _ in 0..2 {
         proxy.refuse_new(true);
         proxy.cut_all();
-        wait_until("the session to expire", SOON, || server.sessions() == before);
+        wait_until("the session to expire", DEADLINE, || server.sessions() == before);
         let job = direct(&case, &server);
         proxy.refuse_new(false);
         wait_for_states(&watch, &["held"]);
@@ -150,12 +150,12 @@ fn a_watch_survives_servers_that_are_down_for_long() {
     fs::write(&config, "session-timeout = 1\nconnect-timeout = 1\n").unwrap();
     let words = ["status", "--watch", "--json", case.path()];
     let watch = case.zklock().arg("--config").arg(config).args(words).spawn();
-    watch.wait_for_stdout("\"contenders\":[]", SOON);
+    watch.wait_for_stdout("\"contenders\":[]", DEADLINE);
     server.kill();
-    watch.wait_for_line("no connection to the servers", SOON);
+    watch.wait_for_line("no connection to the servers", DEADLINE);
     // The session expires, and then an attempt to connect fails.
     let began = Instant::now();
-    wait_until("several attempts to be over", SOON, || began.elapsed() > Duration::from_secs(5));
+    wait_until("several attempts to be over", DEADLINE, || began.elapsed() > Duration::from_secs(5));
     assert!(watch.is_running());
     server.restart();
     let job = direct(&case, &server);

@@ -1,7 +1,7 @@
 //! A forced stop ends every descendant of the command. When the command ends by itself, its descendants are left alone.
 
 use super::delete_node;
-use crate::support::{Case, SOON, children_of, is_alive, processes_of, start, wait_until};
+use crate::support::{Case, DEADLINE, children_of, is_alive, processes_of, start, wait_until};
 use nix::sys::signal::{Signal, kill};
 
 /// Stops the command once this many descendants run, and asserts that none is left when zklock exits.
@@ -10,10 +10,10 @@ fn assert_all_gone(name: &str, options: &[&str], script: &str, processes: usize)
     let case = Case::new(name);
     let running = start(&case, options, script);
     // Plus zklock, its worker and the script's own shell.
-    wait_until("the whole job", SOON, || processes_of(case.marker()).len() >= processes + 3);
+    wait_until("the whole job", DEADLINE, || processes_of(case.marker()).len() >= processes + 3);
     let marked = processes_of(case.marker());
     delete_node(&case);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     for (pid, name) in marked {
         assert!(!is_alive(pid), "{name} outlived zklock: {output}");
     }
@@ -86,10 +86,10 @@ fn a_stop_ends_a_child_whose_first_thread_has_ended() {
     );
     let case = Case::new("headless");
     let running = start(&case, &["--kill-after", "1"], &script);
-    let line = running.wait_for_stdout("ready", SOON);
+    let line = running.wait_for_stdout("ready", DEADLINE);
     let child = line["ready ".len()..].to_owned();
     delete_node(&case);
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
     let threads = std::fs::read_dir(format!("/proc/{child}/task")).map_or(0, Iterator::count);
     assert!(threads < 2, "{threads} threads of {child} are left");
 }

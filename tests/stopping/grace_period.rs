@@ -1,7 +1,7 @@
 //! A forced stop: a signal, the grace period, then KILL.
 
 use super::delete_node;
-use crate::support::{Case, SOON, freeze, is_alive, start};
+use crate::support::{Case, DEADLINE, freeze, is_alive, start};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn the_command_gets_term_and_zklock_reports_the_lost_lock() {
     let case = Case::new("lost");
     let running = start(&case, &[], "trap 'echo got TERM; exit 5' TERM; sleep 60 & echo ready; wait");
     delete_node(&case);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output
         .assert_code(123)
         .assert_stderr(case.path())
@@ -33,7 +33,7 @@ fn a_stopped_command_that_exits_with_0_still_gives_123() {
     let case = Case::new("lost-0");
     let running = start(&case, &[], "trap 'exit 0' TERM; sleep 60 & echo ready; wait");
     delete_node(&case);
-    running.wait(SOON).assert_code(123);
+    running.wait(DEADLINE).assert_code(123);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_command_that_ignores_term_is_killed_after_the_grace_period() {
     let running = start(&case, &["--kill-after", "1"], IGNORES_SIGNALS);
     let began = Instant::now();
     delete_node(&case);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(123);
     assert_eq!(output.stdout, "ready\ngot TERM\n");
     let took = began.elapsed();
@@ -64,7 +64,7 @@ fn the_first_signal_of_a_stop_is_configurable() {
         let script = format!("trap 'echo got {shown}; kill $!; exit 0' {shown}; sleep 60 & echo ready; wait");
         let running = start(&case, &["--signal", name], &script);
         delete_node(&case);
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert_eq!(output.assert_code(123).stdout, format!("ready\ngot {shown}\n"));
     }
 }
@@ -75,10 +75,10 @@ fn a_second_signal_kills_the_command_immediately() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let running = start(&case, &["--kill-after", "30"], IGNORES_SIGNALS);
         delete_node(&case);
-        running.wait_for_stdout("got TERM", SOON);
+        running.wait_for_stdout("got TERM", DEADLINE);
         let began = Instant::now();
         running.signal(signal);
-        running.wait(SOON).assert_code(123);
+        running.wait(DEADLINE).assert_code(123);
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
 }
@@ -88,7 +88,7 @@ fn a_stopped_command_is_continued_for_the_signal() {
     let case = Case::new("stopped-command");
     let script = "trap 'echo got TERM; exit 0' TERM; echo ready $$; while :; do sleep 0.05; done";
     let running = start(&case, &["--kill-after", "20"], script);
-    let line = running.wait_for_stdout("ready", SOON);
+    let line = running.wait_for_stdout("ready", DEADLINE);
     let command = Pid::from_raw(line["ready ".len()..].parse().expect("a pid"));
     freeze(command);
     delete_node(&case);
@@ -103,9 +103,9 @@ fn with_on_lost_continue_the_command_runs_to_its_end() {
     let script = "trap 'kill $!; exit 9' USR1; trap 'echo got TERM' TERM; sleep 60 & echo ready; wait";
     let running = start(&case, &["--on-lost", "continue"], script);
     delete_node(&case);
-    running.wait_for_line("the lock is lost", SOON);
+    running.wait_for_line("the lock is lost", DEADLINE);
     running.signal(Signal::SIGUSR1);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
 }

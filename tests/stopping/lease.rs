@@ -1,7 +1,7 @@
 //! Confirmations stop: the command is dead before another contender can hold the lock.
 
 use crate::support::{
-    Case, Proxy, SOON, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
+    Case, DEADLINE, Proxy, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
 };
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -21,12 +21,12 @@ fn the_command_is_dead_before_the_session_can_expire() {
     let case = Case::on(&server, "lease-over");
     let script = "trap 'echo got TERM' TERM; echo ready $$; while :; do sleep 0.05; done";
     let running = start(&case, OPTIONS, script);
-    let command = pid_of(&running.wait_for_stdout("ready", SOON));
+    let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
     let last_possible_confirmation = Instant::now();
     server.freeze();
-    wait_until("the end of the command", SOON, || !is_alive(command));
+    wait_until("the end of the command", DEADLINE, || !is_alive(command));
     let after = last_possible_confirmation.elapsed();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     server.thaw();
     // Requests that the client had sent before keep the session alive for another T.
     case.wait_for_contenders(0);
@@ -46,8 +46,8 @@ fn with_on_lost_continue_the_command_runs_on_without_a_server() {
     let options = [OPTIONS, &["--on-lost", "continue"]].concat();
     let running = start(&case, &options, script);
     proxy.blackhole();
-    running.wait_for_line("the lock is lost", SOON);
-    let output = running.wait(SOON);
+    running.wait_for_line("the lock is lost", DEADLINE);
+    let output = running.wait(DEADLINE);
     output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
     // The worker asks for the node until it gets an answer.
@@ -61,9 +61,9 @@ fn a_short_silence_does_not_cost_the_lock() {
     let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 4; exit 8");
     proxy.blackhole();
     let silent_since = Instant::now();
-    wait_until("a short while", SOON, || silent_since.elapsed() > Duration::from_secs(1));
+    wait_until("a short while", DEADLINE, || silent_since.elapsed() > Duration::from_secs(1));
     proxy.pass();
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(8).stderr, "");
 }
 
@@ -72,13 +72,13 @@ fn a_short_silence_does_not_cost_the_lock() {
 fn a_frozen_worker_loses_its_lock_and_its_command() {
     let case = Case::new("frozen");
     let running = start(&case, OPTIONS, "echo ready $$; while :; do sleep 0.05; done");
-    let command = pid_of(&running.wait_for_stdout("ready", SOON));
+    let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
     let began = Instant::now();
     let worker = worker_of(running.pid());
     freeze(worker);
-    wait_until("the end of the command", SOON, || !is_alive(command));
+    wait_until("the end of the command", DEADLINE, || !is_alive(command));
     assert!(began.elapsed() < T, "it survived for {:?}", began.elapsed());
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     output.assert_code(123).assert_stderr(case.path()).assert_stderr("the worker process stood still");
     output.assert_stderr("the command was stopped with all its processes");
     assert!(!is_alive(worker), "it could continue");
@@ -93,9 +93,9 @@ fn a_worker_that_is_frozen_for_a_moment_continues() {
     let worker = worker_of(running.pid());
     freeze(worker);
     let frozen_since = Instant::now();
-    wait_until("a short while", SOON, || frozen_since.elapsed() > Duration::from_secs(1));
+    wait_until("a short while", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(1));
     thaw(worker);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(8).stderr, "");
 }
 
@@ -108,13 +108,13 @@ fn a_frozen_monitor_does_not_cost_the_lock() {
     let node = case.wait_for_contenders(1);
     freeze(running.pid());
     let frozen_since = Instant::now();
-    wait_until("more than a session timeout", SOON, || frozen_since.elapsed() > Duration::from_secs(9));
+    wait_until("more than a session timeout", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(9));
     assert_eq!(case.contenders(), node);
     // The signal that was sent meanwhile is delivered.
     running.signal(Signal::SIGTERM);
     assert!(running.is_running());
     thaw(running.pid());
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(7).stderr, "");
 }
 
@@ -126,13 +126,13 @@ fn a_frozen_monitor_blocks_no_other_contender() {
     let script = format!("echo ready; until [ -e {} ]; do sleep 0.02; done; exit 3", go.display());
     let running = start(&case, &[], &script);
     let next = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    next.wait_for_line("waiting for", SOON);
+    next.wait_for_line("waiting for", DEADLINE);
     freeze(running.pid());
     std::fs::write(go, "").expect("a file");
-    assert_eq!(next.wait(SOON).assert_code(0).stdout, "ran\n");
+    assert_eq!(next.wait(DEADLINE).assert_code(0).stdout, "ran\n");
     assert!(is_stopped(running.pid()));
     thaw(running.pid());
-    running.wait(SOON).assert_code(3);
+    running.wait(DEADLINE).assert_code(3);
 }
 
 /// As when a container is paused or a laptop sleeps: neither process could act in time. The result doesn't depend on
@@ -148,7 +148,7 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
             file.display()
         );
         let running = start(&case, &["--session-timeout", "2", "--kill-after", "1"], &script);
-        let command = pid_of(&running.wait_for_stdout("ready", SOON));
+        let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
         let worker = worker_of(running.pid());
         for pid in [running.pid(), worker, command] {
             freeze(pid);
@@ -156,15 +156,15 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
         let writes = || std::fs::read_to_string(&file).expect("the file");
         let before = writes();
         let frozen_since = Instant::now();
-        wait_until("the session's end", SOON, || {
+        wait_until("the session's end", DEADLINE, || {
             frozen_since.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
         });
         if !monitor_first {
             thaw(worker);
-            wait_until("the end of the command", SOON, || !is_alive(command));
+            wait_until("the end of the command", DEADLINE, || !is_alive(command));
         }
         thaw(running.pid());
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(123);
         assert_eq!(writes().len(), before.len(), "it continued after the lock was lost: {output}");
     }

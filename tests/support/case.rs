@@ -4,7 +4,7 @@ use super::observer::Observer;
 use super::processes::{assert_no_processes, kill_all};
 use super::server::{Server, shared};
 use super::shell::Shell;
-use super::wait::{SOON, wait_for, wait_until};
+use super::wait::{DEADLINE, wait_for, wait_until};
 use super::zklock::{Zklock, new_marker};
 use super::{History, Running};
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Case {
     }
 
     /// The same case, with an observer that authenticates as `user:password`.
-    pub(crate) fn known_as(mut self, digest: &str) -> Self {
+    pub(crate) fn authenticated_as(mut self, digest: &str) -> Self {
         self.observer = Arc::new(Observer::with_digest(&self.hosts, digest));
         // If this didn't create the node for everyone, the first case would create it for itself alone.
         self.observer.mkdirs("/t");
@@ -114,13 +114,13 @@ impl Case {
     #[track_caller]
     pub(crate) fn holder(&self) -> Running {
         let holder = self.lock(&[], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        holder.wait_for_stdout("holding", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
         holder
     }
 
     /// An interactive shell in which the server is preset for zklock.
     pub(crate) fn shell(&self) -> Shell {
-        Shell::start(&self.hosts, &self.marker, SOON)
+        Shell::start(&self.hosts, &self.marker, DEADLINE)
     }
 
     /// A history of jobs in the case's directory.
@@ -144,7 +144,7 @@ impl Case {
 
     /// Removes the nodes that a Curator semaphore leaves at the path after its last holder.
     pub(crate) fn remove_semaphore(&self) {
-        wait_until("nothing to be left of a semaphore", SOON, || {
+        wait_until("nothing to be left of a semaphore", DEADLINE, || {
             // The servers remove a container that has been empty for a while, and Curator's clients remove one of their
             // own.
             let nodes = ["leases", "locks"].map(|container| format!("{}/{container}", self.path));
@@ -158,8 +158,8 @@ impl Case {
     /// Waits until the contender at this position shows in its node since when it holds the lock, and returns the data
     /// of the node.
     #[track_caller]
-    pub(crate) fn wait_until_it_tells_since_when(&self, place: usize) -> String {
-        wait_for("it to say since when it holds the lock", SOON, || {
+    pub(crate) fn wait_for_held_since(&self, place: usize) -> String {
+        wait_for("it to say since when it holds the lock", DEADLINE, || {
             let node = format!("{}/{}", self.path, self.contenders().get(place - 1)?);
             self.observer.data(&node).filter(|data| data.contains("\"held_after_ms\":"))
         })
@@ -168,7 +168,7 @@ impl Case {
     /// Waits until there are exactly `count` contenders.
     #[track_caller]
     pub(crate) fn wait_for_contenders(&self, count: usize) -> Vec<String> {
-        self.observer.wait_for_contenders(&self.path, count, SOON)
+        self.observer.wait_for_contenders(&self.path, count, DEADLINE)
     }
 }
 

@@ -4,7 +4,7 @@ use super::keys::Keys;
 use super::ports;
 use super::server::Server;
 use super::server_builder::ServerBuilder;
-use super::wait::{SOON, wait_for};
+use super::wait::{DEADLINE, wait_for};
 
 /// How an ensemble is to be started.
 pub(crate) struct EnsembleBuilder {
@@ -102,12 +102,12 @@ impl Ensemble {
 
     /// The leader; waits for an election in progress. A frozen leader doesn't count.
     pub(crate) fn leader(&self) -> &Server {
-        wait_for("a leader", SOON, || self.in_mode("leader").pop())
+        wait_for("a leader", DEADLINE, || self.in_mode("leader").pop())
     }
 
     /// The followers; waits until there is at least one.
     pub(crate) fn followers(&self) -> Vec<&Server> {
-        wait_for("followers", SOON, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
+        wait_for("followers", DEADLINE, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
     }
 
     fn in_mode(&self, mode: &str) -> Vec<&Server> {

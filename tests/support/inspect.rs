@@ -1,7 +1,7 @@
 //! What the kernel reports about a process.
 
 use super::processes::state;
-use super::wait::{SOON, wait_for, wait_until};
+use super::wait::{DEADLINE, wait_for, wait_until};
 use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -41,7 +41,7 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
 /// The worker of a zklock, once it has its name. Its parent, the monitor, is the process that was started.
 #[track_caller]
 pub(crate) fn worker_of(zklock: Pid) -> Pid {
-    wait_for("the worker", SOON, || {
+    wait_for("the worker", DEADLINE, || {
         let mut children = children_of(zklock).into_iter().map(|(pid, _)| pid);
         children.find(|pid| status_of(*pid, "Name").as_deref() == Some("zklock-worker"))
     })
@@ -51,7 +51,7 @@ pub(crate) fn worker_of(zklock: Pid) -> Pid {
 #[track_caller]
 pub(crate) fn command_of(zklock: Pid) -> Pid {
     let worker = worker_of(zklock);
-    wait_for("the command", SOON, || children_of(worker).first().map(|(pid, _)| *pid))
+    wait_for("the command", DEADLINE, || children_of(worker).first().map(|(pid, _)| *pid))
 }
 
 /// The processes that a test froze. They are continued even if the test fails.
@@ -74,7 +74,7 @@ thread_local! {
 pub(crate) fn freeze(pid: Pid) {
     kill(pid, Signal::SIGSTOP).expect("a process to freeze");
     FROZEN.with_borrow_mut(|frozen| frozen.0.push(pid));
-    wait_until("it to stand still", SOON, || is_stopped(pid));
+    wait_until("it to stand still", DEADLINE, || is_stopped(pid));
 }
 
 /// Keeps a process that is killed in the state just before its end, with its children, until this value is dropped. On

@@ -2,7 +2,7 @@
 
 use super::processes::state;
 use super::spawn::spawn;
-use super::wait::{SOON, wait_until};
+use super::wait::{DEADLINE, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::env;
@@ -83,7 +83,7 @@ impl Jvm {
     /// Stops the server (SIGSTOP), and returns when all its threads are stopped.
     pub(crate) fn freeze(&self) {
         kill(self.pid, Signal::SIGSTOP).expect("a running server");
-        wait_until("all threads of the server stopped", SOON, || threads_stopped(self.pid));
+        wait_until("all threads of the server stopped", DEADLINE, || threads_stopped(self.pid));
     }
 
     /// Continues a frozen server.

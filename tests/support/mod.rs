@@ -47,7 +47,7 @@ pub(crate) use {
     keys::{Authority, Identity, Keys},
     lines::Lines,
     namespace::{has_namespaces, unshare},
-    neighbour::{Theirs, curator, kazoo},
+    neighbour::{NeighbourLock, curator, kazoo},
     observer::Observer,
     operators::{end, holder, host, start},
     output::Output,
@@ -60,6 +60,6 @@ pub(crate) use {
     server_builder::ServerBuilder,
     shell::Shell,
     skip::skip,
-    wait::{SOON, pass_time, try_for, wait_for, wait_until},
+    wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

@@ -4,7 +4,7 @@ use super::jvm::java;
 use super::lines::Lines;
 use super::server::shared;
 use super::spawn::spawn;
-use super::wait::SOON;
+use super::wait::DEADLINE;
 use super::zklock::new_marker;
 use std::env;
 use std::io::Write;
@@ -34,7 +34,7 @@ pub(crate) struct Neighbour {
 }
 
 /// A lock that a neighbour was told to acquire.
-pub(crate) struct Theirs {
+pub(crate) struct NeighbourLock {
     neighbour: &'static Neighbour,
     id: String,
 }
@@ -85,8 +85,8 @@ impl Neighbour {
     }
 
     /// Starts to acquire a lock of this kind, and does not wait for it.
-    pub(crate) fn take(&'static self, kind: &str, path: &str) -> Theirs {
-        let theirs = Theirs { neighbour: self, id: new_marker() };
+    pub(crate) fn take(&'static self, kind: &str, path: &str) -> NeighbourLock {
+        let theirs = NeighbourLock { neighbour: self, id: new_marker() };
         self.say(&format!("take {} {kind} {path}", theirs.id));
         theirs
     }
@@ -97,7 +97,7 @@ impl Neighbour {
     pub(crate) fn revoke(&self, node: &str) {
         let id = new_marker();
         self.say(&format!("revoke {id} {node}"));
-        self.stdout.wait_for(&format!("revoked {id}"), SOON);
+        self.stdout.wait_for(&format!("revoked {id}"), DEADLINE);
     }
 
     fn say(&self, line: &str) {
@@ -111,11 +111,11 @@ impl Neighbour {
     }
 }
 
-impl Theirs {
+impl NeighbourLock {
     /// Waits until the neighbour holds the lock.
     #[track_caller]
     pub(crate) fn wait_held(&self) {
-        self.neighbour.stdout.wait_for(&format!("held {}", self.id), SOON);
+        self.neighbour.stdout.wait_for(&format!("held {}", self.id), DEADLINE);
     }
 
     /// Whether the neighbour has reported that it holds the lock.
@@ -127,25 +127,25 @@ impl Theirs {
     #[track_caller]
     pub(crate) fn step_down(&self) {
         self.neighbour.say(&format!("step {}", self.id));
-        self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), SOON);
+        self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), DEADLINE);
     }
 
     /// Waits until the neighbour was asked to release a `revocable` lock.
     #[track_caller]
     pub(crate) fn wait_asked(&self) {
-        self.neighbour.stdout.wait_for(&format!("asked {}", self.id), SOON);
+        self.neighbour.stdout.wait_for(&format!("asked {}", self.id), DEADLINE);
     }
 
     /// Waits until the lock is released, as after such a request.
     #[track_caller]
     pub(crate) fn wait_released(self) {
-        self.neighbour.stdout.wait_for(&format!("released {}", self.id), SOON);
+        self.neighbour.stdout.wait_for(&format!("released {}", self.id), DEADLINE);
     }
 
     /// Tells the neighbour to release the lock; returns when it has.
     #[track_caller]
     pub(crate) fn give(self) {
         self.neighbour.say(&format!("give {}", self.id));
-        self.neighbour.stdout.wait_for(&format!("released {}", self.id), SOON);
+        self.neighbour.stdout.wait_for(&format!("released {}", self.id), DEADLINE);
     }
 }

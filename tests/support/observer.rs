@@ -3,7 +3,7 @@
 //! Its library hangs when a server is silent and gives up when a server is dead, so every call runs under a time limit
 //! and is repeated on a new connection.
 
-use super::wait::SOON;
+use super::wait::DEADLINE;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -155,7 +155,7 @@ impl Observer {
         what: &str,
         work: impl Fn(&ZooKeeper) -> ZkResult<T> + Send + Sync + 'static,
     ) -> ZkResult<T> {
-        let deadline = Instant::now() + SOON;
+        let deadline = Instant::now() + DEADLINE;
         let work = Arc::new(work);
         loop {
             let (sender, receiver) = mpsc::channel();

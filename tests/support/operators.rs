@@ -1,13 +1,13 @@
 //! Starts and ends contenders as an operator does.
 
-use super::{Case, Running, SOON};
+use super::{Case, DEADLINE, Running};
 use nix::sys::signal::Signal;
 
 /// Starts a contender whose command runs until it gets a signal; returns when it holds the lock.
 #[track_caller]
 pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     let holder = case.lock(options, ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("running", SOON);
+    holder.wait_for_stdout("running", DEADLINE);
     holder
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
 #[track_caller]
 pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
     let running = case.lock(options, ["bash", "-c", script]).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     running
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
 #[track_caller]
 pub(crate) fn end(contender: Running) {
     contender.signal(Signal::SIGTERM);
-    contender.wait(SOON).assert_signal(Signal::SIGTERM);
+    contender.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 /// The name of this host, as it appears in lock nodes.

@@ -3,7 +3,7 @@
 use super::four_letter;
 use super::jvm::Jvm;
 use super::server_builder::ServerBuilder;
-use super::wait::{SOON, try_for};
+use super::wait::{DEADLINE, try_for};
 use nix::unistd::Pid;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -156,7 +156,7 @@ impl Server {
 
     /// Whether it serves clients in time; false as soon as its process ends.
     pub(super) fn becomes_ready(&self) -> bool {
-        let ready = try_for(SOON, || {
+        let ready = try_for(DEADLINE, || {
             let alive = self.jvm().as_ref().is_some_and(Jvm::is_alive);
             let ready = self.is_ready();
             (ready || !alive).then_some(ready)

@@ -1,7 +1,7 @@
 //! An interactive shell in a terminal, like an operator's.
 
 use super::pty::Terminal;
-use super::wait::{SOON, wait_until};
+use super::wait::{DEADLINE, wait_until};
 use super::zklock::{MARKER, home};
 use nix::unistd::Pid;
 use pty_process::blocking::Command;
@@ -59,8 +59,8 @@ impl Shell {
     /// Types `fg`, and returns when the shell is no longer in the foreground.
     #[track_caller]
     pub(crate) fn fg(&mut self) {
-        self.enter("fg", SOON);
-        wait_until("the job in the foreground", SOON, || self.foreground() != self.pid());
+        self.enter("fg", DEADLINE);
+        wait_until("the job in the foreground", DEADLINE, || self.foreground() != self.pid());
     }
 
     /// The foreground process group of the terminal.

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A deadline for things that normally take milliseconds. It is long, so that a busy machine fails no test.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 const POLL: Duration = Duration::from_millis(3);
 

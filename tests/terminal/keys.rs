@@ -4,7 +4,7 @@ use super::{
     CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer, sleeps,
     stop_while_asleep,
 };
-use crate::support::{Case, SOON, end, wait_until};
+use crate::support::{Case, DEADLINE, end, wait_until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ fn ctrl_c_reaches_the_command_once() {
     enter(&mut shell, &case, &printer(), "ready");
     for _ in 0..2 {
         shell.terminal().send(CTRL_C);
-        shell.terminal().expect("got INT", SOON);
+        shell.terminal().expect("got INT", DEADLINE);
     }
     shell.terminal().send(CTRL_BACKSLASH);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 4);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 4);
     let screen = shell.terminal().text();
     assert_eq!(screen.matches("got INT").count(), 2, "{screen}");
     assert_eq!(screen.matches("got QUIT").count(), 1, "{screen}");
@@ -33,8 +33,8 @@ fn the_shell_sees_the_signal_that_killed_the_command() {
     for (key, signal) in [(CTRL_C, Signal::SIGINT), (CTRL_BACKSLASH, Signal::SIGQUIT)] {
         enter(&mut shell, &case, "sh -c 'echo up; exec sleep 60'", "up\r\n");
         shell.terminal().send(key);
-        shell.prompt(SOON);
-        assert_eq!(shell.code(SOON), 128 + signal as i32);
+        shell.prompt(DEADLINE);
+        assert_eq!(shell.code(DEADLINE), 128 + signal as i32);
     }
     assert_foreground(&mut shell);
 }
@@ -45,8 +45,8 @@ fn ctrl_c_ends_a_waiter() {
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
     shell.terminal().send(CTRL_C);
-    assert!(!shell.prompt(SOON).contains("ran"));
-    assert_eq!(shell.code(SOON), 130);
+    assert!(!shell.prompt(DEADLINE).contains("ran"));
+    assert_eq!(shell.code(DEADLINE), 130);
     case.wait_for_contenders(1);
     end(holder);
 }
@@ -57,33 +57,33 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     let mut shell = case.shell();
     enter(&mut shell, &case, &printer(), "ready");
     shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("the lock is kept; fg or bg continues it", SOON);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 128 + Signal::SIGTSTP as i32);
-    assert!(shell.run("jobs", SOON).contains("Stopped"));
+    shell.terminal().expect("the lock is kept; fg or bg continues it", DEADLINE);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 128 + Signal::SIGTSTP as i32);
+    assert!(shell.run("jobs", DEADLINE).contains("Stopped"));
     assert_foreground(&mut shell);
     assert_eq!(case.contenders().len(), 1, "the lock is kept");
 
     shell.fg();
-    shell.terminal().expect("got CONT", SOON);
+    shell.terminal().expect("got CONT", DEADLINE);
     // Keys reach the command again.
     shell.terminal().send(CTRL_C);
-    shell.terminal().expect("got INT", SOON);
+    shell.terminal().expect("got INT", DEADLINE);
     shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
 
-    shell.enter("bg", SOON);
-    shell.terminal().expect("got CONT", SOON);
-    assert!(shell.run("jobs", SOON).contains("Running"));
+    shell.enter("bg", DEADLINE);
+    shell.terminal().expect("got CONT", DEADLINE);
+    assert!(shell.run("jobs", DEADLINE).contains("Running"));
     shell.terminal().send(CTRL_C);
-    shell.prompt(SOON);
+    shell.prompt(DEADLINE);
     shell.fg();
     shell.terminal().send(CTRL_BACKSLASH);
-    shell.terminal().expect("got QUIT", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 4);
+    shell.terminal().expect("got QUIT", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 4);
     let screen = shell.terminal().text();
     assert_eq!(screen.matches("got INT").count(), 1, "{screen}");
     assert_foreground(&mut shell);
@@ -93,21 +93,24 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
 fn a_job_that_is_stopped_for_long_keeps_its_lock() {
     let case = Case::new("ctrl-z-long");
     let mut shell = case.shell();
-    shell.enter(&format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()), SOON);
-    shell.terminal().expect("up\r\n", SOON);
+    shell.enter(
+        &format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()),
+        DEADLINE,
+    );
+    shell.terminal().expect("up\r\n", DEADLINE);
     stop_while_asleep(&mut shell, &case);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
     let node = case.wait_for_contenders(1);
     let stopped_since = Instant::now();
-    wait_until("more than a session timeout", SOON, || stopped_since.elapsed() > Duration::from_secs(15));
+    wait_until("more than a session timeout", DEADLINE, || stopped_since.elapsed() > Duration::from_secs(15));
     assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
     assert!(sleeps(&case), "{}", shell.terminal().text());
     shell.fg();
-    shell.terminal().expect("sleep 61", SOON);
+    shell.terminal().expect("sleep 61", DEADLINE);
     shell.terminal().send(CTRL_C);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 130);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 130);
     assert!(!shell.terminal().text().contains("lost"), "{}", shell.terminal().text());
     assert_foreground(&mut shell);
 }
@@ -119,20 +122,20 @@ fn a_stopped_waiter_that_becomes_first_leaves_and_queues_again_on_fg() {
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran here");
     shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
     let next = case.lock(&["-v"], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    next.wait_for_line("2 ahead", SOON);
+    next.wait_for_line("2 ahead", DEADLINE);
     end(holder);
-    next.wait_for_stdout("running", SOON);
+    next.wait_for_stdout("running", DEADLINE);
     case.wait_for_contenders(1);
-    shell.enter("fg", SOON);
-    shell.terminal().expect("became first while stopped; queueing again at the end", SOON);
+    shell.enter("fg", DEADLINE);
+    shell.terminal().expect("became first while stopped; queueing again at the end", DEADLINE);
     case.wait_for_contenders(2);
     end(next);
-    shell.terminal().expect("ran here\r\n", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.terminal().expect("ran here\r\n", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 #[test]
@@ -141,13 +144,13 @@ fn ctrl_z_stops_a_waiter_and_fg_continues_it() {
     let mut shell = case.shell();
     let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
     shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
     end(holder);
-    shell.enter("fg", SOON);
-    shell.terminal().expect("ran\r\n", SOON);
-    shell.prompt(SOON);
-    assert_eq!(shell.code(SOON), 0);
+    shell.enter("fg", DEADLINE);
+    shell.terminal().expect("ran\r\n", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 /// Without a shell no process could continue it. The kernel would not stop the command alone either.
@@ -156,11 +159,11 @@ fn ctrl_z_without_a_shell_stops_nothing() {
     let case = Case::new("ctrl-z-leader");
     let command = crate::support::signal_printer(&["QUIT=4"]);
     let mut terminal = case.lock(&[], command).in_terminal();
-    terminal.expect("ready", SOON);
+    terminal.expect("ready", DEADLINE);
     terminal.send(CTRL_Z);
-    terminal.expect("got CONT", SOON);
+    terminal.expect("got CONT", DEADLINE);
     terminal.send(CTRL_C);
-    terminal.expect("got INT", SOON);
+    terminal.expect("got INT", DEADLINE);
     terminal.send(CTRL_BACKSLASH);
-    assert_eq!(terminal.wait(SOON).code(), Some(4));
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(4));
 }

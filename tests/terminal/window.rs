@@ -1,7 +1,7 @@
 //! A terminal window that is resized or closed.
 
 use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_while_asleep};
-use crate::support::{Case, SOON, Shell, assert_no_processes, end};
+use crate::support::{Case, DEADLINE, Shell, assert_no_processes, end};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
 
@@ -9,15 +9,15 @@ use std::os::unix::process::ExitStatusExt;
 #[track_caller]
 fn assert_one_winch(case: &Case, line: &str) {
     let mut shell = case.shell();
-    shell.enter(line, SOON);
-    shell.terminal().expect("ready", SOON);
+    shell.enter(line, DEADLINE);
+    shell.terminal().expect("ready", DEADLINE);
     shell.terminal().resize(40, 100);
-    shell.terminal().expect("got WINCH", SOON);
+    shell.terminal().expect("got WINCH", DEADLINE);
     shell.terminal().send(CTRL_BACKSLASH);
-    shell.prompt(SOON);
+    shell.prompt(DEADLINE);
     let screen = shell.terminal().text();
     assert_eq!(screen.matches("got WINCH").count(), 1, "{line}: {screen}");
-    assert_eq!(shell.run("stty size", SOON), "40 100\n");
+    assert_eq!(shell.run("stty size", DEADLINE), "40 100\n");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_new_size_reaches_the_command_once_in_a_pipeline_and_a_script() {
 #[track_caller]
 fn assert_ends_all(case: &Case, mut shell: Shell) {
     shell.terminal().hang_up();
-    assert_no_processes(case.marker(), SOON);
+    assert_no_processes(case.marker(), DEADLINE);
     case.wait_for_contenders(0);
 }
 
@@ -55,15 +55,15 @@ fn a_closed_window_ends_background_and_stopped_commands() {
     let case = Case::new("hang-up-background");
     let mut shell = case.shell();
     let line = format!("$zklock {} sh -c 'echo up; sleep 61; :' &", case.path());
-    shell.enter(&line, SOON);
-    shell.terminal().expect("up\r\n", SOON);
+    shell.enter(&line, DEADLINE);
+    shell.terminal().expect("up\r\n", DEADLINE);
     assert_ends_all(&case, shell);
 
     let mut shell = case.shell();
     enter(&mut shell, &case, "sh -c 'echo up; sleep 61; :'", "up\r\n");
     stop_while_asleep(&mut shell, &case);
-    shell.terminal().expect("Stopped", SOON);
-    shell.prompt(SOON);
+    shell.terminal().expect("Stopped", DEADLINE);
+    shell.prompt(DEADLINE);
     assert_ends_all(&case, shell);
 }
 
@@ -72,8 +72,8 @@ fn a_closed_window_ends_a_script() {
     let case = Case::new("hang-up-script");
     let mut shell = case.shell();
     let line = format!("bash -c '$zklock {} sh -c \"echo up; sleep 61; :\"; sleep 62'", case.path());
-    shell.enter(&line, SOON);
-    shell.terminal().expect("up\r\n", SOON);
+    shell.enter(&line, DEADLINE);
+    shell.terminal().expect("up\r\n", DEADLINE);
     assert_ends_all(&case, shell);
 }
 
@@ -92,9 +92,9 @@ fn a_closed_window_ends_a_zklock_without_a_shell() {
     let case = Case::new("hang-up-leader");
     let command = ["sh", "-c", "echo up; sleep 61; :"];
     let mut terminal = case.lock(&[], command).in_terminal();
-    terminal.expect("up\r\n", SOON);
+    terminal.expect("up\r\n", DEADLINE);
     terminal.hang_up();
-    let status = terminal.wait(SOON);
+    let status = terminal.wait(DEADLINE);
     assert_eq!(status.signal(), Some(Signal::SIGHUP as i32), "{status:?}");
-    assert_no_processes(case.marker(), SOON);
+    assert_no_processes(case.marker(), DEADLINE);
 }

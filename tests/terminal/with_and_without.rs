@@ -1,6 +1,6 @@
 //! Behaviour that is the same with and without a terminal.
 
-use crate::support::{Case, Running, SOON, Terminal, processes_of, signal_printer};
+use crate::support::{Case, DEADLINE, Running, Terminal, processes_of, signal_printer};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::os::unix::process::ExitStatusExt;
@@ -20,8 +20,8 @@ impl Process {
     #[track_caller]
     fn expect(&mut self, text: &str) {
         match self {
-            Self::Piped(running) => drop(running.wait_for_stdout(text, SOON)),
-            Self::Tty(terminal) => drop(terminal.expect(text, SOON)),
+            Self::Piped(running) => drop(running.wait_for_stdout(text, DEADLINE)),
+            Self::Tty(terminal) => drop(terminal.expect(text, DEADLINE)),
         }
     }
 
@@ -41,11 +41,11 @@ impl Process {
     fn end(self) -> (Option<i32>, Option<i32>, String) {
         match self {
             Self::Piped(running) => {
-                let output = running.wait(SOON);
+                let output = running.wait(DEADLINE);
                 (output.code, output.signal, output.stdout + &output.stderr)
             }
             Self::Tty(mut terminal) => {
-                let status = terminal.wait(SOON);
+                let status = terminal.wait(DEADLINE);
                 (status.code(), status.signal(), terminal.text())
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    At, Case, Held, Proxy, SOON, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
+    At, Case, DEADLINE, Held, Proxy, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
 };
 use nix::sys::signal::Signal;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn a_signal_ends_a_waiter_with_a_frozen_worker() {
     let holder = case.holder();
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-        waiter.wait_for_line("waiting for", SOON);
+        waiter.wait_for_line("waiting for", DEADLINE);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         waiter.signal(signal);
@@ -31,12 +31,12 @@ fn a_waiter_that_is_thawed_in_time_handles_the_signal() {
     let case = Case::new("frozen-briefly");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let worker = worker_of(waiter.pid());
     freeze(worker);
     waiter.signal(Signal::SIGTERM);
     thaw(worker);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("left the queue");
     end(holder);
 }
@@ -47,12 +47,12 @@ fn the_command_of_a_frozen_worker_ends_before_the_next_runs() {
     let history = case.history();
     let options = ["--session-timeout", "3", "--kill-after", "0.5"];
     let first = case.lock(&options, ["bash", "-c", &history.steady_job("first")]).spawn();
-    wait_until("the first command to run", SOON, || history.sections().unwrap().len() == 1);
+    wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
     case.wait_for_contenders(2);
     freeze(worker_of(first.pid()));
-    next.wait(SOON).assert_code(0);
-    let output = first.wait(SOON);
+    next.wait(DEADLINE).assert_code(0);
+    let output = first.wait(DEADLINE);
     output.assert_code(123).assert_stderr("the worker process stood still until the lease was nearly over");
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
@@ -66,17 +66,17 @@ fn descendants_of_a_worker_that_dies_slowly_are_killed_meanwhile() {
     let script = |name| history.steady_job(name);
     let job = format!("setsid bash -c '{}' & {}", script("first").replace('\'', "'\\''"), script("other"));
     let first = case.lock(&options, ["bash", "-c", &job]).spawn();
-    wait_until("both commands to run", SOON, || history.sections().unwrap().len() == 2);
+    wait_until("both commands to run", DEADLINE, || history.sections().unwrap().len() == 2);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
     case.wait_for_contenders(2);
     let worker = worker_of(first.pid());
     freeze(worker);
     let held = Held::at_its_end(worker);
-    next.wait(SOON).assert_code(0);
+    next.wait(DEADLINE).assert_code(0);
     assert!(is_alive(worker), "the worker is held at its end");
-    first.wait_for_line("(zklock-worker) doesn't end after KILL", SOON);
+    first.wait_for_line("(zklock-worker) doesn't end after KILL", DEADLINE);
     drop(held);
-    let output = first.wait(SOON);
+    let output = first.wait(DEADLINE);
     output.assert_code(123).assert_stderr("the command was stopped with all its processes");
     let sections = history.sections().unwrap();
     let [one, other, next] = &sections[..] else { panic!("{sections:?}") };
@@ -90,7 +90,7 @@ fn a_worker_that_is_frozen_shortly_keeps_the_lock() {
     let options = ["--session-timeout", "9", "--kill-after", "1"];
     let job = format!("{}; exit 6", history.steady_job("only"));
     let running = case.lock(&options, ["bash", "-c", &job]).spawn();
-    wait_until("the command to run", SOON, || history.sections().unwrap().len() == 1);
+    wait_until("the command to run", DEADLINE, || history.sections().unwrap().len() == 1);
     let worker = worker_of(running.pid());
     for _ in 0..3 {
         freeze(worker);
@@ -99,7 +99,7 @@ fn a_worker_that_is_frozen_shortly_keeps_the_lock() {
         pass_time(Duration::from_millis(500));
     }
     history.finish("only");
-    assert_eq!(running.wait(SOON).assert_code(6).stderr, "");
+    assert_eq!(running.wait(DEADLINE).assert_code(6).stderr, "");
 }
 
 /// The rest takes seconds at most, so the monitor doesn't wait for a worker that takes longer.
@@ -109,7 +109,7 @@ fn a_worker_that_is_frozen_during_the_release_delays_the_exit_only_briefly() {
     let case = Case::new("frozen-releases").through(&proxy.connect_string());
     proxy.once(op::DELETE, At::Hold);
     let running = case.lock(&[], ["sh", "-c", "exit 4"]).spawn();
-    proxy.wait_fired(1, SOON);
+    proxy.wait_fired(1, DEADLINE);
     freeze(worker_of(running.pid()));
     proxy.cut_all();
     proxy.release();

@@ -3,7 +3,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, Running, SOON, children_of, has_namespaces, processes_of, skip, status_of, wait_for, wait_until,
+    Case, DEADLINE, Running, children_of, has_namespaces, processes_of, skip, status_of, wait_for, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -45,7 +45,7 @@ fn the_exit_code_is_the_command_s() {
         return;
     }
     let case = Case::new("unseen-code");
-    start(&case, "exit 7").wait(SOON).assert_code(7);
+    start(&case, "exit 7").wait(DEADLINE).assert_code(7);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn a_killed_worker_s_command_is_killed_with_a_hidden_proc() {
     }
     let case = Case::new("unseen-killed");
     let running = start(&case, "echo ready; sleep 61 & setsid sleep 62 & wait");
-    running.wait_for_stdout("ready", SOON);
-    let monitor = wait_for("zklock", SOON, || find(running.pid(), "zklock"));
+    running.wait_for_stdout("ready", DEADLINE);
+    let monitor = wait_for("zklock", DEADLINE, || find(running.pid(), "zklock"));
     kill(worker_of(monitor), Signal::SIGKILL).expect("a worker");
     running.wait(HAND_OFF).assert_code(123);
     case.wait_for_contenders(0);

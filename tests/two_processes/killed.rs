@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    At, Case, Proxy, Running, SOON, is_alive, op, pass_time, processes_of, shared, start, wait_until,
+    At, Case, DEADLINE, Proxy, Running, is_alive, op, pass_time, processes_of, shared, start, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 
@@ -18,10 +18,10 @@ fn a_waiter_whose_worker_is_killed_fails_and_leaves_the_queue() {
     let case = Case::new("worker-waits");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     kill_worker(&waiter);
     case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
-    let output = waiter.wait(SOON);
+    let output = waiter.wait(DEADLINE);
     output.assert_code(125).assert_stderr(KILLED).assert_stderr("was not started").assert_stderr(case.path());
     assert_eq!(output.stdout, "");
     crate::support::end(holder);
@@ -33,7 +33,7 @@ fn a_contender_whose_worker_is_killed_while_connecting_fails() {
     proxy.blackhole();
     let case = Case::new("worker-connects").through(&proxy.connect_string());
     let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
-    wait_until("a connection", SOON, || proxy.accepted() > 0);
+    wait_until("a connection", DEADLINE, || proxy.accepted() > 0);
     kill_worker(&waiter);
     let output = waiter.wait(HAND_OFF);
     output.assert_code(125).assert_stderr(KILLED);
@@ -50,7 +50,7 @@ fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
         let running = start(&case, options, job_script);
         let sleeps =
             || processes_of(case.marker()).iter().filter(|(_, name)| name.starts_with("sleep")).count();
-        wait_until("the whole job", SOON, || sleeps() == 5);
+        wait_until("the whole job", DEADLINE, || sleeps() == 5);
         let job = processes_of(case.marker());
         kill_worker(&running);
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
@@ -58,7 +58,7 @@ fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
             job.iter().all(|(pid, _)| *pid == running.pid() || !is_alive(*pid)),
             "the processes end before the lock is released"
         );
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(123).assert_stderr(KILLED).assert_stderr("was stopped with all its processes");
         assert!(output.closed, "the process without an environment has ended too");
     }
@@ -70,12 +70,12 @@ fn the_next_contender_never_runs_beside_the_command_of_a_killed_worker() {
         let case = Case::new("worker-next");
         let history = case.history();
         let first = case.lock(&[], ["bash", "-c", &history.steady_job("first")]).spawn();
-        wait_until("the first command to run", SOON, || history.sections().unwrap().len() == 1);
+        wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
         let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
         case.wait_for_contenders(2);
         kill_worker(&first);
         next.wait(HAND_OFF).assert_code(0);
-        first.wait(SOON).assert_code(123);
+        first.wait(DEADLINE).assert_code(123);
         assert_eq!(history.exclusive_order(), ["first", "next"]);
     }
 }
@@ -89,13 +89,13 @@ fn a_worker_killed_during_the_release_keeps_the_command_s_exit_code() {
         proxy.once(op::DELETE, At::Hold);
         let fired = if end == "exit 3" { 1 } else { 2 };
         let running = start(&case, &[], &format!("sleep 61 >/dev/null 2>&1 & echo ready $!; {end}"));
-        proxy.wait_fired(fired, SOON);
+        proxy.wait_fired(fired, DEADLINE);
         kill_worker(&running);
         proxy.cut_all();
         proxy.release();
         let code = end["exit ".len()..].parse().unwrap();
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         output.assert_code(code).assert_stderr("the command had ended before");
         // Background processes that the command left are not stopped.
         let left = output.stdout.trim()["ready ".len()..].parse().expect("a pid");
@@ -115,7 +115,7 @@ fn a_worker_killed_at_any_time_leaves_nothing() {
         let worker = worker_of(running.pid());
         pass_time(std::time::Duration::from_millis(round * 2));
         kill(worker, Signal::SIGKILL).expect("a worker");
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert!(matches!(output.code, Some(123 | 125)), "{output}");
         assert!(output.code == Some(123) || !ran.exists(), "it had run: {output}");
         assert!(output.closed, "{output}");

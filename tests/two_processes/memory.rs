@@ -1,6 +1,6 @@
 //! The memory of the two processes: no core dump contains it, and the monitor's is locked.
 
-use crate::support::{Case, SOON, end, skip, start, status_of, wait_until};
+use crate::support::{Case, DEADLINE, end, skip, start, status_of, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use std::fs;
@@ -50,6 +50,6 @@ fn the_monitor_is_locked_in_memory_while_a_command_runs() {
     let case = Case::new("in-memory");
     let running = start(&case, &[], "echo ready; sleep 60");
     let locked = || status_of(running.pid(), "VmLck").is_some_and(|locked| !locked.starts_with("0 "));
-    wait_until("the monitor's memory to be locked", SOON, locked);
+    wait_until("the monitor's memory to be locked", DEADLINE, locked);
     end(running);
 }

@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, Output, Running, SOON, children_of, freeze, processes_of, status_of, wait_for, wait_until,
+    Case, DEADLINE, Output, Running, children_of, freeze, processes_of, status_of, wait_for, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -23,8 +23,8 @@ impl Nest {
         let script = "echo ready; sleep 61 & setsid sleep 62 & wait";
         let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "3", &second];
         let outer = case.lock(&[], inner.into_iter().chain(["--", "bash", "-c", script])).spawn();
-        outer.wait_for_stdout("ready", SOON);
-        let inner = wait_for("the inner zklock", SOON, || {
+        outer.wait_for_stdout("ready", DEADLINE);
+        let inner = wait_for("the inner zklock", DEADLINE, || {
             let below = children_of(worker_of(outer.pid())).into_iter().map(|(pid, _)| pid);
             below.into_iter().find(|pid| status_of(*pid, "Name").as_deref() == Some("zklock"))
         });
@@ -82,12 +82,12 @@ fn nested_zklocks_on_the_same_path_have_one_worker() {
     let words = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), case.path(), "--"];
     let script = ["bash", "-c", "echo ready; sleep 61 & wait"];
     let outer = case.lock(&[], words.into_iter().chain(script)).spawn();
-    outer.wait_for_stdout("ready", SOON);
+    outer.wait_for_stdout("ready", DEADLINE);
     let named = |name: &str| status_of_all(&case).iter().filter(|found| *found == name).count();
     assert_eq!((named("zklock"), named("zklock-worker")), (1, 1), "{:?}", status_of_all(&case));
     kill(worker_of(outer.pid()), Signal::SIGKILL).expect("a worker");
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
-    assert!(outer.wait(SOON).assert_code(123).closed);
+    assert!(outer.wait(DEADLINE).assert_code(123).closed);
 }
 
 fn status_of_all(case: &Case) -> Vec<String> {
@@ -102,9 +102,9 @@ fn a_frozen_outer_worker_frees_both_locks() {
     let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "40", &second];
     let job = ["--", "bash", "-c", "echo ready; sleep 61 & setsid sleep 62 & wait"];
     let outer = case.lock(&["--session-timeout", "12"], inner.into_iter().chain(job)).spawn();
-    outer.wait_for_stdout("ready", SOON);
+    outer.wait_for_stdout("ready", DEADLINE);
     freeze(worker_of(outer.pid()));
-    outer.wait(SOON).assert_code(123);
+    outer.wait(DEADLINE).assert_code(123);
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     case.observer().wait_for_contenders(&second, 0, HAND_OFF);
     wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());

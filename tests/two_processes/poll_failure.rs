@@ -1,7 +1,7 @@
 //! One of the two processes lives but can't poll: it has too many descriptors for its limit.
 
 use super::{HAND_OFF, worker_of};
-use crate::support::{Case, SOON, processes_of, start, wait_until};
+use crate::support::{Case, DEADLINE, processes_of, start, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn a_worker_that_cannot_poll_keeps_the_lock_while_its_command_runs() {
     break_waiting(worker_of(running.pid()));
     // A signal wakes it, so that it polls again.
     running.signal(Signal::SIGWINCH);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(processes_of(case.marker()), [], "{output}");
     output
         .assert_code(123)
@@ -36,8 +36,8 @@ fn a_monitor_that_cannot_poll_ends_the_command() {
     let running = start(&case, &["--session-timeout", "3"], ENDLESS);
     break_waiting(running.pid());
     running.signal(Signal::SIGWINCH);
-    wait_until("the end of the command", SOON, || processes_of(case.marker()).is_empty());
-    running.wait(SOON).assert_code(123);
+    wait_until("the end of the command", DEADLINE, || processes_of(case.marker()).is_empty());
+    running.wait(DEADLINE).assert_code(123);
     // The monitor can't open a session either, so the node is deleted with the worker's session.
-    case.observer().wait_for_contenders(case.path(), 0, SOON);
+    case.observer().wait_for_contenders(case.path(), 0, DEADLINE);
 }

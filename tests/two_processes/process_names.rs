@@ -1,7 +1,7 @@
 //! Tools that find processes by name signal zklock and its command, and the command gets each signal once.
 
 use super::worker_of;
-use crate::support::{Case, SOON, processes_of, signal_printer, start, status_of, wait_for, wait_until};
+use crate::support::{Case, DEADLINE, processes_of, signal_printer, start, status_of, wait_for, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -20,15 +20,15 @@ fn the_worker_s_name_has_the_monitor_s_pid_and_no_arguments() {
         let zklock = case.lock(&["--label", "nightly-backup"], ["bash", "-c", script]);
         let zklock = auth.into_iter().fold(zklock, |zklock, auth| zklock.env("ZKLOCK_AUTH", auth));
         let running = zklock.spawn();
-        running.wait_for_stdout("ready", SOON);
+        running.wait_for_stdout("ready", DEADLINE);
         let worker = worker_of(running.pid());
-        wait_until("its name", SOON, || {
+        wait_until("its name", DEADLINE, || {
             command_line(worker) == format!("zklock: worker of {}", running.pid())
         });
         assert_eq!(status_of(running.pid(), "Name").as_deref(), Some("zklock"));
         assert!(command_line(running.pid()).contains("nightly-backup"));
         running.signal(Signal::SIGTERM);
-        running.wait(SOON).assert_signal(Signal::SIGTERM);
+        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
     }
 }
 
@@ -39,7 +39,7 @@ fn pkill_by_the_command_line_reaches_monitor_and_command_but_not_the_worker() {
     let script = "trap 'exit 8' TERM; echo ready; : nightly-backup; while :; do read -rt 0.05 -u 9; done";
     let running = start(&case, &[], &format!("exec 9<> <(:); {script}"));
     let worker = worker_of(running.pid());
-    let named = wait_for("zklock and its command, and nothing of the shell's own besides", SOON, || {
+    let named = wait_for("zklock and its command, and nothing of the shell's own besides", DEADLINE, || {
         let is_named = |pid: &Pid| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).contains("nightly-backup")
@@ -53,7 +53,7 @@ fn pkill_by_the_command_line_reaches_monitor_and_command_but_not_the_worker() {
         // The signal to one may have ended the other already.
         kill(pid, Signal::SIGTERM).ok();
     }
-    running.wait(SOON).assert_code(8);
+    running.wait(DEADLINE).assert_code(8);
 }
 
 /// As `pkill zklock` and `killall` do: they signal every process whose name begins so.
@@ -62,15 +62,15 @@ fn a_signal_to_monitor_and_worker_reaches_the_command_once() {
     let case = Case::new("pkill");
     for both in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR1] {
         let running = case.lock(&[], signal_printer(&["QUIT=4"])).spawn();
-        running.wait_for_stdout("ready", SOON);
+        running.wait_for_stdout("ready", DEADLINE);
         for pid in [worker_of(running.pid()), running.pid()] {
             kill(pid, both).expect("a process");
         }
         let word = format!("got {}", both.as_str().trim_start_matches("SIG"));
-        running.wait_for_stdout(&word, SOON);
+        running.wait_for_stdout(&word, DEADLINE);
         // Earlier signals arrive before this one.
         running.signal(Signal::SIGQUIT);
-        let output = running.wait(SOON);
+        let output = running.wait(DEADLINE);
         assert_eq!(output.assert_code(4).stdout.matches(&word).count(), 1, "{output}");
     }
 }
@@ -85,7 +85,7 @@ fn a_signal_to_monitor_and_worker_ends_a_waiter() {
         for pid in [worker_of(waiter.pid()), waiter.pid()] {
             kill(pid, both).expect("a process");
         }
-        assert_eq!(waiter.wait(SOON).assert_signal(both).stdout, "");
+        assert_eq!(waiter.wait(DEADLINE).assert_signal(both).stdout, "");
         case.wait_for_contenders(1);
     }
     crate::support::end(holder);
@@ -96,7 +96,7 @@ fn a_signal_to_monitor_and_worker_ends_a_waiter() {
 fn a_signal_to_the_worker_only_is_ignored() {
     let case = Case::new("worker-signalled");
     let running = case.lock(&[], signal_printer(&["QUIT=4"])).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     let worker = worker_of(running.pid());
     let all = Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP));
     // Signals of faults are left out: sent ones act like real ones.
@@ -110,6 +110,6 @@ fn a_signal_to_the_worker_only_is_ignored() {
         kill(worker, signal).expect("a worker");
     }
     running.signal(Signal::SIGQUIT);
-    let output = running.wait(SOON);
+    let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(4).stdout.matches("got ").count(), 1, "{output}");
 }

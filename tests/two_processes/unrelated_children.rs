@@ -1,7 +1,7 @@
 //! Unrelated children, as in `helper & exec zklock`: zklock inherits them, and they don't belong to the command.
 
 use super::{HAND_OFF, worker_of};
-use crate::support::{Case, SOON, is_alive, wait_for};
+use crate::support::{Case, DEADLINE, is_alive, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -16,7 +16,7 @@ fn helpers(case: &Case) -> String {
 #[track_caller]
 fn helper_pids(case: &Case) -> Vec<Pid> {
     let file = case.dir().join("helpers");
-    let pids = wait_for("the helpers", SOON, || fs::read_to_string(&file).ok());
+    let pids = wait_for("the helpers", DEADLINE, || fs::read_to_string(&file).ok());
     pids.split_whitespace().map(|number| Pid::from_raw(number.parse().expect("a number"))).collect()
 }
 
@@ -37,7 +37,7 @@ fn unrelated_children_survive_a_killed_worker() {
     let case = Case::new("helpers-killed");
     let script = "echo ready; sleep 61 & setsid sleep 62 & wait";
     let running = case.lock(&[], ["bash", "-c", script]).prelude(&helpers(&case)).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     let helpers = helper_pids(&case);
     kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
     let output = running.wait(HAND_OFF);
@@ -52,7 +52,7 @@ fn unrelated_children_survive_a_lost_lock() {
     let script = "echo ready; trap '' TERM; sleep 61 & setsid sleep 62 & wait; wait";
     let zklock = case.lock(&["--kill-after", "0.3"], ["bash", "-c", script]);
     let running = zklock.prelude(&helpers(&case)).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     let helpers = helper_pids(&case);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let output = running.wait(HAND_OFF);
@@ -66,7 +66,7 @@ fn unrelated_children_survive_a_worker_killed_while_waiting() {
     let case = Case::new("helpers-waiting");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).prelude(&helpers(&case)).spawn();
-    waiter.wait_for_line("waiting for", SOON);
+    waiter.wait_for_line("waiting for", DEADLINE);
     let helpers = helper_pids(&case);
     kill(worker_of(waiter.pid()), Signal::SIGKILL).expect("a worker");
     waiter.wait(HAND_OFF).assert_code(125);
@@ -80,9 +80,9 @@ fn the_end_of_unrelated_children_changes_nothing() {
     let case = Case::new("helpers-end");
     let script = "echo ready; read -r line; sleep 0.5; exit 6";
     let running = case.lock(&[], ["bash", "-c", script]).prelude(&helpers(&case)).spawn();
-    running.wait_for_stdout("ready", SOON);
+    running.wait_for_stdout("ready", DEADLINE);
     for helper in helper_pids(&case) {
         kill(helper, Signal::SIGKILL).expect("a helper");
     }
-    running.wait(SOON).assert_code(6);
+    running.wait(DEADLINE).assert_code(6);
 }

@@ -1,7 +1,7 @@
 //! zklock exits in time and with the right exit code although its messages aren't read.
 
 use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
-use crate::support::{Case, Running, SOON, Zklock, end, free_port};
+use crate::support::{Case, DEADLINE, Running, Zklock, end, free_port};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -35,6 +35,6 @@ fn an_unread_error_keeps_its_exit_code(stderr: UnreadStderr) {
         let nowhere = Zklock::at(&format!("127.0.0.1:{}", free_port()), case.marker())
             .args(verbosity)
             .args(["--connect-timeout", "1", case.path(), "--", "echo", "must not run"]);
-        assert_eq!(stderr.begin(&case, nowhere).end(SOON), Ok(125), "{verbosity:?}");
+        assert_eq!(stderr.begin(&case, nowhere).end(DEADLINE), Ok(125), "{verbosity:?}");
     }
 }

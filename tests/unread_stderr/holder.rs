@@ -1,7 +1,7 @@
 //! A holder keeps its lock as long as it can, and then stops its command in time.
 
 use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
-use crate::support::{Case, History, Proxy, SOON, Zklock, pass_time, processes_of, shared, wait_until};
+use crate::support::{Case, DEADLINE, History, Proxy, Zklock, pass_time, processes_of, shared, wait_until};
 use std::time::Duration;
 
 for_each_unread_stderr! {
@@ -14,7 +14,7 @@ const SHORT: [&str; 2] = ["--session-timeout", "2"];
 
 #[track_caller]
 fn wait_for_sections(history: &History, count: usize) {
-    wait_until("the command to run", SOON, || {
+    wait_until("the command to run", DEADLINE, || {
         history.sections().is_ok_and(|sections| sections.len() == count)
     });
 }
@@ -32,8 +32,8 @@ fn a_lost_lock_stops_the_command_before_another_contender_holds_it(stderr: Unrea
         let next = next.arg(case.path()).args(["--", "sh", "-c", &job]).spawn();
         case.wait_for_contenders(2);
         proxy.blackhole();
-        next.wait(SOON).assert_code(0);
-        assert_eq!(holder.end(SOON), Ok(123), "{verbosity:?}");
+        next.wait(DEADLINE).assert_code(0);
+        assert_eq!(holder.end(DEADLINE), Ok(123), "{verbosity:?}");
         assert_eq!(history.exclusive_order(), ["first", "next"], "{verbosity:?}");
         proxy.pass();
     }
@@ -72,7 +72,7 @@ fn a_healthy_command_keeps_its_lock(stderr: UnreadStderr) {
     pass_time(Duration::from_secs(6));
     assert_eq!(case.observer().stat(&node).map(owner), before);
     history.finish("only");
-    assert_eq!(holder.end(SOON), Ok(7));
+    assert_eq!(holder.end(DEADLINE), Ok(7));
     assert!(history.sections().unwrap()[0].ended);
 }
 
@@ -85,7 +85,7 @@ fn a_revoke_before_the_start_prevents_the_command() {
         let script = format!("touch '{}'; sleep 60", started.display());
         let holder = UnreadStderr::FullPipe.start(&case, &["-v"], &script);
         case.zklock().args(["-q", "revoke", case.path()]).run().assert_code(0);
-        let code = holder.end(SOON);
+        let code = holder.end(DEADLINE);
         assert!(code == Ok(123) || !started.exists(), "{code:?}");
         code == Ok(125)
     };

@@ -7,7 +7,7 @@ mod pipe;
 mod resumed_reading;
 mod waiter;
 
-use crate::support::{Case, Running, SOON, Terminal, Zklock, wait_until};
+use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, wait_until};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -86,10 +86,10 @@ fn after_ctrl_s(case: &Case, zklock: Zklock) -> Terminal {
     let wait = format!("until [ -e '{}' ]; do sleep 0.02; done", go.display());
     let prelude = format!("tty >'{0}.new'; mv '{0}.new' '{0}'; {wait}", tty.display());
     let terminal = zklock.prelude(&prelude).env("TERM", "xterm").in_terminal();
-    wait_until("the terminal's name", SOON, || tty.exists());
+    wait_until("the terminal's name", DEADLINE, || tty.exists());
     terminal.send(CTRL_S);
     let slave = slave(fs::read_to_string(tty).expect("a terminal").trim());
-    wait_until("the output to stop", SOON, || !accepts_output(&slave));
+    wait_until("the output to stop", DEADLINE, || !accepts_output(&slave));
     fs::write(go, "").expect("a file");
     terminal
 }

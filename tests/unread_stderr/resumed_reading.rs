@@ -1,7 +1,7 @@
 //! Reading resumes: dropped messages are counted, and the most important ones are kept.
 
 use super::{CTRL_Q, Process, UnreadStderr, UnreadZklock};
-use crate::support::{Case, SOON, wait_until};
+use crate::support::{Case, DEADLINE, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::thread;
@@ -23,8 +23,8 @@ fn overflow_the_queue(case: &Case, stderr: UnreadStderr) -> UnreadZklock {
     let script = format!("exec bash -c '{}' '{}'", IGNORES_TERM.replace('\'', "'\\''"), count.display());
     let holder = stderr.start(case, &["-vvvv", "--kill-after", "4"], &script);
     let counted = || fs::metadata(&count).map_or(0, |count| count.len());
-    wait_until("the command", SOON, || counted() > 0);
-    let deadline = Instant::now() + 3 * SOON;
+    wait_until("the command", DEADLINE, || counted() > 0);
+    let deadline = Instant::now() + 3 * DEADLINE;
     while counted() < TOO_MANY {
         assert!(Instant::now() < deadline, "{} signals", counted());
         holder.signal(Signal::SIGUSR1);
@@ -60,8 +60,8 @@ fn dropped_messages_are_counted_on_a_pipe() {
     let case = Case::new("heard-again");
     let mut holder = overflow_the_queue(&case, UnreadStderr::FullPipe);
     let lines = holder.pipe.take().unwrap().read();
-    assert_eq!(holder.end(SOON), Ok(123));
-    wait_until("the end of the output", SOON, || lines.is_closed());
+    assert_eq!(holder.end(DEADLINE), Ok(123));
+    wait_until("the end of the output", DEADLINE, || lines.is_closed());
     assert_reported(&lines.text());
 }
 
@@ -71,8 +71,8 @@ fn dropped_messages_are_counted_on_a_terminal() {
     let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
     let Process::Tty(terminal) = &mut holder.process else { unreachable!() };
     terminal.send(CTRL_Q);
-    assert_eq!(terminal.wait(SOON).code(), Some(123));
-    wait_until("the last message", SOON, || terminal.text().contains("the lock was lost"));
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(123));
+    wait_until("the last message", DEADLINE, || terminal.text().contains("the lock was lost"));
     assert_reported(&terminal.text());
 }
 
@@ -83,12 +83,12 @@ fn a_few_unread_messages_are_kept_completely() {
     let mut holder =
         UnreadStderr::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
     let Process::Piped(running) = &holder.process else { unreachable!() };
-    running.wait_for_stdout("up", SOON);
+    running.wait_for_stdout("up", DEADLINE);
     let lines = holder.pipe.take().unwrap().read();
-    lines.wait_for("acquired after", SOON);
+    lines.wait_for("acquired after", DEADLINE);
     holder.signal(Signal::SIGTERM);
-    assert_eq!(holder.end(SOON), Ok(6));
-    wait_until("the end of the output", SOON, || lines.is_closed());
+    assert_eq!(holder.end(DEADLINE), Ok(6));
+    wait_until("the end of the output", DEADLINE, || lines.is_closed());
     let text = lines.text();
     assert!(text.contains("queued as") && text.contains("released"), "{text}");
     assert!(!text.contains("were dropped"), "{text}");

@@ -1,7 +1,7 @@
 //! A waiter acquires the lock in the queue's order, and ends on a signal.
 
 use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
-use crate::support::{Case, SOON, end};
+use crate::support::{Case, DEADLINE, end};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn a_waiter_that_becomes_first_runs_its_command(stderr: UnreadStderr) {
         let holder = case.holder();
         let waiter = stderr.start(&case, verbosity, &format!("echo ran >'{}'; exit 5", ran.display()));
         end(holder);
-        assert_eq!(waiter.end(SOON), Ok(5), "{verbosity:?}");
+        assert_eq!(waiter.end(DEADLINE), Ok(5), "{verbosity:?}");
         assert!(ran.exists());
     }
 }
@@ -45,14 +45,14 @@ fn a_signal_ends_a_waiter_without_a_server(stderr: UnreadStderr) {
         let direct = crate::support::Zklock::at(&crate::support::shared().connect_string(), case.marker());
         let command = ["--", "sh", "-c", "echo holding; exec sleep 60"];
         let holder = direct.arg(case.path()).args(command).spawn();
-        holder.wait_for_stdout("holding", SOON);
+        holder.wait_for_stdout("holding", DEADLINE);
         holder
     };
     let options = ["-vvvv", "--session-timeout", "2"];
     let waiter = stderr.start(&case, &options, "echo must not run");
     proxy.refuse_new(true);
     proxy.cut_all();
-    case.observer().wait_for_contenders(case.path(), 1, SOON);
+    case.observer().wait_for_contenders(case.path(), 1, DEADLINE);
     waiter.signal(Signal::SIGTERM);
     assert_eq!(waiter.end(Duration::from_secs(6)), Err(Signal::SIGTERM));
     end(holder);

@@ -1,7 +1,7 @@
 //! The findings as text, one line for each.
 
 use super::assess::{Finding, Fitness, Severity};
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 
 /// All findings and whether the set-up is fit; with `quiet`, only warnings and failures.
 pub(super) fn text(findings: &[Finding], quiet: bool) -> String {

@@ -23,7 +23,7 @@ use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 use crate::runtime::zk::{Failure, NodePath, Reply, Request, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.

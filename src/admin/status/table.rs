@@ -9,7 +9,7 @@ use super::super::listing::{ListedContender, Lock, Success};
 use super::super::neighbours;
 use super::fold::Fold;
 use crate::core::lock::name::Mode;
-use crate::core::words::without_controls;
+use crate::core::text::without_controls;
 use crate::runtime::zk::ServerTime;
 
 /// The capabilities of stdout that the table depends on.

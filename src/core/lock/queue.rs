@@ -319,10 +319,10 @@ mod tests {
                 assert_eq!(standing.name.text, queue[standing.position - 1]);
             }
         }
-        let strangers = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
+        let others = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
         let seen: Vec<_> =
-            standings(&strangers).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
-        assert_eq!(seen, [(strangers[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
+            standings(&others).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
+        assert_eq!(seen, [(others[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
     }
 
     #[test]

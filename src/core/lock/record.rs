@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::core::protocol::ServerTime;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// The longest plausible wait, about 30 years, in milliseconds. A larger number is made up, and could overflow.
 const LONGEST_WAIT: u64 = 1_000_000_000_000;

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::name::{Family, Mode, Name};
 use super::neighbour::Recipe;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// Numbers this close to the end of the counter are refused. At the end a server gives out numbers twice, or negative
 /// ones, and the order is lost; refusing while thousands of numbers are left keeps the queue out of that state.
@@ -64,8 +64,8 @@ pub enum Refusal {
 /// The reason why the contender at position `own` of a sorted queue can't trust it.
 pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<Refusal> {
     let me = sorted.get(own)?;
-    if let Some(stranger) = sorted.iter().find(|name| name.family != me.family) {
-        return Some(Refusal::OtherFamily { node: stranger.text.to_owned(), family: stranger.family });
+    if let Some(other) = sorted.iter().find(|name| name.family != me.family) {
+        return Some(Refusal::OtherFamily { node: other.text.to_owned(), family: other.family });
     }
     if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
         return Some(Refusal::CounterEnd { node: worn.text.to_owned() });

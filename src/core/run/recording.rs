@@ -2,7 +2,7 @@
 //!
 //! Therefore only a holder can record: if zklock has lost the lock, its node is gone, and the transaction fails.
 
-use super::releasing::{FinalExit, ReleaseKind, patience};
+use super::releasing::{FinalExit, ReleaseKind, answer_limit};
 use super::{Effect, Input, Next, Scene};
 use crate::core::claim::Notice;
 use crate::core::exit::Exit;
@@ -45,7 +45,7 @@ impl Recording {
             success: LastSuccess { by, fencing_token: own.fencing_token },
             node: own.path,
             uncertain: false,
-            until: scene.now + patience(claim),
+            until: scene.now + answer_limit(claim),
         };
         recording.ask(scene);
         Some(recording)

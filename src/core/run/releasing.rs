@@ -57,7 +57,7 @@ enum ReleaseStep {
 impl Releasing {
     pub(super) fn begin(kind: ReleaseKind, end: FinalExit, scene: &mut Scene<'_>) -> (Self, Option<Next>) {
         let claim = &scene.state.claim;
-        let until = scene.now + patience(claim);
+        let until = scene.now + answer_limit(claim);
         let mut releasing = Self { kind, end, until, step: ReleaseStep::Closing };
         if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && kind == ReleaseKind::PlaceInQueue {
             let next = releasing.done(scene);
@@ -120,7 +120,7 @@ impl Releasing {
         let claim = &scene.state.claim;
         let remains = claim.left_behind().filter(|remains| !claim.is_gone() && !remains.is_empty());
         let Some(remains) = remains else { return Some(self.gone(scene)) };
-        (self.step, self.until) = (ReleaseStep::Cleaning, scene.now + patience(claim));
+        (self.step, self.until) = (ReleaseStep::Cleaning, scene.now + answer_limit(claim));
         scene.does(Effect::Clean(remains));
         None
     }
@@ -152,6 +152,6 @@ impl Releasing {
 
 /// How long to wait for servers at the end: at most the session timeout, because the session's end deletes the nodes.
 /// Without a session there are no nodes to wait for.
-pub(super) fn patience(claim: &Claim) -> Duration {
+pub(super) fn answer_limit(claim: &Claim) -> Duration {
     claim.lease().map_or(NOTHING_TO_LOSE, |lease| lease.timeout().min(LONGEST))
 }

@@ -237,9 +237,9 @@ impl Running {
         }
     }
 
-    fn happened(&mut self, happening: JobInput, scene: &mut Scene<'_>) {
+    fn happened(&mut self, input: JobInput, scene: &mut Scene<'_>) {
         let was_suspended = self.supervisor.is_suspended();
-        for action in self.supervisor.on(happening, scene.now) {
+        for action in self.supervisor.on(input, scene.now) {
             match action {
                 Action::Suspend(signal) => self.suspend(signal, scene),
                 // `kill_what_is_left` sends it on the tick that follows each input.

@@ -100,11 +100,11 @@ impl Default for Supervisor {
 
 impl Supervisor {
     /// The actions for an event that was noticed `now`.
-    pub fn on(&mut self, happening: JobInput, now: BootTime) -> Vec<Action> {
+    pub fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Action> {
         match self.state {
-            JobState::Running { suspended, hung_up } => self.running(happening, suspended, hung_up, now),
+            JobState::Running { suspended, hung_up } => self.running(input, suspended, hung_up, now),
             JobState::Stopping { kill_at, killed, leader_dead } => {
-                self.stopping(happening, kill_at, killed, leader_dead, now)
+                self.stopping(input, kill_at, killed, leader_dead, now)
             }
             JobState::Over { .. } => vec![],
         }
@@ -112,12 +112,12 @@ impl Supervisor {
 
     fn running(
         &mut self,
-        happening: JobInput,
+        input: JobInput,
         suspended: Option<i32>,
         hung_up: bool,
         now: BootTime,
     ) -> Vec<Action> {
-        match happening {
+        match input {
             // The job wants a terminal that it can't get. As the kernel does for a stopped group, send HUP and continue
             // it. This happens only once: a job that ignores HUP would stop again immediately, and stays stopped.
             JobInput::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
@@ -163,13 +163,13 @@ impl Supervisor {
 
     fn stopping(
         &mut self,
-        happening: JobInput,
+        input: JobInput,
         kill_at: BootTime,
         killed: bool,
         leader_dead: bool,
         now: BootTime,
     ) -> Vec<Action> {
-        match happening {
+        match input {
             JobInput::LeaderDied if planted(Mistake::LeaderIsAll) => {
                 self.state = JobState::Over { forced: true };
                 vec![Action::Reap]

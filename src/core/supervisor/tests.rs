@@ -114,7 +114,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
     assert_eq!(supervisor.on(JobInput::Tick, at(99)), [], "it is killed already");
 }
 
-fn happening() -> impl Strategy<Value = JobInput> {
+fn input() -> impl Strategy<Value = JobInput> {
     let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
     prop_oneof![
         prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
@@ -133,19 +133,19 @@ fn happening() -> impl Strategy<Value = JobInput> {
 
 proptest! {
     #[test]
-    fn the_order_is_kept_for_any_events(events in prop::collection::vec((happening(), 0u64..500), 0..60)) {
+    fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
         let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
-        let end = [JobInput::Tick, JobInput::LeaderDied, JobInput::NoneLeft].map(|happening| (happening, 10_000));
-        for (happening, pause) in events.into_iter().chain(end) {
+        let end = [JobInput::Tick, JobInput::LeaderDied, JobInput::NoneLeft].map(|input| (input, 10_000));
+        for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
-            died |= happening == JobInput::LeaderDied;
+            died |= input == JobInput::LeaderDied;
             // The leader dies before no other process is left.
-            if happening == JobInput::NoneLeft && !died { continue; }
-            none_left |= happening == JobInput::NoneLeft;
+            if input == JobInput::NoneLeft && !died { continue; }
+            none_left |= input == JobInput::NoneLeft;
             let was_running = supervisor.is_over().is_none();
-            forced |= was_running && matches!(happening, JobInput::MustStop { .. });
-            for action in supervisor.on(happening, now) {
+            forced |= was_running && matches!(input, JobInput::MustStop { .. });
+            for action in supervisor.on(input, now) {
                 prop_assert_eq!(reaped, 0, "no action may follow the reap: {:?}", action);
                 match action {
                     Action::Reap => {

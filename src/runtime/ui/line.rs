@@ -13,8 +13,8 @@ use super::output;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::ServerTime;
 use crate::core::run::Seen;
+use crate::core::text::whole;
 use crate::core::time::BootTime;
-use crate::core::words::whole;
 use crate::runtime::clock;
 
 const REDRAW: Duration = Duration::from_secs(1);

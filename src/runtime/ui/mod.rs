@@ -21,7 +21,7 @@ use crate::core::exit::{self, Exit};
 use crate::core::message::{self, Message};
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
-use crate::core::words::{escaped_lines, without_controls};
+use crate::core::text::{escaped_lines, without_controls};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
 use super::hosts::Server;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// The diagnosis of one server, or of some of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use zookeeper_client::Error as LibraryError;
 
 use crate::core::protocol::Failure;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// ZooKeeper's error code `EPHEMERALONLOCALSESSION`, which the client library doesn't name.
 const EPHEMERAL_ON_LOCAL_SESSION: i32 = -120;

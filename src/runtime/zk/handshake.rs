@@ -12,7 +12,7 @@ use rustls::{
 
 use super::diagnosis::is_enough;
 use super::security::{Tls, certificate_end};
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// The result of a handshake and a question.
 pub(super) enum Handshake {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::diagnosis::{Diagnosis, Observation, ServerAnswers, VERSION};
 use super::{Settings, diagnose};
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// The result of asking one address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -133,14 +133,14 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
 
     // A session that was not closed lasts this long, with the server's rounding. If a process has already been seen to
     // live too long, there is no point in waiting for the end.
-    let patience = if history.overlapping().is_empty() {
+    let limit = if history.overlapping().is_empty() {
         Duration::from_secs(u64::from(environment.session) + 3)
     } else {
         LOOK
     };
-    let processes = processes::left(&mark, &file, patience);
+    let processes = processes::left(&mark, &file, limit);
     let nodes = || environment.observer.children(&path);
-    let nodes = try_for(patience, || nodes().is_empty().then(Vec::new)).unwrap_or_else(nodes);
+    let nodes = try_for(limit, || nodes().is_empty().then(Vec::new)).unwrap_or_else(nodes);
     history.read();
     for name in [FIRST, NEXT] {
         fs::write(file.with_extension(format!("beats.{name}.stop")), "").expect("a file");

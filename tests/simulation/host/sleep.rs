@@ -21,6 +21,11 @@ impl Zklock {
     pub(crate) fn is_asleep(&self) -> bool {
         self.sleep.since.is_some()
     }
+
+    /// Whether its host was suspended at any time.
+    pub(crate) fn was_suspended(&self) -> bool {
+        self.is_asleep() || self.sleep.moment_ends > 0
+    }
 }
 
 impl World {

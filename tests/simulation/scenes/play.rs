@@ -14,7 +14,7 @@ use crate::client::message::{Failure, Node, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Refusal, Stat, ToClient};
 
 /// Longer than anything that happens at all takes.
-const SOON: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Encloses a transaction id in the trace until the end of the scene.
 const MARK: char = '\u{1}';
@@ -133,7 +133,7 @@ impl<'a> Play<'a> {
     }
 
     fn greeting(&mut self, who: usize) {
-        let line = match self.stage.hear(who, SOON) {
+        let line = match self.stage.hear(who, DEADLINE) {
             Heard::Packet(ToClient::Connected { session: 0, .. }) => format!("{who} expired"),
             Heard::Packet(ToClient::Connected { session, timeout_ms, .. }) => {
                 self.tickets.insert(who, (session, 0));
@@ -165,7 +165,7 @@ impl<'a> Play<'a> {
     /// Records everything up to the next answer.
     pub(super) fn answer(&mut self, who: usize, what: &str) -> Option<Answer> {
         loop {
-            let (line, answer) = match self.stage.hear(who, SOON) {
+            let (line, answer) = match self.stage.hear(who, DEADLINE) {
                 Heard::Packet(ToClient::Answer { zxid, result, .. }) => {
                     if let Some(ticket) = self.tickets.get_mut(&who) {
                         ticket.1 = ticket.1.max(zxid);
@@ -192,7 +192,7 @@ impl<'a> Play<'a> {
 
     /// Records the next event.
     pub(super) fn event(&mut self, who: usize) {
-        let line = match self.stage.hear(who, SOON) {
+        let line = match self.stage.hear(who, DEADLINE) {
             Heard::Packet(ToClient::Event { path, happened }) => self.told_event(who, &path, happened),
             other => format!("{who} waits for an event: {other:?}"),
         };
@@ -201,7 +201,7 @@ impl<'a> Play<'a> {
 
     /// Records that the server closes the connection.
     pub(super) fn closed(&mut self, who: usize) {
-        let line = match self.stage.hear(who, SOON) {
+        let line = match self.stage.hear(who, DEADLINE) {
             Heard::Closed => format!("{who} is closed"),
             other => format!("{who} waits for the end: {other:?}"),
         };
@@ -246,7 +246,7 @@ impl<'a> Play<'a> {
         let exists = self.rooted(Op::Exists { path: path.to_owned(), watch: false });
         let gone = loop {
             self.stage.send(who, exists.clone());
-            match self.stage.hear(who, SOON) {
+            match self.stage.hear(who, DEADLINE) {
                 Heard::Packet(ToClient::Answer { result: Ok(_), .. }) => {}
                 Heard::Packet(ToClient::Answer { result: Err(_), .. }) => break self.since(since),
                 other => {
@@ -267,7 +267,7 @@ impl<'a> Play<'a> {
     pub(super) fn news_until(&mut self, who: usize, is_last: impl Fn(&News) -> bool) -> Vec<News> {
         let mut all = vec![];
         loop {
-            let Some(news) = self.stage.news(who, SOON) else {
+            let Some(news) = self.stage.news(who, DEADLINE) else {
                 self.note(format!("{who} has no news"));
                 return all;
             };

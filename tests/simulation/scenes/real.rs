@@ -15,7 +15,7 @@ use crate::client::News;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::network::{Ensemble, Network};
-use crate::support::{Proxy, SOON, Server, ServerBuilder, pass_time, wait_for};
+use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
 
 enum Servers {
     One(Box<Server>, Vec<Proxy>),
@@ -152,7 +152,7 @@ impl Stage for Real {
             self.server(0).wait_ready();
             return 0;
         }
-        wait_for("a leader with all its followers", SOON * 2, || {
+        wait_for("a leader with all its followers", DEADLINE * 2, || {
             let modes = (0..self.size()).filter(|server| !self.down.contains(server));
             let modes: Vec<_> = modes.map(|server| (server, self.server(server).mode())).collect();
             let leaders = modes.iter().filter(|(_, mode)| mode.as_deref() == Some("leader"));

@@ -7,7 +7,7 @@ mod rules;
 
 use super::ports;
 use super::server::Server;
-use super::wait::{SOON, wait_until};
+use super::wait::{DEADLINE, wait_until};
 use link::Link;
 use nix::sys::socket::{Backlog, Shutdown, listen, shutdown};
 use rules::{Rule, Rules, Shared};
@@ -125,7 +125,7 @@ impl Proxy {
         if refuse {
             self.wake_acceptor();
         }
-        wait_until("the proxy to see it", SOON, || self.look().listening != refuse);
+        wait_until("the proxy to see it", DEADLINE, || self.look().listening != refuse);
     }
 
     /// Causes a fault once, at the next request with one of these op codes.

@@ -1,4 +1,4 @@
-use crate::support::{Ensemble, Observer, SOON, wait_until};
+use crate::support::{DEADLINE, Ensemble, Observer, wait_until};
 use zookeeper::CreateMode;
 
 #[test]
@@ -15,7 +15,7 @@ fn survives_its_leader_and_takes_it_back() {
     assert!(observer.exists("/before"));
 
     first.restart();
-    wait_until("two followers", SOON, || ensemble.followers().len() == 2);
+    wait_until("two followers", DEADLINE, || ensemble.followers().len() == 2);
     assert_eq!(first.mode().as_deref(), Some("follower"));
 }
 
@@ -26,5 +26,5 @@ fn elects_another_when_its_leader_freezes() {
     first.freeze();
     assert_ne!(ensemble.leader().port(), first.port());
     first.thaw();
-    wait_until("two followers", SOON, || ensemble.followers().len() == 2);
+    wait_until("two followers", DEADLINE, || ensemble.followers().len() == 2);
 }

@@ -1,5 +1,5 @@
+use crate::support::{DEADLINE, spawn};
 use crate::support::{MARKER, assert_no_processes, kill_all, new_marker, processes_of, wait_until};
-use crate::support::{SOON, spawn};
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ fn finds_and_kills_what_inherited_the_marker() {
     let script = "setsid sleep 60 & exit 0";
     let mut parent = spawn::spawn(Command::new("sh").args(["-c", script]).env(MARKER, &marker));
     parent.wait().unwrap();
-    wait_until("the sleep", SOON, || {
+    wait_until("the sleep", DEADLINE, || {
         let found = processes_of(&marker);
         found.len() == 1 && found[0].1.contains("sleep 60")
     });
     kill_all(&marker);
-    assert_no_processes(&marker, SOON);
+    assert_no_processes(&marker, DEADLINE);
 }
 
 #[test]

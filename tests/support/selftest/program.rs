@@ -1,5 +1,5 @@
 use crate::support::running::Running;
-use crate::support::{Case, MARKER, SOON, Zklock, new_marker, signal_printer, spawn};
+use crate::support::{Case, DEADLINE, MARKER, Zklock, new_marker, signal_printer, spawn};
 use nix::sys::signal::Signal;
 use std::process::{Command, Stdio};
 
@@ -26,18 +26,18 @@ fn signals_the_program_itself() {
     let prelude = "echo $$ $(ps -o sid= -p $$); exec sleep 60";
     let running = Zklock::bare(case.marker()).prelude(prelude).spawn();
     let pid = running.pid().to_string();
-    assert_eq!(running.wait_for_stdout(&pid, SOON), format!("{pid} {pid}"));
+    assert_eq!(running.wait_for_stdout(&pid, DEADLINE), format!("{pid} {pid}"));
     assert!(running.is_running());
     running.signal(Signal::SIGTERM);
-    running.wait(SOON).assert_signal(Signal::SIGTERM);
+    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
 #[test]
 fn runs_in_a_terminal() {
     let prelude = "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && ps -o tty= -p $$ && exit 4";
     let mut terminal = Zklock::bare(&new_marker()).prelude(prelude).in_terminal();
-    terminal.expect("pts/", SOON);
-    assert_eq!(terminal.wait(SOON).code(), Some(4));
+    terminal.expect("pts/", DEADLINE);
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(4));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn the_helper_prints_signals() {
             .stderr(Stdio::piped()),
     );
     let helper = Running::new(child, Vec::new());
-    helper.wait_for_stdout("ready", SOON);
+    helper.wait_for_stdout("ready", DEADLINE);
     for (signal, name) in [
         (Signal::SIGTERM, "got TERM"),
         (Signal::SIGINT, "got INT"),
@@ -86,8 +86,8 @@ fn the_helper_prints_signals() {
         (Signal::SIGQUIT, "got QUIT"),
     ] {
         helper.signal(signal);
-        helper.wait_for_stdout(name, SOON);
+        helper.wait_for_stdout(name, DEADLINE);
         assert_eq!(helper.stdout().count(name), 1);
     }
-    helper.wait(SOON).assert_code(3);
+    helper.wait(DEADLINE).assert_code(3);
 }

@@ -1,4 +1,4 @@
-use crate::support::{At, Observer, Proxy, SOON, Server, new_marker, op, shared, wait_until};
+use crate::support::{At, DEADLINE, Observer, Proxy, Server, new_marker, op, shared, wait_until};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn cut_before_the_server_loses_the_request() {
     let setup = setup();
     setup.proxy.once(op::CREATE, At::BeforeServer);
     setup.create(CreateMode::PersistentSequential).unwrap();
-    setup.proxy.wait_fired(1, SOON);
+    setup.proxy.wait_fired(1, DEADLINE);
     assert_eq!(setup.created(), 1);
     assert_eq!(setup.proxy.count(op::CREATE), 2);
 }
@@ -72,7 +72,7 @@ fn cut_before_the_reply_loses_only_the_reply() {
     let setup = setup();
     setup.proxy.once(op::CREATE, At::BeforeReply);
     setup.create(CreateMode::PersistentSequential).unwrap();
-    setup.proxy.wait_fired(1, SOON);
+    setup.proxy.wait_fired(1, DEADLINE);
     assert_eq!(setup.created(), 2);
 }
 
@@ -92,7 +92,7 @@ fn holds_a_request_until_told() {
     setup.proxy.once(op::GET_CHILDREN, At::Hold);
     let (client, parent) = (Arc::clone(&setup.client), setup.parent.clone());
     let listing = thread::spawn(move || client.children(&parent));
-    setup.proxy.wait_fired(1, SOON);
+    setup.proxy.wait_fired(1, DEADLINE);
     setup.direct.create(&format!("{}/late", setup.parent), "", CreateMode::Persistent);
     setup.proxy.release();
     assert_eq!(listing.join().unwrap(), ["late"]);
@@ -120,7 +120,7 @@ fn a_session_behind_a_hole_expires() {
     let setup = setup();
     let node = setup.create(CreateMode::EphemeralSequential).unwrap();
     setup.proxy.blackhole();
-    setup.direct.wait_until_gone(&node, SOON);
+    setup.direct.wait_until_gone(&node, DEADLINE);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn refuses_and_accepts_again() {
     let address = setup.proxy.connect_string();
     let refused = std::net::TcpStream::connect(&address).expect_err("nothing listens");
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
-    setup.direct.wait_until_gone(&node, SOON);
+    setup.direct.wait_until_gone(&node, DEADLINE);
     setup.proxy.refuse_new(false);
     assert!(setup.client.exists("/"));
 }
@@ -146,5 +146,5 @@ fn passes_what_it_does_not_understand() {
     let answer = crate::support::four_letter::ask(port.unwrap(), "ruok");
     assert_eq!(answer.unwrap(), "imok");
     server.kill();
-    wait_until("a dead end", SOON, || crate::support::four_letter::ask(server.port(), "ruok").is_err());
+    wait_until("a dead end", DEADLINE, || crate::support::four_letter::ask(server.port(), "ruok").is_err());
 }

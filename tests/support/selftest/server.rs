@@ -1,4 +1,4 @@
-use crate::support::{Observer, SOON, Server, processes_of, shared, wait_until};
+use crate::support::{DEADLINE, Observer, Server, processes_of, shared, wait_until};
 use std::time::Duration;
 use zookeeper::CreateMode;
 
@@ -14,7 +14,7 @@ fn frozen_is_silent_until_it_thaws() {
     server.freeze();
     assert!(server.try_four_letter("ruok").is_err());
     server.thaw();
-    wait_until("an answer", SOON, || server.try_four_letter("ruok").is_ok());
+    wait_until("an answer", DEADLINE, || server.try_four_letter("ruok").is_ok());
 }
 
 #[test]
@@ -52,6 +52,6 @@ fn observer_sees_a_session_end_with_its_client() {
     assert_ne!(observer.stat(&node).expect("the node").ephemeral_owner, 0);
     assert_eq!(observer.children(&path), ["a", "n-0000000001"]);
     drop(client);
-    observer.wait_until_gone(&node, SOON);
+    observer.wait_until_gone(&node, DEADLINE);
     assert!(processes_of("nobody's marker").is_empty());
 }

@@ -2,7 +2,7 @@
 
 use super::super::facts::{Chroot, ChrootState, Facts, Probe};
 use super::{Finding, is_stale};
-use crate::core::words::printable;
+use crate::core::text::printable;
 use crate::runtime::zk::Failure;
 
 /// The most locks with old records that are named.

@@ -6,7 +6,7 @@ use super::super::facts::{Facts, SessionError};
 use super::{Finding, is_quick_enough, smallest_timeout};
 use crate::core::duration;
 use crate::core::lock::pace::silence_ridden_out;
-use crate::core::words;
+use crate::core::text;
 use crate::runtime::zk::ServerReport;
 
 /// A greater difference between the clocks, in milliseconds, is a warning.
@@ -99,7 +99,7 @@ pub(super) fn line(facts: &Facts) -> Option<Finding> {
     let timeout = duration::text(granted);
     let takes = format!("a quorum write takes {}, the median is {}", time(trip), time(median));
     if is_quick_enough(facts)? {
-        let rides = words::time(silence_ridden_out(granted, trip));
+        let rides = text::time(silence_ridden_out(granted, trip));
         return Some(Finding::ok("line", format!("{takes}; a holder rides out {rides} of silence")));
     }
     let what = format!("too slow for a session timeout of {timeout}: {takes}");
@@ -114,7 +114,7 @@ fn time(time: Duration) -> String {
     if time < Duration::from_millis(10) {
         format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
     } else {
-        words::time(time)
+        text::time(time)
     }
 }
 
@@ -124,7 +124,7 @@ pub(super) fn clock(facts: &Facts) -> Option<Finding> {
     if ahead.unsigned_abs() <= MOST_APART {
         return Some(Finding::ok("clock", "this host's agrees with the servers'"));
     }
-    let apart = words::time(Duration::from_millis(ahead.unsigned_abs()));
+    let apart = text::time(Duration::from_millis(ahead.unsigned_abs()));
     let which = if ahead > 0 { "behind" } else { "ahead of" };
     let what =
         format!("this host's is {apart} {which} the servers', whose times status and --once-per go by");

@@ -4,17 +4,17 @@
 //! rest handles a lost reply, a lost node, and the order of events across a reconnection.
 
 mod ahead;
-mod around;
 mod deciding;
 mod entering;
 mod error;
 mod inspection;
+mod neighbour_check;
 mod own_node;
 mod step;
 
-use self::around::Around;
 pub use self::error::ContentionError;
 pub use self::inspection::{Inspection, InspectionResult};
+use self::neighbour_check::NeighbourCheck;
 use self::own_node::NodeContent;
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use crate::core::path::{LockPath, NodePath};
@@ -80,7 +80,7 @@ pub struct Contender {
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
-    around: Around,
+    neighbour_check: NeighbourCheck,
     phase: ContenderPhase,
 }
 
@@ -100,7 +100,7 @@ impl Contender {
             entries: 0,
             seen_busy: false,
             inspected: false,
-            around: Around::default(),
+            neighbour_check: NeighbourCheck::default(),
             phase,
         }
     }
@@ -117,12 +117,12 @@ impl Contender {
 
     /// Has a holder look for programs that came after it and don't wait for it: [`News::Neighbour`].
     pub fn look_around(&mut self) -> Step {
-        let requests = if self.holds() { self.around.begin(&self.entry.path) } else { vec![] };
+        let requests = if self.holds() { self.neighbour_check.begin(&self.entry.path) } else { vec![] };
         Step { requests, news: vec![] }
     }
 
     fn seen_around(&mut self, reply: Reply) -> Step {
-        match self.around.take(&self.entry.path, self.entry.family, reply) {
+        match self.neighbour_check.take(&self.entry.path, self.entry.family, reply) {
             Ok(requests) => Step { requests, news: vec![] },
             Err(refusal) => Step { requests: vec![], news: vec![News::Neighbour(refusal)] },
         }

@@ -11,7 +11,7 @@ use crate::core::protocol::Asker;
 use crate::core::run::releasing::{FinalExit, ReleaseKind};
 use crate::core::run::stopped::Stop;
 use crate::core::run::{Next, Scene};
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 impl Queueing {
     /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next

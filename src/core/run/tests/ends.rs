@@ -7,7 +7,7 @@ use crate::core::protocol::{Asker, Failure, Node, Reply, SessionChange};
 use crate::core::run::{Input, Plan};
 use crate::core::signal::SIGINT;
 
-const STORIES: &str = "ends";
+const TRANSCRIPTS: &str = "ends";
 
 #[test]
 fn a_command_that_can_not_start_releases_the_lock() {
@@ -16,7 +16,7 @@ fn a_command_that_can_not_start_releases_the_lock() {
     script
         .on(Input::Started(Err((127, "not found".to_owned()))))
         .session(SessionChange::Closed)
-        .is(STORIES, "not_started");
+        .is(TRANSCRIPTS, "not_started");
 }
 
 #[test]
@@ -26,16 +26,16 @@ fn an_unconfirmed_release_continues_after_the_exit() {
         script.running().at(1.0).reaped(Exit::Code(4));
         script
     };
-    ended().signal(SIGINT).on(Input::MonitorDied).at(6.0).tick().is(STORIES, "release_unconfirmed");
+    ended().signal(SIGINT).on(Input::MonitorDied).at(6.0).tick().is(TRANSCRIPTS, "release_unconfirmed");
     ended()
         .session(SessionChange::Lost(Failure::Expired))
         .on(Input::Cleaned(true))
-        .is(STORIES, "release_expired");
-    ended().session(SessionChange::Lost(Failure::GivenUp)).at(6.0).tick().is(STORIES, "release_given_up");
+        .is(TRANSCRIPTS, "release_expired");
+    ended().session(SessionChange::Lost(Failure::GivenUp)).at(6.0).tick().is(TRANSCRIPTS, "release_given_up");
     ended()
         .session(SessionChange::Disconnected)
         .session(SessionChange::Reconnected)
-        .is(STORIES, "release_interrupted");
+        .is(TRANSCRIPTS, "release_interrupted");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_node_that_is_created_while_zklock_leaves_is_known_too() {
     let mut script = Script::of(plan());
     script.connected().at(0.1).signal(SIGINT).at(0.2).created(0, 9).listed(0, &[8], 9);
     script.on(Input::Cleaned(true)).on(Input::Cleaned(false));
-    script.session(SessionChange::Lost(Failure::Expired)).is(STORIES, "created_while_leaving");
+    script.session(SessionChange::Lost(Failure::Expired)).is(TRANSCRIPTS, "created_while_leaving");
 }
 
 fn once(exit: Exit) -> Script {
@@ -67,15 +67,15 @@ fn a_success_is_recorded_with_the_release() {
     once(Exit::Code(0))
         .reply(Asker::Once, concluded(Ok(())))
         .session(SessionChange::Closed)
-        .is(STORIES, "recorded");
-    once(Exit::Code(0)).at(2.0).tick().reply(Asker::Once, concluded(Ok(()))).is(STORIES, "recorded_late");
-    once(Exit::Code(3)).session(SessionChange::Closed).is(STORIES, "failure_not_recorded");
-    once(Exit::Code(0)).reply(Asker::Once, concluded(Err(Failure::NoAuth))).is(STORIES, "record_refused");
+        .is(TRANSCRIPTS, "recorded");
+    once(Exit::Code(0)).at(2.0).tick().reply(Asker::Once, concluded(Ok(()))).is(TRANSCRIPTS, "recorded_late");
+    once(Exit::Code(3)).session(SessionChange::Closed).is(TRANSCRIPTS, "failure_not_recorded");
+    once(Exit::Code(0)).reply(Asker::Once, concluded(Err(Failure::NoAuth))).is(TRANSCRIPTS, "record_refused");
     once(Exit::Code(0))
         .reply(Asker::Once, concluded(Err(Failure::NoNode)))
-        .is(STORIES, "record_without_a_node");
-    once(Exit::Code(0)).on(Input::MonitorDied).at(6.0).tick().is(STORIES, "record_unconfirmed");
-    once(Exit::Code(0)).session(SessionChange::Lost(Failure::Expired)).is(STORIES, "record_expired");
+        .is(TRANSCRIPTS, "record_without_a_node");
+    once(Exit::Code(0)).on(Input::MonitorDied).at(6.0).tick().is(TRANSCRIPTS, "record_unconfirmed");
+    once(Exit::Code(0)).session(SessionChange::Lost(Failure::Expired)).is(TRANSCRIPTS, "record_expired");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
         let mut script = once(Exit::Code(0));
         script.reply(Asker::Once, lost()).reply(Asker::Once, Reply::Concluded(Err(Failure::NoNode)));
         script.reply(Asker::Once, Reply::Read(path.clone(), Err(Failure::ConnectionLost)));
-        script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(STORIES, name);
+        script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(TRANSCRIPTS, name);
     }
 }
 
@@ -105,5 +105,5 @@ fn a_command_that_ended_without_its_lock_records_nothing() {
         .at(1.0)
         .session(SessionChange::Lost(Failure::Expired))
         .reaped(Exit::Code(0))
-        .is(STORIES, "success_without_a_lock");
+        .is(TRANSCRIPTS, "success_without_a_lock");
 }

@@ -8,13 +8,13 @@ use crate::core::run::{Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
 use crate::core::supervisor::Foreground;
 
-const STORIES: &str = "running";
+const TRANSCRIPTS: &str = "running";
 
 #[test]
 fn a_zklock_alone_runs_its_command_and_releases() {
     let mut script = Script::of(plan()).in_full();
     script.running().pass(1.5).tick().pass(4.0).tick().confirmed(4.0, Ok(())).pass(5.0).signal(SIGTERM);
-    script.reaped(Exit::Signal(SIGTERM)).session(SessionChange::Closed).is(STORIES, "alone");
+    script.reaped(Exit::Signal(SIGTERM)).session(SessionChange::Closed).is(TRANSCRIPTS, "alone");
 }
 
 #[test]
@@ -41,13 +41,13 @@ fn a_lost_lease_stops_the_command_in_time() {
     script
         .on(Input::Children { leader: Some(LeaderChange::Died), none_left: true })
         .on(Input::Reaped(Some(Exit::Code(7))));
-    script.pass(17.1).tick().is(STORIES, "lease_over");
+    script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
 
 #[test]
 fn a_silent_server_and_a_slow_line_are_named() {
     let mut script = Script::of(plan());
-    script.running().pass(1.2).tick().pass(4.0).tick().pass(10.0).tick().is(STORIES, "server_silent");
+    script.running().pass(1.2).tick().pass(4.0).tick().pass(10.0).tick().is(TRANSCRIPTS, "server_silent");
     let mut script = Script::of(plan());
     script
         .running()
@@ -55,9 +55,9 @@ fn a_silent_server_and_a_slow_line_are_named() {
         .session(SessionChange::Disconnected)
         .pass(9.5)
         .session(SessionChange::Reconnected);
-    script.pass(10.0).tick().is(STORIES, "line_was_away");
+    script.pass(10.0).tick().is(TRANSCRIPTS, "line_was_away");
     let mut script = Script::of(plan());
-    script.running().at(30.0).tick().is(STORIES, "stood_still");
+    script.running().at(30.0).tick().is(TRANSCRIPTS, "stood_still");
     let mut script = Script::of(plan());
     script
         .running()
@@ -69,7 +69,7 @@ fn a_silent_server_and_a_slow_line_are_named() {
         .tick()
         .at(15.1)
         .tick()
-        .is(STORIES, "stood_still_and_confirmed");
+        .is(TRANSCRIPTS, "stood_still_and_confirmed");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
             let result = if round < 10 { Ok(()) } else { Err(Failure::Quota) };
             script.pass(sent + 0.7).confirmed(sent + 0.6, result);
         }
-        script.tells_only(&["Warning"]).is(STORIES, name);
+        script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
     }
 }
 
@@ -109,7 +109,7 @@ fn every_loss_of_the_lock_stops_the_command() {
     ] {
         let mut script = Script::of(plan());
         script.running().pass(3.0).session(change).tick().pass(5.0).tick().all_killed();
-        script.reaped(Exit::Signal(9)).on(Input::Cleaned(false)).is(STORIES, name);
+        script.reaped(Exit::Signal(9)).on(Input::Cleaned(false)).is(TRANSCRIPTS, name);
     }
     let mut script = Script::of(plan());
     let gone = format!("/locks/a/{}", script.running().own(1));
@@ -118,7 +118,7 @@ fn every_loss_of_the_lock_stops_the_command() {
         .reply(Asker::Lock(LockIndex(0)), Reply::Changed(gone.into(), true))
         .tick()
         .reaped(Exit::Code(0));
-    script.session(SessionChange::Closed).is(STORIES, "node_deleted");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "node_deleted");
     let mut script = Script::of(plan());
     script
         .running()
@@ -127,10 +127,10 @@ fn every_loss_of_the_lock_stops_the_command() {
         .confirmed(3.0, Err(Failure::NoNode))
         .tick()
         .reaped(Exit::Code(0))
-        .is(STORIES, "node_gone");
+        .is(TRANSCRIPTS, "node_gone");
     let mut script = Script::of(plan());
     script.running().pass(3.0).on(Input::MonitorDied).tick().all_killed().reaped(Exit::Code(0));
-    script.session(SessionChange::Closed).is(STORIES, "monitor_died");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "monitor_died");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_revoked_lock_is_kept_until_the_command_is_gone() {
         .tick()
         .all_killed()
         .reaped(Exit::Code(0))
-        .is(STORIES, "revoked_and_lost");
+        .is(TRANSCRIPTS, "revoked_and_lost");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
                 script.confirmed(f64::from(second) - 0.1, Ok(()));
             }
         }
-        script.keeps_lines(&["revoked", "Kill", "Tick"]).is(STORIES, name);
+        script.keeps_lines(&["revoked", "Kill", "Tick"]).is(TRANSCRIPTS, name);
     }
 }
 
@@ -182,7 +182,7 @@ fn a_command_is_reaped_once_all_its_processes_are_gone() {
     script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).on(Input::Child);
     let leader_died = |none_left| Input::Children { leader: Some(LeaderChange::Died), none_left };
     script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
-    script.on(Input::Children { leader: None, none_left: true }).is(STORIES, "reaped_when_none_is_left");
+    script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
         .pass(3.0)
         .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false))
         .read(&own, Node::HIDDEN)
-        .is(STORIES, "own_node_hidden");
+        .is(TRANSCRIPTS, "own_node_hidden");
 }
 
 #[test]
@@ -206,14 +206,14 @@ fn looks_around_are_further_and_further_apart() {
         let answer = Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }));
         script.reply(Asker::Lock(LockIndex(0)), answer);
     }
-    script.keeps_lines(&["Get(", "Confirmed"]).is(STORIES, "looks_around");
+    script.keeps_lines(&["Get(", "Confirmed"]).is(TRANSCRIPTS, "looks_around");
 }
 
 #[test]
 fn a_command_may_go_on_without_its_lock() {
     let mut script = Script::of(Plan { terminates: false, ..plan() });
     script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).tick().pass(20.0).tick();
-    script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(STORIES, "continues");
+    script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(TRANSCRIPTS, "continues");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_command_that_stops_keeps_its_lock() {
         .on(Input::NotStopped)
         .pass(3.0)
         .tick();
-    script.is(STORIES, "suspended");
+    script.is(TRANSCRIPTS, "suspended");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn problems_with_the_servers_are_reported_while_the_command_runs() {
         .pass(2.5)
         .tick()
         .pass(2.6);
-    script.confirmed(2.5, Ok(())).is(STORIES, "unconfirmed");
+    script.confirmed(2.5, Ok(())).is(TRANSCRIPTS, "unconfirmed");
 }
 
 #[test]
@@ -259,5 +259,5 @@ fn a_neighbour_that_comes_is_warned_of() {
     script
         .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)])))
         .tick();
-    script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(STORIES, "neighbour");
+    script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(TRANSCRIPTS, "neighbour");
 }

@@ -1,4 +1,4 @@
-//! A run that a test drives step by step, and a story: everything that the run does, as text.
+//! A run that a test drives step by step, and a transcript: everything that the run does, as text.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -115,13 +115,13 @@ pub(super) fn node(owner: i64, czxid: i64, record: &Record) -> Node {
     }
 }
 
-/// The run and its story so far.
+/// The run and its transcript so far.
 pub(super) struct Script {
     run: Run,
     now: BootTime,
     key: SessionKey,
-    story: String,
-    /// Whether the story keeps everything, also the usual beginning.
+    transcript: String,
+    /// Whether the transcript keeps everything, also the usual beginning.
     in_full: bool,
     /// The path, without its number, of each node that was created.
     entered: Vec<String>,
@@ -135,28 +135,28 @@ impl Script {
             run: Run::new(plan),
             now,
             key: SessionKey(0),
-            story: String::new(),
+            transcript: String::new(),
             in_full: false,
             entered: vec![],
         };
         let effects = script.run.begin(now);
-        script.tell("begin", &effects);
+        script.record("begin", &effects);
         if effects.contains(&Effect::Introduce) {
             script.introduce(locks);
         }
         script
     }
 
-    /// Keeps the usual beginning, up to [`begun`](Self::begun), in the story.
+    /// Keeps the usual beginning, up to [`begun`](Self::begun), in the transcript.
     pub(super) fn in_full(mut self) -> Self {
         self.in_full = true;
         self
     }
 
-    /// Ends the usual beginning, and removes it from the story unless [`in_full`](Self::in_full) was called.
+    /// Ends the usual beginning, and removes it from the transcript unless [`in_full`](Self::in_full) was called.
     pub(super) fn begun(&mut self) -> &mut Self {
         if !std::mem::replace(&mut self.in_full, true) {
-            self.story.clear();
+            self.transcript.clear();
         }
         self
     }
@@ -173,7 +173,7 @@ impl Script {
         self
     }
 
-    /// The same, and wakes the run whenever it asked to be woken. The story keeps only wake-ups with effects.
+    /// The same, and wakes the run whenever it asked to be woken. The transcript keeps only wake-ups with effects.
     pub(super) fn pass(&mut self, until: f64) -> &mut Self {
         let until = BootTime::from_start(BEGAN) + seconds(until);
         for round in 0.. {
@@ -182,7 +182,7 @@ impl Script {
             self.now = wake.max(self.now + Duration::from_millis(1));
             let effects = self.run.on(self.now, Input::Tick);
             if !effects.is_empty() {
-                self.tell("Tick", &effects);
+                self.record("Tick", &effects);
             }
         }
         self.now = until;
@@ -192,11 +192,11 @@ impl Script {
     pub(super) fn on(&mut self, input: Input) -> &mut Self {
         let said = said(&input);
         let effects = self.run.on(self.now, input);
-        self.tell(&said, &effects);
+        self.record(&said, &effects);
         self
     }
 
-    /// The effects of an input, left out of the story.
+    /// The effects of an input, left out of the transcript.
     pub(super) fn effects(&mut self, input: Input) -> Vec<Effect> {
         self.run.on(self.now, input)
     }
@@ -291,16 +291,18 @@ impl Script {
     }
 
     /// Keeps only the run's messages on these levels.
-    pub(super) fn tells_only(&mut self, levels: &[&str]) -> &mut Self {
+    pub(super) fn records_only(&mut self, levels: &[&str]) -> &mut Self {
         let is_said = |line: &&str| levels.iter().any(|level| line.trim_start().starts_with(level));
-        self.story = self.story.lines().filter(is_said).fold(String::new(), |all, line| all + line + "\n");
+        self.transcript =
+            self.transcript.lines().filter(is_said).fold(String::new(), |all, line| all + line + "\n");
         self
     }
 
     /// Keeps only lines with one of these words.
     pub(super) fn keeps_lines(&mut self, words: &[&str]) -> &mut Self {
         let is_kept = |line: &&str| words.iter().any(|word| line.contains(word));
-        self.story = self.story.lines().filter(is_kept).fold(String::new(), |all, line| all + line + "\n");
+        self.transcript =
+            self.transcript.lines().filter(is_kept).fold(String::new(), |all, line| all + line + "\n");
         self
     }
 
@@ -309,12 +311,12 @@ impl Script {
         self.on(Input::KillRound(KillRound { gone: true, next: None, stuck: false, left: vec![] }))
     }
 
-    fn tell(&mut self, said: &str, effects: &[Effect]) {
+    fn record(&mut self, said: &str, effects: &[Effect]) {
         let after = self.now.since(BootTime::from_start(BEGAN));
         let phase = self.run.phase();
         let wake = self.run.wake_at(self.now).map(|at| at.since(BootTime::from_start(BEGAN)));
         let wake = wake.map_or_else(String::new, |wake| format!(", wakes at {wake:?}"));
-        let mut line = |text: String| writeln!(self.story, "{}", shortened(&text)).unwrap();
+        let mut line = |text: String| writeln!(self.transcript, "{}", shortened(&text)).unwrap();
         line(format!("{after:?} {said} -> {phase:?}{wake}"));
         for effect in effects {
             match effect {
@@ -326,34 +328,36 @@ impl Script {
         }
     }
 
-    /// Checks that the story is the one under this title in `stories/FILE.txt`. With `ZKLOCK_TELL` in the environment,
+    /// Checks that the transcript is the one under this title in `transcripts/FILE.txt`. With `ZKLOCK_RECORD` in the environment,
     /// writes it there instead.
     pub(super) fn is(&self, file: &str, title: &str) {
         static WRITING: Mutex<()> = Mutex::new(());
         let file =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/core/run/tests/stories/{file}.txt"));
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/core/run/tests/transcripts/{file}.txt"));
         let heading = format!("# {title}\n");
-        if std::env::var_os("ZKLOCK_TELL").is_some() {
+        if std::env::var_os("ZKLOCK_RECORD").is_some() {
             let _one_at_a_time = WRITING.lock();
             let all = std::fs::read_to_string(&file).unwrap_or_default();
-            let others = all.split_inclusive("\n\n").filter(|story| !story.starts_with(&heading));
-            let mut stories: Vec<String> = others.map(str::to_owned).collect();
-            stories.push(format!("{heading}{}\n", self.story));
-            stories.sort();
-            std::fs::write(&file, stories.concat()).unwrap();
+            let others = all.split_inclusive("\n\n").filter(|transcript| !transcript.starts_with(&heading));
+            let mut transcripts: Vec<String> = others.map(str::to_owned).collect();
+            transcripts.push(format!("{heading}{}\n", self.transcript));
+            transcripts.sort();
+            std::fs::write(&file, transcripts.concat()).unwrap();
             return;
         }
         let all = std::fs::read_to_string(&file).unwrap_or_default();
-        let told =
-            all.split_inclusive("\n\n").find_map(|story| story.strip_prefix(&heading)).unwrap_or_default();
-        for (number, (expected, story)) in told.lines().zip(self.story.lines()).enumerate() {
-            assert_eq!(expected, story, "{title}, line {}", number + 1);
+        let recorded = all
+            .split_inclusive("\n\n")
+            .find_map(|transcript| transcript.strip_prefix(&heading))
+            .unwrap_or_default();
+        for (number, (expected, transcript)) in recorded.lines().zip(self.transcript.lines()).enumerate() {
+            assert_eq!(expected, transcript, "{title}, line {}", number + 1);
         }
-        assert_eq!(told, format!("{}\n", self.story), "{title}");
+        assert_eq!(recorded, format!("{}\n", self.transcript), "{title}");
     }
 }
 
-/// Removes what is the same in every story.
+/// Removes what is the same in every transcript.
 fn shortened(text: &str) -> String {
     let mut text = text.replace("_c_00000000-0000-0000-0000-000000000000-", "other-");
     for lock in 1..=3 {

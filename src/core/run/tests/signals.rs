@@ -82,7 +82,7 @@ fn the_table_of_signals_is_what_a_run_does() {
             let says =
                 |cell: &str, did: &str| assert!(cell.contains(did), "{about}: {did}; the page: {cell}");
             match signal {
-                // The run waits on anyhow, unless it has stopped: see the stories.
+                // The run waits on anyhow, unless it has stopped: see the transcripts.
                 SIGCONT => says("ignored", reaction(&mut waiting(), signal)),
                 _ => says(as_int(waits, 1), reaction(&mut waiting(), signal)),
             }

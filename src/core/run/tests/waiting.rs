@@ -20,7 +20,7 @@ fn becomes_first(script: &mut Script) -> &mut Script {
     script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(path.into(), true)).listed(0, &[], 9)
 }
 
-const STORIES: &str = "waiting";
+const TRANSCRIPTS: &str = "waiting";
 
 #[test]
 fn a_waiter_names_its_predecessor_and_runs_after_it() {
@@ -29,7 +29,7 @@ fn a_waiter_names_its_predecessor_and_runs_after_it() {
     becomes_first(script.at(3.0));
     let own = script.own(9);
     script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::WordsWritten).tick();
-    script.is(STORIES, "waits_and_runs");
+    script.is(TRANSCRIPTS, "waits_and_runs");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_waiter_with_a_line_reads_the_holder_too() {
         .at(8.6)
         .tick();
     script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
-    script.is(STORIES, "waits_with_a_line");
+    script.is(TRANSCRIPTS, "waits_with_a_line");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_long_wait_is_told_now_and_then() {
         .at(15.3)
         .signal(SIGTSTP)
         .tick()
-        .is(STORIES, "progress");
+        .is(TRANSCRIPTS, "progress");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn nothing_is_told_of_a_wait_that_is_over() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
     script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
     becomes_first(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
-    script.is(STORIES, "no_progress_once_first");
+    script.is(TRANSCRIPTS, "no_progress_once_first");
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn a_waiter_gives_up_at_its_deadline() {
         .confirmed(2.9, Ok(()))
         .at(3.0)
         .tick();
-    script.session(SessionChange::Closed).is(STORIES, "gives_up");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "gives_up");
 }
 
 #[test]
 fn a_waiter_that_heard_nothing_for_long_is_not_busy() {
     let mut script = Script::of(with_deadline(8.0));
     script.behind(&[8], "web2").at(3.0).session(SessionChange::Disconnected).at(8.0).tick();
-    script.at(13.1).tick().is(STORIES, "last_seen_busy");
+    script.at(13.1).tick().is(TRANSCRIPTS, "last_seen_busy");
 }
 
 /// The last answer came at 0.1 s, and half the session timeout is 6 s.
@@ -109,30 +109,33 @@ fn an_answer_counts_for_half_the_session_timeout() {
         let plan = Plan { progress: Some(seconds(end - 0.1)), ..with_deadline(end) };
         let mut script = Script::of(plan);
         script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(end).tick();
-        script.tells_only(&["Warning", "Notice"]).is(STORIES, name);
+        script.records_only(&["Warning", "Notice"]).is(TRANSCRIPTS, name);
     }
 }
 
 #[test]
 fn a_deadline_without_an_answer_is_an_error() {
     let mut script = Script::of(with_deadline(2.0));
-    script.connected().at(2.0).tick().is(STORIES, "no_answer");
+    script.connected().at(2.0).tick().is(TRANSCRIPTS, "no_answer");
     let mut script = Script::of(with_deadline(2.0));
-    script.at(2.0).tick().at(5.0).tick().is(STORIES, "kept_busy");
+    script.at(2.0).tick().at(5.0).tick().is(TRANSCRIPTS, "kept_busy");
     let mut script = Script::of(with_deadline(2.0));
     script
         .at(2.0)
         .session(SessionChange::Unreachable(vec!["zk1:2181: refused".to_owned()]))
-        .is(STORIES, "unreachable");
+        .is(TRANSCRIPTS, "unreachable");
     let mut script = Script::of(plan());
-    script.at(10.0).session(SessionChange::Unreachable(vec![])).is(STORIES, "unreachable_without_a_limit");
+    script
+        .at(10.0)
+        .session(SessionChange::Unreachable(vec![]))
+        .is(TRANSCRIPTS, "unreachable_without_a_limit");
 }
 
 #[test]
 fn a_deadline_before_a_fresh_lease_is_an_error() {
     let mut script = Script::of(with_deadline(4.0));
     script.first().session(SessionChange::Disconnected).on(Input::WordsWritten).tick();
-    script.at(4.0).tick().is(STORIES, "not_confirmed");
+    script.at(4.0).tick().is(TRANSCRIPTS, "not_confirmed");
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
         .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
         .on(Input::Ancestors(vec![]))
         .session(SessionChange::Closed)
-        .is(STORIES, "busy");
+        .is(TRANSCRIPTS, "busy");
     let mut script = Script::of(Plan { nonblock: true, conflict_exit_code: 0, ..plan() });
     script
         .connected()
@@ -153,23 +156,23 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
         .tick()
         .at(10.0)
         .tick();
-    script.is(STORIES, "nonblock_without_an_answer");
+    script.is(TRANSCRIPTS, "nonblock_without_an_answer");
 }
 
 #[test]
 fn a_signal_ends_a_waiter() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").signal(SIGINT).signal(SIGUSR1).tick().session(SessionChange::Closed);
-    script.is(STORIES, "interrupted");
+    script.is(TRANSCRIPTS, "interrupted");
     let mut script = Script::of(plan());
-    script.behind(&[8], "web2").signal(SIGINT).signal(SIGINT).is(STORIES, "interrupted_twice");
+    script.behind(&[8], "web2").signal(SIGINT).signal(SIGINT).is(TRANSCRIPTS, "interrupted_twice");
     let mut script = Script::of(plan());
     script
         .behind(&[8], "web2")
         .on(Input::MonitorDied)
         .at(5.1)
         .tick()
-        .is(STORIES, "monitor_died_while_waiting");
+        .is(TRANSCRIPTS, "monitor_died_while_waiting");
     let mut script = Script::of(plan());
     script
         .connected()
@@ -177,7 +180,7 @@ fn a_signal_ends_a_waiter() {
         .on(Input::MonitorDied)
         .at(6.0)
         .tick()
-        .is(STORIES, "interrupted_while_entering");
+        .is(TRANSCRIPTS, "interrupted_while_entering");
 }
 
 #[test]
@@ -185,7 +188,7 @@ fn a_session_that_ends_costs_only_the_place() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").session(SessionChange::Disconnected).at(3.0);
     script.session(SessionChange::StillAway(Away::Silent)).session(SessionChange::Lost(Failure::Expired));
-    script.behind(&[8], "web2").tick().is(STORIES, "queues_again");
+    script.behind(&[8], "web2").tick().is(TRANSCRIPTS, "queues_again");
     for (failure, has_credentials, name) in [
         (Failure::AuthFailed, true, "credentials_refused"),
         (Failure::AuthFailed, false, "no_credentials"),
@@ -196,10 +199,10 @@ fn a_session_that_ends_costs_only_the_place() {
             .behind(&[8], "web2")
             .session(SessionChange::Lost(failure))
             .on(Input::Cleaned(true))
-            .is(STORIES, name);
+            .is(TRANSCRIPTS, name);
     }
     let mut script = Script::of(plan());
-    script.behind(&[8], "web2").session(SessionChange::Closed).is(STORIES, "session_closed");
+    script.behind(&[8], "web2").session(SessionChange::Closed).is(TRANSCRIPTS, "session_closed");
 }
 
 #[test]
@@ -215,11 +218,11 @@ fn a_deleted_place_is_told_from_an_ended_session() {
         script.behind(&[8], "web2");
         let reply = gone(&script);
         script.at(0.5).reply(Asker::Lock(LockIndex(0)), reply).tick().at(0.6).confirmed(0.5, result).tick();
-        script.session(SessionChange::Closed).is(STORIES, name);
+        script.session(SessionChange::Closed).is(TRANSCRIPTS, name);
     }
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Err(Failure::NoNode));
-    script.session(SessionChange::Closed).is(STORIES, "place_gone_when_confirmed");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_gone_when_confirmed");
 }
 
 #[test]
@@ -229,7 +232,10 @@ fn a_revoked_place_is_an_error() {
     let own = script.own(9);
     let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
     script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
-    script.read(&own, node(OURS, 9, &revoked)).session(SessionChange::Closed).is(STORIES, "place_revoked");
+    script
+        .read(&own, node(OURS, 9, &revoked))
+        .session(SessionChange::Closed)
+        .is(TRANSCRIPTS, "place_revoked");
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP).tick();
     becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
-    script.signal(SIGCONT).connected().tick().is(STORIES, "stopped_and_first");
+    script.signal(SIGCONT).connected().tick().is(TRANSCRIPTS, "stopped_and_first");
     let mut script = Script::of(with_deadline(60.0));
     script
         .behind(&[8], "web2")
@@ -245,18 +251,18 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
         .tick()
         .signal(SIGCONT)
         .tick()
-        .is(STORIES, "stopped_and_continued");
+        .is(TRANSCRIPTS, "stopped_and_continued");
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP);
     becomes_first(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
-    script.session(SessionChange::Closed).connected().is(STORIES, "continued_while_leaving");
+    script.session(SessionChange::Closed).connected().is(TRANSCRIPTS, "continued_while_leaving");
     let mut script = Script::of(with_deadline(60.0));
     script.behind(&[8], "web2").signal(SIGTSTP);
     becomes_first(script.at(3.0)).tick().at(60.0).tick();
-    script.session(SessionChange::Closed).is(STORIES, "gave_up_while_stopped");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "gave_up_while_stopped");
     let mut script = Script::of(with_deadline(60.0));
     script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
-    script.session(SessionChange::Closed).is(STORIES, "stopped_while_entering");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "stopped_while_entering");
 }
 
 #[test]
@@ -267,14 +273,14 @@ fn nothing_is_told_of_a_place_that_is_given_up() {
     script
         .session(SessionChange::Disconnected)
         .session(SessionChange::Reconnected)
-        .is(STORIES, "leaves_in_silence");
+        .is(TRANSCRIPTS, "leaves_in_silence");
 }
 
 #[test]
 fn a_place_that_can_not_be_confirmed_is_an_error() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(Failure::NoAuth));
-    script.session(SessionChange::Closed).is(STORIES, "place_hidden");
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_hidden");
 }
 
 #[test]
@@ -284,7 +290,7 @@ fn nothing_starts_before_a_write_to_the_own_node_is_read() {
     let own = script.own(1);
     let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
     script.reply(Asker::Lock(LockIndex(0)), changed).tick().read(&own, node(OURS, 1, &record("web1", 7)));
-    script.tick().is(STORIES, "own_node_is_read_first");
+    script.tick().is(TRANSCRIPTS, "own_node_is_read_first");
 }
 
 #[test]
@@ -307,7 +313,7 @@ fn a_slow_line_starts_no_command() {
         .confirmed(9.1, Ok(()))
         .tick()
         .session(SessionChange::Closed)
-        .is(STORIES, "slow_line");
+        .is(TRANSCRIPTS, "slow_line");
 }
 
 #[test]
@@ -318,7 +324,7 @@ fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     for sent in [12.1, 13.2, 14.3, 15.4, 16.5, 17.6, 18.7] {
         script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();
     }
-    script.is(STORIES, "awaits_a_lease");
+    script.is(TRANSCRIPTS, "awaits_a_lease");
 }
 
 #[test]
@@ -328,7 +334,7 @@ fn a_contender_without_permission_says_so() {
     script
         .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
         .session(SessionChange::Closed)
-        .is(STORIES, "no_permission");
+        .is(TRANSCRIPTS, "no_permission");
 }
 
 #[test]
@@ -343,7 +349,7 @@ fn two_locks_are_queued_for_one_after_the_other() {
         Reply::Read(format!("/locks/b/{}", other(4)).into(), Ok(node(THEIRS, 4, &record("web2", 30)))),
     );
     script.session(SessionChange::Disconnected).session(SessionChange::Reconnected).at(1.2).tick();
-    script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(STORIES, "two_locks");
+    script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(TRANSCRIPTS, "two_locks");
 }
 
 #[test]
@@ -364,7 +370,7 @@ fn a_slot_is_free_while_fewer_hold() {
     script
         .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own, behind])))
         .tick()
-        .is(STORIES, "slots");
+        .is(TRANSCRIPTS, "slots");
 }
 
 #[test]
@@ -375,20 +381,20 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
         ("web1", vec![Ancestor { pid: 30, started: 29 }], "a_process_with_the_number_of_an_ancestor"),
     ] {
         let mut script = Script::of(plan());
-        script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(STORIES, name);
+        script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(TRANSCRIPTS, name);
     }
     let mut script = Script::of(plan());
     let mut elsewhere = record("web1", 30);
     elsewhere.process.as_mut().unwrap().namespace = "2".to_owned();
     script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
     script.read(&other(8), node(THEIRS, 8, &elsewhere)).on(Input::Ancestors(vec![ancestor.clone()]));
-    script.is(STORIES, "a_process_of_another_namespace");
+    script.is(TRANSCRIPTS, "a_process_of_another_namespace");
     let mut script = Script::of(plan());
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
     let read = Ok(node(THEIRS, 3, &record("web1", 30)));
     script
         .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)).into(), read))
-        .is(STORIES, "an_ancestor_further_on");
+        .is(TRANSCRIPTS, "an_ancestor_further_on");
     let mut script = Script::of(plan());
     let reader = other(3).replace("-lock-", "-read-lock-");
     script.connected().at(0.1).created(0, 9);
@@ -399,7 +405,7 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
     let read = Ok(node(THEIRS, 3, &record("web1", 30)));
     script
         .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}").into(), read))
-        .is(STORIES, "an_ancestor_that_reads");
+        .is(TRANSCRIPTS, "an_ancestor_that_reads");
 }
 
 fn inside(mode: Mode, locks: &[&str]) -> Plan {
@@ -414,21 +420,27 @@ fn outer_node(czxid: i64) -> Input {
 
 #[test]
 fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
-    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(outer_node(3)).is(STORIES, "becomes_its_command");
+    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
+        .on(outer_node(3))
+        .is(TRANSCRIPTS, "becomes_its_command");
     let hidden = Input::LookedUp(LookUp::Seen(vec![Some(Node::HIDDEN)]));
-    Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(STORIES, "hidden_outer_lock");
-    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(outer_node(4)).is(STORIES, "outer_lock_of_another");
+    Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(TRANSCRIPTS, "hidden_outer_lock");
+    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
+        .on(outer_node(4))
+        .is(TRANSCRIPTS, "outer_lock_of_another");
     let gone = Input::LookedUp(LookUp::Seen(vec![None]));
-    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(gone).is(STORIES, "outer_lock_gone");
+    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(gone).is(TRANSCRIPTS, "outer_lock_gone");
     Script::of(inside(Mode::Exclusive, &["/locks/a", "/locks/b"]))
         .on(outer_node(3))
         .introduce(1)
         .connected()
-        .is(STORIES, "inside_with_one_more");
-    Script::of(inside(Mode::Slots(2), &["/locks/a"])).on(outer_node(3)).is(STORIES, "outer_lock_too_weak");
+        .is(TRANSCRIPTS, "inside_with_one_more");
+    Script::of(inside(Mode::Slots(2), &["/locks/a"]))
+        .on(outer_node(3))
+        .is(TRANSCRIPTS, "outer_lock_too_weak");
     let once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
-    Script::of(once).on(outer_node(3)).is(STORIES, "once_per_inside");
-    Script::of(inside(Mode::Exclusive, &["/locks/b"])).is(STORIES, "another_lock_inside");
+    Script::of(once).on(outer_node(3)).is(TRANSCRIPTS, "once_per_inside");
+    Script::of(inside(Mode::Exclusive, &["/locks/b"])).is(TRANSCRIPTS, "another_lock_inside");
 }
 
 #[test]
@@ -437,14 +449,18 @@ fn the_look_at_the_outer_locks_can_fail() {
     Script::of(plan())
         .on(Input::LookedUp(LookUp::SessionLost))
         .on(Input::LookedUp(LookUp::NoAnswer))
-        .is(STORIES, "outer_lock_unknown");
+        .is(TRANSCRIPTS, "outer_lock_unknown");
     let unreachable = Input::LookedUp(LookUp::Unreachable(vec!["zk1:2181: refused".to_owned()]));
-    Script::of(plan()).on(unreachable).is(STORIES, "outer_lock_unreachable");
-    Script::of(plan()).signal(SIGTSTP).signal(SIGUSR1).signal(SIGINT).is(STORIES, "interrupted_at_the_look");
-    Script::of(plan()).on(Input::MonitorDied).is(STORIES, "monitor_died_at_the_look");
+    Script::of(plan()).on(unreachable).is(TRANSCRIPTS, "outer_lock_unreachable");
+    Script::of(plan())
+        .signal(SIGTSTP)
+        .signal(SIGUSR1)
+        .signal(SIGINT)
+        .is(TRANSCRIPTS, "interrupted_at_the_look");
+    Script::of(plan()).on(Input::MonitorDied).is(TRANSCRIPTS, "monitor_died_at_the_look");
     let chrooted = Plan { chroot: "/app".to_owned(), ..plan() };
     let outer = vec![held("/app/locks/a", "/app/locks/a/n", 3)];
-    Script::of(Plan { outer, ..chrooted }).on(outer_node(3)).is(STORIES, "outer_lock_below_a_chroot");
+    Script::of(Plan { outer, ..chrooted }).on(outer_node(3)).is(TRANSCRIPTS, "outer_lock_below_a_chroot");
 }
 
 #[test]
@@ -454,10 +470,10 @@ fn a_recent_success_skips_the_command() {
     script.first();
     let last = br#"{"by":{"version":1,"host":"web4","pid":3,"user":"ann","program":"job","mode":"exclusive","slots":1},"fencing_token":1}"#;
     let recorded = Node { data: last.to_vec(), ..node(0, 5, &record("x", 1)) };
-    script.once(Ok(recorded)).tick().session(SessionChange::Closed).is(STORIES, "skipped");
+    script.once(Ok(recorded)).tick().session(SessionChange::Closed).is(TRANSCRIPTS, "skipped");
     let mut script = Script::of(once());
     script
         .first()
         .reply(Asker::Once, Reply::Read(record_path("/locks/a"), Err(Failure::NoAuth)))
-        .is(STORIES, "once_per_without_permission");
+        .is(TRANSCRIPTS, "once_per_without_permission");
 }

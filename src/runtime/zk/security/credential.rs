@@ -7,7 +7,7 @@ use thiserror::Error;
 use zookeeper_client::Connector;
 
 use super::sasl::Sasl;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// One credential. A session can have several; an ACL entry for any of them applies.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

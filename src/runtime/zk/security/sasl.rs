@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use zookeeper_client::{Connector, SaslOptions};
 
 use super::CredentialError;
-use crate::core::words::printable;
+use crate::core::text::printable;
 
 /// A SASL mechanism and its credentials. A session has at most one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

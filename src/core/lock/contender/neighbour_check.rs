@@ -15,7 +15,7 @@ const MOST: i32 = 200;
 
 /// The progress of a look.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) enum Around {
+pub(super) enum NeighbourCheck {
     /// No look is under way.
     #[default]
     Idle,
@@ -32,7 +32,7 @@ pub(super) enum Around {
 /// What follows from an answer.
 type NextRequests = Result<Vec<Request>, Refusal>;
 
-impl Around {
+impl NeighbourCheck {
     /// Begins, unless a look is under way or has found something.
     pub(super) fn begin(&mut self, lock: &LockPath) -> Vec<Request> {
         if *self != Self::Idle {
@@ -106,8 +106,8 @@ mod tests {
         LockPath::parse(OsStr::new("/app")).unwrap()
     }
 
-    fn take(around: &mut Around, reply: Reply) -> NextRequests {
-        around.take(&lock(), Family::Curator, reply)
+    fn take(neighbour_check: &mut NeighbourCheck, reply: Reply) -> NextRequests {
+        neighbour_check.take(&lock(), Family::Curator, reply)
     }
 
     fn read(path: &str, node: Node) -> Reply {
@@ -119,71 +119,71 @@ mod tests {
     }
 
     /// One that has listed these children.
-    fn listed(children: &[&str]) -> (Around, NextRequests) {
-        let mut around = Around::default();
-        assert_eq!(around.begin(&lock()), [Request::Get("/app".into())]);
-        assert_eq!(around.begin(&lock()), [], "one look at a time");
-        assert_eq!(take(&mut around, with(2)), Ok(vec![Request::List("/app".into())]));
+    fn listed(children: &[&str]) -> (NeighbourCheck, NextRequests) {
+        let mut neighbour_check = NeighbourCheck::default();
+        assert_eq!(neighbour_check.begin(&lock()), [Request::Get("/app".into())]);
+        assert_eq!(neighbour_check.begin(&lock()), [], "one look at a time");
+        assert_eq!(take(&mut neighbour_check, with(2)), Ok(vec![Request::List("/app".into())]));
         let children = children.iter().map(|&child| child.to_owned()).collect();
-        let seen = take(&mut around, Reply::Listed(Ok(children)));
-        (around, seen)
+        let seen = take(&mut neighbour_check, Reply::Listed(Ok(children)));
+        (neighbour_check, seen)
     }
 
     #[test]
     fn alone_or_in_a_crowd_nothing_is_listed() {
         for children in [1, 201, i32::MAX] {
-            let mut around = Around::default();
-            around.begin(&lock());
-            assert_eq!(take(&mut around, with(children)), Ok(vec![]));
-            assert_ne!(around.begin(&lock()), [], "the next look is another");
+            let mut neighbour_check = NeighbourCheck::default();
+            neighbour_check.begin(&lock());
+            assert_eq!(take(&mut neighbour_check, with(children)), Ok(vec![]));
+            assert_ne!(neighbour_check.begin(&lock()), [], "the next look is another");
         }
     }
 
     #[test]
     fn other_contenders_and_ordinary_children_are_no_neighbours() {
-        let (mut around, seen) = listed(&[OURS, "lock-0000000002", "config"]);
+        let (mut neighbour_check, seen) = listed(&[OURS, "lock-0000000002", "config"]);
         assert_eq!(seen, Ok(vec![]));
-        assert_ne!(around.begin(&lock()), []);
+        assert_ne!(neighbour_check.begin(&lock()), []);
     }
 
     #[test]
     fn a_contender_of_another_naming_is_found_and_told_once() {
-        let (mut around, seen) = listed(&[OURS, KAZOO]);
+        let (mut neighbour_check, seen) = listed(&[OURS, KAZOO]);
         assert!(matches!(seen, Err(Refusal::OtherFamily { family: Family::Kazoo, .. })), "{seen:?}");
-        assert_eq!(around.begin(&lock()), []);
+        assert_eq!(neighbour_check.begin(&lock()), []);
     }
 
     #[test]
     fn another_recipe_is_found_if_its_node_is_alive() {
         let latch = format!("/app/{LATCH}");
         for (owner, alive) in [(7, true), (0, false)] {
-            let (mut around, seen) = listed(&[OURS, LATCH]);
+            let (mut neighbour_check, seen) = listed(&[OURS, LATCH]);
             assert_eq!(seen, Ok(vec![Request::Get(latch.as_str().into())]));
-            let seen = take(&mut around, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
+            let seen = take(&mut neighbour_check, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
             let found = matches!(&seen, Err(Refusal::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
             assert_eq!(found, alive, "{seen:?}");
-            assert_eq!(around.begin(&lock()).is_empty(), alive);
+            assert_eq!(neighbour_check.begin(&lock()).is_empty(), alive);
         }
     }
 
     #[test]
     fn answers_to_other_requests_change_nothing() {
-        let mut around = Around::default();
-        around.begin(&lock());
+        let mut neighbour_check = NeighbourCheck::default();
+        neighbour_check.begin(&lock());
         let other = read("/other", Node { czxid: 1, children: 2, ..Node::HIDDEN });
-        assert_eq!(take(&mut around, other), Ok(vec![]));
-        let (mut around, seen) = listed(&[OURS, KAZOO]);
+        assert_eq!(take(&mut neighbour_check, other), Ok(vec![]));
+        let (mut neighbour_check, seen) = listed(&[OURS, KAZOO]);
         assert!(seen.is_err());
-        assert_eq!(take(&mut around, with(2)), Ok(vec![]));
-        assert_eq!(around.begin(&lock()), [], "it was reported, and isn't looked for again");
+        assert_eq!(take(&mut neighbour_check, with(2)), Ok(vec![]));
+        assert_eq!(neighbour_check.begin(&lock()), [], "it was reported, and isn't looked for again");
     }
 
     #[test]
     fn a_lost_connection_ends_a_look_and_the_next_one_starts_over() {
         let latch = format!("/app/{LATCH}");
-        let (mut around, _) = listed(&[OURS, LATCH]);
+        let (mut neighbour_check, _) = listed(&[OURS, LATCH]);
         let lost = Reply::Read(latch.into(), Err(Failure::ConnectionLost));
-        assert_eq!(take(&mut around, lost), Ok(vec![]));
-        assert_eq!(around.begin(&lock()), [Request::Get("/app".into())]);
+        assert_eq!(take(&mut neighbour_check, lost), Ok(vec![]));
+        assert_eq!(neighbour_check.begin(&lock()), [Request::Get("/app".into())]);
     }
 }
