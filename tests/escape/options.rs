@@ -49,7 +49,7 @@ impl Options {
                 "--program" => options.program = value()?.into(),
                 "--fault" => options.faults.push(fault(&value()?)?),
                 "--load" => options.load = true,
-                _ => return Err(format!("what is {word}?")),
+                _ => return Err(format!("unknown argument: {word}")),
             }
         }
         if options.faults.is_empty() {

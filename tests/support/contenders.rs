@@ -1,4 +1,4 @@
-//! What an observer sees of the queue for a lock.
+//! The queue for a lock, as an observer sees it.
 
 use super::observer::Observer;
 use super::wait::{try_for, wait_for, wait_until};
@@ -19,7 +19,7 @@ impl Observer {
         wait_until(&format!("{path} to go"), within, || !self.exists(path));
     }
 
-    /// Panics with their names and data if contenders are left after `within`.
+    /// Panics if contenders are left after `within`, and shows their names and data.
     #[track_caller]
     pub(crate) fn assert_no_contenders(&self, path: &str, within: Duration) {
         let gone = try_for(within, || self.children(path).is_empty().then_some(()));

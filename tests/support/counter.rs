@@ -1,4 +1,4 @@
-//! Sets the counter from which a node numbers its children, as if years had passed.
+//! Sets the counter from which a node numbers its sequential children, as if the node had been used for years.
 
 use super::jvm::{class_path, java};
 use super::server::Server;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const HELPER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/WornCounter.java");
 
 impl Server {
-    /// Gives the next sequential child of `path` this number. The server is killed and restarted for it.
+    /// Makes the next sequential child of `path` get this number. This kills and restarts the server.
     #[track_caller]
     pub(crate) fn set_counter(&self, path: &str, number: i32) {
         let conf = self.four_letter("conf");

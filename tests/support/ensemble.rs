@@ -6,7 +6,7 @@ use super::server::Server;
 use super::server_builder::ServerBuilder;
 use super::wait::{DEADLINE, wait_for};
 
-/// How an ensemble is to be started.
+/// The settings with which an ensemble will be started.
 pub(crate) struct EnsembleBuilder {
     member: ServerBuilder,
     init_limit: u32,
@@ -14,19 +14,19 @@ pub(crate) struct EnsembleBuilder {
 }
 
 impl EnsembleBuilder {
-    /// The servers' tick time. Default 200 ms.
+    /// The servers' tick time. The default is 200 ms.
     pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
         self.member = self.member.tick_ms(tick_ms);
         self
     }
 
-    /// How many ticks a follower may take to connect to a leader. Default 20.
+    /// How many ticks a follower may take to connect to a leader. The default is 20.
     pub(crate) fn init_limit(mut self, ticks: u32) -> Self {
         self.init_limit = ticks;
         self
     }
 
-    /// After how many ticks of silence leader and follower give each other up. Default 5.
+    /// How many ticks of silence end the connection between leader and follower. The default is 5.
     pub(crate) fn sync_limit(mut self, ticks: u32) -> Self {
         self.sync_limit = ticks;
         self
@@ -60,7 +60,7 @@ impl EnsembleBuilder {
             let (quorum, election) = (ports::free(), ports::free());
             member = member.config(&format!("server.{id}=127.0.0.1:{quorum}:{election}"));
         }
-        // All are launched at once, because none serves clients before two are running.
+        // All servers are launched before the first wait, because none serves clients before two are running.
         let members: Vec<_> = (1..=3).map(|id| member.clone().id(id).launch()).collect();
         members.iter().for_each(Server::wait_ready);
         Ensemble { members }
@@ -83,7 +83,7 @@ impl Ensemble {
         EnsembleBuilder { member: Server::builder(), init_limit: 20, sync_limit: 5 }
     }
 
-    /// All members, whatever their state.
+    /// All members, including frozen and killed ones.
     pub(crate) fn members(&self) -> &[Server] {
         &self.members
     }
@@ -100,12 +100,12 @@ impl Ensemble {
         hosts.join(",")
     }
 
-    /// The leader; waits for an election in progress. A frozen leader doesn't count.
+    /// The leader. During an election, this waits for the result. A frozen leader doesn't count.
     pub(crate) fn leader(&self) -> &Server {
         wait_for("a leader", DEADLINE, || self.in_mode("leader").pop())
     }
 
-    /// The followers; waits until there is at least one.
+    /// The followers. This waits until there is at least one.
     pub(crate) fn followers(&self) -> Vec<&Server> {
         wait_for("followers", DEADLINE, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
     }

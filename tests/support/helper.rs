@@ -12,8 +12,8 @@ pub(crate) fn signal_printer(args: &[&str]) -> Vec<String> {
     command.map(str::to_owned).collect()
 }
 
-/// Builds the library that shifts the time of day into `dir`, from the source beside the other helpers. It is meant for
-/// `LD_PRELOAD`, with the seconds in `SKEW`.
+/// Builds the library that shifts the time of day, from the source beside the other helpers, and puts it into `dir`. To
+/// use it, set `LD_PRELOAD` to its path and `SKEW` to the shift in seconds.
 pub(crate) fn skewed_clock(dir: &Path) -> PathBuf {
     let library = dir.join("skewed_clock.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/skewed_clock.c");

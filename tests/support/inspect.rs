@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use std::cell::RefCell;
 use std::fs;
 
-/// A line of `/proc/PID/status` without its name; `None` once the process is reaped.
+/// The value of a line of `/proc/PID/status`; `None` once the process is reaped.
 pub(crate) fn status_of(pid: Pid, name: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -38,7 +38,8 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// The worker of a zklock, once it has its name. Its parent, the monitor, is the process that was started.
+/// Waits until a zklock has a worker that has set its process name, and returns the worker. The worker's parent is the
+/// monitor, which is the process that was started.
 #[track_caller]
 pub(crate) fn worker_of(zklock: Pid) -> Pid {
     wait_for("the worker", DEADLINE, || {
@@ -47,7 +48,7 @@ pub(crate) fn worker_of(zklock: Pid) -> Pid {
     })
 }
 
-/// The command of a zklock, which is a child of the worker.
+/// Waits until a zklock has started its command, which is a child of the worker, and returns the command.
 #[track_caller]
 pub(crate) fn command_of(zklock: Pid) -> Pid {
     let worker = worker_of(zklock);
@@ -77,8 +78,8 @@ pub(crate) fn freeze(pid: Pid) {
     wait_until("it to stand still", DEADLINE, || is_stopped(pid));
 }
 
-/// Keeps a process that is killed in the state just before its end, with its children, until this value is dropped. On
-/// a busy machine, a dying process can stay like that for seconds.
+/// Keeps a killed process in the state just before its end, in which it still has its children, until this value is
+/// dropped. On a busy machine, a dying process can stay in this state for seconds.
 pub(crate) struct Held(Pid);
 
 impl Held {

@@ -1,4 +1,4 @@
-//! One Java process that can't outlive the tests.
+//! A Java process that can't outlive the tests.
 
 use super::processes::state;
 use super::spawn::spawn;
@@ -11,8 +11,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Starts the server, prints its process id and waits. Only the test process holds the pipe from which this script
-/// reads: when the test process ends, however it ends, the server is killed and its directory is removed.
+/// A shell script that starts the server, prints its process id and waits. Only the test process holds the other end of
+/// the pipe from which the script reads. When the test process ends, however it ends, the script therefore kills the
+/// server and removes its directory.
 const KEEPER: &str = r#"
 dir=$1; shift
 "$@" </dev/null >>"$dir/server.log" 2>&1 &
@@ -24,7 +25,7 @@ wait "$pid"
 [ "$word" = keep ] || rm -rf -- "$dir"
 "#;
 
-/// JVM options for servers that are small and start quickly, because tests run several of them.
+/// JVM options that keep servers small and let them start quickly, because tests run several of them.
 const OPTIONS: [&str; 8] = [
     "-Xms16m",
     "-Xmx64m",
@@ -44,7 +45,7 @@ pub(crate) struct Jvm {
 }
 
 impl Jvm {
-    /// Starts a server with the configuration `zoo.cfg` in `dir`; it is not ready yet.
+    /// Starts a server with the configuration `zoo.cfg` in `dir`, without waiting until it is ready.
     pub(crate) fn start(dir: &Path, class_path: &str, options: &[String]) -> Self {
         let mut command = Command::new("sh");
         command
@@ -98,7 +99,7 @@ impl Drop for Jvm {
         // The process id can't have been reused, because the keeper has not reaped the process yet.
         kill(self.pid, Signal::SIGKILL).ok();
         if let Some(mut pipe) = self.keeper.stdin.take() {
-            // The keeper must leave the directory to the `Server`, which may start a process on it again.
+            // The keeper must not remove the directory, because the `Server` may start a new process in it.
             pipe.write_all(b"keep\n").ok();
         }
         self.keeper.wait().ok();
@@ -120,7 +121,7 @@ pub(super) fn java() -> PathBuf {
         .map_or_else(|| PathBuf::from("java"), |home| PathBuf::from(home).join("bin/java"))
 }
 
-/// The class path of the unpacked release named by `ZOOKEEPER_HOME`, else of Debian's package `zookeeper`.
+/// The class path of the unpacked release in `ZOOKEEPER_HOME`, or else of Debian's package `zookeeper`.
 pub(super) fn class_path() -> String {
     match env::var("ZOOKEEPER_HOME") {
         Ok(home) => class_path_of(Path::new(&home)),
@@ -137,7 +138,7 @@ pub(super) fn class_path_of(home: &Path) -> String {
     format!("{home}/lib/*:{home}/conf")
 }
 
-/// The directory of a release that `scripts/versions` keeps, if it was fetched.
+/// The directory in which `scripts/versions` keeps a release; `None` if the release wasn't fetched.
 pub(crate) fn release(version: &str) -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache =

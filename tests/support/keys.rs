@@ -35,7 +35,7 @@ impl Authority {
         self.signed(&params(hosts, name))
     }
 
-    /// The same, but it expired in 2020.
+    /// Like [`Authority::sign`], but the certificate expired in 2020.
     pub(crate) fn sign_expired(&self, name: &str, hosts: &[&str]) -> Identity {
         let mut params = params(hosts, name);
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -43,7 +43,7 @@ impl Authority {
         self.signed(&params)
     }
 
-    /// The same, but it expires at `end`.
+    /// Like [`Authority::sign`], but the certificate expires at `end`.
     pub(crate) fn sign_until(&self, name: &str, hosts: &[&str], end: SystemTime) -> Identity {
         let mut params = params(hosts, name);
         let since_1970 = end.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970");
@@ -73,8 +73,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Keys for a server that presents `identity`, and whose clients' certificates are signed by `authority`. Clients
-    /// may, must or need not present one: `want`, `need`, `none`.
+    /// Keys for a server that presents `identity`, and whose clients' certificates are signed by `authority`.
+    /// `client_auth` says whether clients may (`want`), must (`need`) or need not (`none`) present a certificate.
     pub(crate) fn new(identity: &Identity, authority: &Authority, client_auth: &'static str) -> Self {
         let dir = tempfile::tempdir().expect("a directory for keys");
         let both = format!("{}{}", identity.key, identity.certificate);
@@ -83,7 +83,7 @@ impl Keys {
         Self { dir, client_auth }
     }
 
-    /// Writes a file into its directory that only this user can read.
+    /// Writes a file that only this user can read into the keys' directory, and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir.path().join(name);
         fs::write(&path, text).expect("a file");

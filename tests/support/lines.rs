@@ -51,7 +51,7 @@ impl Lines {
         all.lines().filter(|line| line.contains(text)).count()
     }
 
-    /// Waits for a line that contains `text` and returns it; panics with the output if none comes.
+    /// Waits for a line that contains `text`, and returns it. Panics with the output if none comes in time.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str, within: Duration) -> String {
         let found = try_for(within, || {

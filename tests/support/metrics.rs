@@ -13,21 +13,21 @@ impl Server {
         self.metric("zk_sum_node_changed_watch_count")
     }
 
-    /// How many watches are set on `path`; each belongs to another session.
+    /// How many watches are set on `path`. Each belongs to a different session.
     pub(crate) fn watchers_of(&self, path: &str) -> usize {
         let answer = self.four_letter("wchp");
         let below = answer.lines().skip_while(|line| *line != path).skip(1);
         below.take_while(|line| line.starts_with('\t')).count()
     }
 
-    /// How many sessions there are.
+    /// How many sessions the server has.
     pub(crate) fn sessions(&self) -> usize {
         let dump = self.four_letter("dump");
         let sets = dump.lines().take_while(|line| !line.starts_with("ephemeral nodes"));
         sets.filter(|line| line.trim_start().starts_with("0x")).count()
     }
 
-    /// How many watches are set.
+    /// How many watches are set on all nodes.
     pub(crate) fn watches(&self) -> usize {
         self.metric("zk_watch_count")
     }

@@ -2,7 +2,7 @@
 //!
 //! Start with [`Case`]: it gives a test a lock path of its own on a server that all tests share, and checks at the end
 //! that no lock node and no process was left behind. A test that harms its server starts its own [`Server`] or
-//! [`Ensemble`], and declares it *before* the case, so that it is dropped after it.
+//! [`Ensemble`], and declares it *before* the case, so that the case is dropped first.
 #![allow(dead_code, reason = "a helper may be there before the first test that uses it")]
 
 mod case;

@@ -4,15 +4,16 @@ use super::skip::skip;
 use nix::unistd::geteuid;
 use std::process::Command;
 
-/// The words that run the following command in new namespaces of these kinds: `--mount`, `--pid --fork --mount-proc`.
+/// The words to put before a command to run it in new namespaces. `kinds` is, for example, `--mount` or
+/// `--pid --fork --mount-proc`.
 pub(crate) fn unshare(kinds: &str) -> String {
-    // Root of a user namespace has root's privileges in it.
+    // A user who isn't root becomes root in a new user namespace, which gives the privileges to create the others.
     let user = if geteuid().is_root() { "" } else { "--user --map-root-user " };
     format!("unshare {user}{kinds}")
 }
 
-/// Whether `script` succeeds in such namespaces. If it doesn't, as in a chroot or a container without privileges, the
-/// calling test is reported as skipped.
+/// Whether `script` succeeds in new namespaces of these kinds. If it doesn't, as in a chroot or a container without
+/// privileges, the calling test is reported as skipped.
 pub(crate) fn has_namespaces(kinds: &str, script: &str) -> bool {
     let words = unshare(kinds);
     let probe = Command::new("sh").args(["-c", &format!("{words} sh -c '{script}'")]).output();

@@ -23,10 +23,10 @@ const RECIPES: &str =
 
 const HELPERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers");
 
-/// A process that acquires locks with one library, on the server that all tests share. It reads from the test process,
-/// so it ends with it.
+/// A process that acquires locks with one library, on the server that all tests share. It reads its commands from the
+/// test process, so it ends when the test process ends.
 pub(crate) struct Neighbour {
-    // It is neither killed nor waited for: all tests share it, and it ends when its stdin is closed.
+    // The process is neither killed nor waited for, because all tests share it, and it ends when its stdin is closed.
     _child: Child,
     stdin: Mutex<ChildStdin>,
     stdout: Lines,
@@ -39,9 +39,10 @@ pub(crate) struct NeighbourLock {
     id: String,
 }
 
-/// Curator: `mutex`, `read`, `write`, `stepping` (a write lock that can become a read lock), and `revocable` (a mutex
-/// that is released on request). Also the recipes that zklock can't share a path with: `semaphore`, `semaphore-mutex`
-/// and `latch`, and the `write-lock` and `election` that come with ZooKeeper.
+/// The process that uses Curator. Its kinds of locks are `mutex`, `read`, `write`, `stepping` (a write lock that can
+/// become a read lock), and `revocable` (a mutex that is released on request). It also offers recipes that zklock can't
+/// share a path with: `semaphore`, `semaphore-mutex` and `latch`, and the `write-lock` and `election` that come with
+/// ZooKeeper.
 pub(crate) fn curator() -> &'static Neighbour {
     static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     CURATOR_PROCESS.get_or_init(|| {
@@ -58,7 +59,8 @@ fn curator_class_path() -> String {
     format!("{}:{RECIPES}", curator.as_deref().unwrap_or(CURATOR))
 }
 
-/// kazoo: `lock`, `named` (a lock with an identifier), `read`, `write` and `semaphore`.
+/// The process that uses kazoo. Its kinds of locks are `lock`, `named` (a lock with an identifier), `read`, `write` and
+/// `semaphore`.
 pub(crate) fn kazoo() -> &'static Neighbour {
     static KAZOO_PROCESS: OnceLock<Neighbour> = OnceLock::new();
     KAZOO_PROCESS.get_or_init(|| {
@@ -84,15 +86,15 @@ impl Neighbour {
         }
     }
 
-    /// Starts to acquire a lock of this kind, and does not wait for it.
+    /// Starts to acquire a lock of this kind, without waiting until it is acquired.
     pub(crate) fn take(&'static self, kind: &str, path: &str) -> NeighbourLock {
         let theirs = NeighbourLock { neighbour: self, id: new_marker() };
         self.say(&format!("take {} {kind} {path}", theirs.id));
         theirs
     }
 
-    /// Asks the contender with this node to release the lock, with Curator's `Revoker`; returns when the request was
-    /// made.
+    /// Uses Curator's `Revoker` to ask the contender with this node to release the lock, and returns when the request
+    /// was made.
     #[track_caller]
     pub(crate) fn revoke(&self, node: &str) {
         let id = new_marker();
@@ -123,26 +125,26 @@ impl NeighbourLock {
         self.neighbour.stdout.count(&format!("held {}", self.id)) > 0
     }
 
-    /// Turns a `stepping` lock into a read lock; returns when it is one.
+    /// Turns a `stepping` lock from a write lock into a read lock, and returns when that is done.
     #[track_caller]
     pub(crate) fn step_down(&self) {
         self.neighbour.say(&format!("step {}", self.id));
         self.neighbour.stdout.wait_for(&format!("stepped {}", self.id), DEADLINE);
     }
 
-    /// Waits until the neighbour was asked to release a `revocable` lock.
+    /// Waits until the neighbour has been asked to release this `revocable` lock.
     #[track_caller]
     pub(crate) fn wait_asked(&self) {
         self.neighbour.stdout.wait_for(&format!("asked {}", self.id), DEADLINE);
     }
 
-    /// Waits until the lock is released, as after such a request.
+    /// Waits until the neighbour has released the lock, for example because it was asked to.
     #[track_caller]
     pub(crate) fn wait_released(self) {
         self.neighbour.stdout.wait_for(&format!("released {}", self.id), DEADLINE);
     }
 
-    /// Tells the neighbour to release the lock; returns when it has.
+    /// Tells the neighbour to release the lock, and returns when the lock is released.
     #[track_caller]
     pub(crate) fn give(self) {
         self.neighbour.say(&format!("give {}", self.id));

@@ -3,7 +3,7 @@
 use super::{Case, DEADLINE, Running};
 use nix::sys::signal::Signal;
 
-/// Starts a contender whose command runs until it gets a signal; returns when it holds the lock.
+/// Starts a contender whose command runs until it gets a signal, and returns when the contender holds the lock.
 #[track_caller]
 pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     let holder = case.lock(options, ["sh", "-c", "echo running; exec sleep 60"]).spawn();
@@ -11,7 +11,7 @@ pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
     holder
 }
 
-/// Starts a contender whose command is a bash script that prints `ready`; returns when it has.
+/// Starts a contender whose command is a bash script that prints `ready`, and returns when `ready` is printed.
 #[track_caller]
 pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
     let running = case.lock(options, ["bash", "-c", script]).spawn();

@@ -1,22 +1,22 @@
-//! How a run ended.
+//! The outcome of a run.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Everything that the caller of zklock sees of a run.
+/// Everything that zklock's caller sees of a run.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// The exit code, unless a signal killed it.
+    /// The exit code; `None` if a signal killed zklock.
     pub(crate) code: Option<i32>,
-    /// The signal that killed it.
+    /// The signal that killed zklock, if one did.
     pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// No process held stdout or stderr open a second after the end. Otherwise, a caller that reads to the end would
-    /// hang.
+    /// Whether stdout and stderr were closed within a second after zklock ended. If a process still holds one of them
+    /// open, a caller that reads to the end hangs.
     pub(crate) closed: bool,
-    /// From the start to the end.
+    /// The time from the start of the run to its end.
     pub(crate) elapsed: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Output {
         self
     }
 
-    /// Panics with the whole output if it was not killed by this signal.
+    /// Panics with the whole output if zklock was not killed by this signal.
     #[track_caller]
     pub(crate) fn assert_signal(&self, signal: nix::sys::signal::Signal) -> &Self {
         assert_eq!(self.signal, Some(signal as i32), "{self}");

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The first port. The range lies below the kernel's ephemeral range: a port from there could be taken by any outgoing
-/// connection while the server that owns it is being restarted.
+/// The first port. The range lies below the kernel's ephemeral range, because any outgoing connection could take an
+/// ephemeral port while the server that owns the port is being restarted.
 const FIRST: u64 = 12_000;
 const COUNT: u64 = 20_000;
 
@@ -30,7 +30,7 @@ pub(crate) fn bind() -> TcpListener {
     panic!("no free port on loopback");
 }
 
-/// A port that was free a moment ago. Another process may still take it, so the caller has to check.
+/// A port that was free a moment ago. Another process may take it meanwhile, so the caller has to check.
 pub(crate) fn free() -> u16 {
     bind().local_addr().expect("a bound port").port()
 }

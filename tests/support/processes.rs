@@ -25,16 +25,16 @@ pub(crate) fn processes_of(marker: &str) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// Panics with their command lines if processes of `marker` are left after `within`.
+/// Panics if processes of `marker` are left after `within`, and shows their command lines.
 #[track_caller]
 pub(crate) fn assert_no_processes(marker: &str, within: Duration) {
     let gone = try_for(within, || surely_none(marker).then_some(()));
     assert!(gone.is_some(), "processes left behind: {:#?}", processes_of(marker));
 }
 
-/// Kills every process of `marker`, as the last resort of a test that fails.
+/// Kills every process of `marker`, to clean up after a failed test.
 pub(crate) fn kill_all(marker: &str) {
-    // A process that was about to start another makes a second round necessary.
+    // One round is not enough, because a process may start another one just before it is killed.
     try_for(Duration::from_secs(1), || {
         for (pid, _) in processes_of(marker) {
             kill(pid, Signal::SIGKILL).ok();
@@ -43,7 +43,8 @@ pub(crate) fn kill_all(marker: &str) {
     });
 }
 
-/// Whether there are none. A process shows no environment for a moment during exec, so one look is not enough.
+/// Whether no processes of `marker` are left. A single scan is not enough, because a process shows no environment for a
+/// moment during exec.
 fn surely_none(marker: &str) -> bool {
     (0..3).all(|look| {
         thread::sleep(Duration::from_millis(2 * look));
@@ -58,7 +59,7 @@ pub(crate) fn state(pid: Pid) -> Option<char> {
 
 /// The state letter in the text of a `stat` file.
 pub(crate) fn state_in(stat: &str) -> Option<char> {
-    // The name before it is in parentheses and may hold anything.
+    // The state follows the name, which is in parentheses and may contain any character.
     stat.rsplit_once(") ")?.1.chars().next()
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A terminal and its session leader, whose controlling terminal it is.
+/// A pseudo terminal, and the session leader that has it as its controlling terminal.
 pub(crate) struct Terminal {
     child: Child,
     pty: Option<Arc<Pty>>,
@@ -90,7 +90,7 @@ impl Terminal {
         ended.unwrap_or_else(|| panic!("still runs after {within:?}:\n{}", self.text()))
     }
 
-    /// Closes the window: the kernel sends SIGHUP to the session leader.
+    /// Closes the terminal, as when its window is closed. The kernel then sends SIGHUP to the session leader.
     pub(crate) fn hang_up(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(reader) = self.reader.take() {

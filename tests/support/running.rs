@@ -23,7 +23,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(mut child: Child, input: Vec<u8>) -> Self {
         let mut stdin = child.stdin.take().expect("a pipe");
-        // Written in a thread, because a program that doesn't read must not block the test.
+        // The input is written in a thread, because a program that doesn't read it must not block the test.
         thread::spawn(move || stdin.write_all(&input));
         Self {
             started: Instant::now(),
@@ -55,7 +55,7 @@ impl Running {
         self.stderr.wait_for(text, within)
     }
 
-    /// Waits for a line on stdout, where only the command writes; panics with stderr too.
+    /// Waits for a line on stdout, where only the command writes. If none comes, the panic message includes stderr.
     #[track_caller]
     pub(crate) fn wait_for_stdout(&self, text: &str, within: Duration) -> String {
         let lines = &self.stdout;
@@ -70,12 +70,12 @@ impl Running {
         kill(self.pid(), signal).expect("a running zklock");
     }
 
-    /// Whether it still runs. It isn't reaped by this, so its process id can't be reused.
+    /// Whether zklock still runs. The check doesn't reap it, so its process id can't be reused.
     pub(crate) fn is_running(&self) -> bool {
         !matches!(state(self.pid()), None | Some('Z' | 'X'))
     }
 
-    /// Waits for the end. If zklock doesn't end in time, it is killed, and this panics with its output.
+    /// Waits until zklock ends. If it doesn't end in time, this panics with its output, and zklock is killed.
     #[track_caller]
     pub(crate) fn wait(mut self, within: Duration) -> Output {
         let child = &mut self.child;

@@ -14,13 +14,13 @@ use tempfile::TempDir;
 /// The name of the data directory in the server's directory.
 pub(super) const DATA: &str = "data";
 
-/// The server of all tests that don't harm it. Every test has lock paths of its own.
+/// The server that all tests share unless they harm their server. Each test uses its own lock paths.
 pub(crate) fn shared() -> &'static Server {
     static SHARED: OnceLock<Server> = OnceLock::new();
     SHARED.get_or_init(Server::start)
 }
 
-/// A running server. It ends when this value is dropped, or when the test process ends in whatever way.
+/// A running server. It is killed when this value is dropped, or when the test process ends for any reason.
 pub(crate) struct Server {
     // Declared before `dir`, so that the process is gone before its directory is removed.
     jvm: Mutex<Option<Jvm>>,
@@ -38,7 +38,7 @@ impl Server {
         Self::builder().start()
     }
 
-    /// A server whose configuration is in `dir`; it is not ready yet.
+    /// Starts a server whose configuration is in `dir`, without waiting until it is ready.
     pub(super) fn launched(
         dir: TempDir,
         port: u16,
@@ -116,25 +116,26 @@ impl Server {
         self.jvm().as_ref().expect("a running server").thaw();
     }
 
-    /// Kills the server (SIGKILL); returns when it is gone.
+    /// Kills the server (SIGKILL), and returns when its process has ended.
     pub(crate) fn kill(&self) {
         self.jvm().take();
     }
 
-    /// Starts the server again, whether it was killed or not, with its port and data, and waits until it answers.
+    /// Starts the server again with the same port and data, and waits until it answers. A server that still runs is
+    /// killed first.
     pub(crate) fn restart(&self) {
         self.relaunch();
         self.wait_ready();
     }
 
-    /// Starts the server again without waiting for it.
+    /// Like [`Server::restart`], without waiting for the server.
     pub(crate) fn relaunch(&self) {
         let mut jvm = self.jvm();
         jvm.take();
         *jvm = Some(Jvm::start(self.dir.path(), &self.class_path, &self.java_options));
     }
 
-    /// Starts the server again without its data, and waits until it answers.
+    /// Kills the server, deletes its data, starts it again, and waits until it answers.
     pub(crate) fn restart_empty(&self) {
         self.kill();
         fs::remove_dir_all(self.dir.path().join("data/version-2")).expect("the data of the server");
@@ -154,7 +155,7 @@ impl Server {
         log.lines().skip(skipped).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether it serves clients in time; false as soon as its process ends.
+    /// Waits until the server serves clients; returns false if its process ends or it isn't ready in time.
     pub(super) fn becomes_ready(&self) -> bool {
         let ready = try_for(DEADLINE, || {
             let alive = self.jvm().as_ref().is_some_and(Jvm::is_alive);
@@ -164,8 +165,8 @@ impl Server {
         ready.unwrap_or(false)
     }
 
-    /// Whether it answers on its ports. Another process's server could have the port, so the answer must name this
-    /// server's directory. A server opens its TLS port last.
+    /// Whether the server answers on its ports. The answer must name this server's directory, because another process's
+    /// server could have taken the port. The TLS port is checked too, because a server opens it last.
     fn is_ready(&self) -> bool {
         let ours = self.dir.path().display().to_string();
         let is_secure = || self.secure.is_none_or(|at| TcpStream::connect(at).is_ok());

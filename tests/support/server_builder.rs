@@ -8,7 +8,7 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// How a server is to be started.
+/// The settings with which a server will be started.
 #[derive(Clone)]
 pub(crate) struct ServerBuilder {
     tick_ms: u32,
@@ -34,7 +34,7 @@ impl ServerBuilder {
         }
     }
 
-    /// The server's tick time. Sessions last 2 ticks at least. Default 200 ms.
+    /// The server's tick time. The default is 200 ms. The shortest session timeout is 2 ticks.
     pub(crate) fn tick_ms(mut self, tick_ms: u32) -> Self {
         self.tick_ms = tick_ms;
         self
@@ -46,7 +46,7 @@ impl ServerBuilder {
         self
     }
 
-    /// One more line of `zoo.cfg`; it may override one of the builder's.
+    /// One more line of `zoo.cfg`, which may override a line that the builder writes.
     pub(crate) fn config(mut self, line: &str) -> Self {
         self.lines.push(line.to_owned());
         self
@@ -63,7 +63,7 @@ impl ServerBuilder {
         self.tls_at([127, 0, 0, 1], keys)
     }
 
-    /// The same at another address of this host.
+    /// Like [`ServerBuilder::tls`], but the TLS port is at another address of this host.
     pub(crate) fn tls_at(mut self, address: [u8; 4], keys: &Keys) -> Self {
         self.secure = Some(address.into());
         let netty = "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory";
@@ -116,7 +116,7 @@ impl ServerBuilder {
             self.lines.join("\n"),
         );
         let secure = self.secure.map(|address| SocketAddr::new(address, ports::free()));
-        // First, so that a line that the test adds overrides it.
+        // The TLS lines come first, so that a line that the test adds overrides them.
         let lines = secure.map(|at| {
             format!("secureClientPort={}\nsecureClientPortAddress={}\n{config}", at.port(), at.ip())
         });

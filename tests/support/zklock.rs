@@ -27,8 +27,8 @@ pub(crate) fn home() -> PathBuf {
     home
 }
 
-/// One call of zklock: without a terminal (in a session of its own, as under cron), with an empty stdin, and with
-/// nothing in the environment but `PATH`, `HOME` and the marker.
+/// One call of zklock. By default, it has no terminal (it runs in its own session, as under cron), its stdin is empty,
+/// and its environment contains only `PATH`, `HOME` and the marker.
 pub(crate) struct Zklock {
     marker: String,
     prelude: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Zklock {
 }
 
 impl Zklock {
-    /// The program without any argument.
+    /// zklock without any argument.
     pub(crate) fn bare(marker: &str) -> Self {
         Self {
             marker: marker.to_owned(),
@@ -51,7 +51,7 @@ impl Zklock {
         }
     }
 
-    /// The program with `-z`.
+    /// zklock with `-z`.
     pub(crate) fn at(hosts: &str, marker: &str) -> Self {
         Self::bare(marker).args(["-z", hosts])
     }
@@ -70,7 +70,7 @@ impl Zklock {
         self
     }
 
-    /// What the program can read on stdin before the end of input.
+    /// The bytes that zklock can read on stdin before the end of input.
     pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
         self.input = bytes.to_vec();
         self
@@ -82,34 +82,35 @@ impl Zklock {
         self
     }
 
-    /// Shell commands that run in the process before it becomes zklock: `trap '' HUP`, `ulimit -n 64`, `exec 7>file`.
+    /// Shell commands that run in the process before it becomes zklock, such as `trap '' HUP`, `ulimit -n 64` or
+    /// `exec 7>file`.
     pub(crate) fn prelude(mut self, script: &str) -> Self {
         self.prelude = Some(script.to_owned());
         self
     }
 
-    /// Runs it to the end; kills it and panics if it hangs.
+    /// Runs zklock until it ends. If it hangs, this kills it and panics.
     #[track_caller]
     pub(crate) fn run(self) -> Output {
         self.spawn().wait(LONGEST)
     }
 
-    /// Starts it in the background.
+    /// Starts zklock in the background.
     #[track_caller]
     pub(crate) fn spawn(self) -> Running {
-        // In a session of its own, so that it can't take over the terminal of the tests.
+        // zklock runs in its own session, so that it can't take over the terminal of the tests.
         let mut command = self.command(&["setsid"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(spawn(&mut command), self.input)
     }
 
-    /// Starts it as the session leader of a terminal of its own, which is its stdin, stdout and stderr.
+    /// Starts zklock as the session leader of its own terminal, which is its stdin, stdout and stderr.
     pub(crate) fn in_terminal(self) -> Terminal {
         Terminal::spawn(self.command(&[]).into())
     }
 
     fn command(&self, words_before: &[&str]) -> Command {
-        // `env` only runs the command that follows it.
+        // `env` adds nothing here: it only runs the command that follows it, whichever that is.
         let mut command = Command::new("env");
         command.args(words_before);
         if let Some(prelude) = &self.prelude {

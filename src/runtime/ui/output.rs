@@ -201,7 +201,10 @@ fn write_all() {
         waiting.is_writing = true;
         drop(waiting);
         if dropped > 0 {
-            let message = format!("{dropped} messages were dropped: stderr was not read in time");
+            let message = match dropped {
+                1 => "1 message was dropped: stderr was not read in time".to_owned(),
+                _ => format!("{dropped} messages were dropped: stderr was not read in time"),
+            };
             let text = if super::is_json() {
                 super::json::dropped_messages(dropped, &message)
             } else {

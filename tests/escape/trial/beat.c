@@ -1,5 +1,5 @@
-/* What runs under the lock in the tests of "no escape": processes that leave their group, session, user, environment
- * and parent in every way there is, and write a line every few milliseconds, so that whoever lives too long is seen.
+/* The command of the escape tests: processes that leave their group, session, user, environment and parent in every
+ * way there is. Each writes a line every few milliseconds, so that a process that lives too long is seen.
  *
  * In C, since a link of the chain must start and end within 5 ms, and since a fork is safe only in a program without
  * threads. Nothing multiplies: a process here forks at most once for each kind, and ends by itself at the deadline.
@@ -42,7 +42,7 @@ static void nap(int milliseconds)
     nanosleep(&time, NULL);
 }
 
-/* One write to the end of the file: the kernel puts all of them in one order. */
+/* One write to the end of the file, so that the kernel orders all lines. */
 static void say(const char *kind, const char *word)
 {
     char line[256];
@@ -75,7 +75,7 @@ static void setup(const char *path, const char *who)
         _exit(97);
 }
 
-/* Loses its parent, and leaves its session. */
+/* A daemon: its parent ends, and it leaves its session. */
 static void become_daemon(void)
 {
     setsid();
@@ -86,7 +86,7 @@ static void become_daemon(void)
         _exit(96);
 }
 
-/* Each in a session of its own, and gone after 5 ms: one at a time. */
+/* A chain of processes, one at a time: each has its own session and ends after 5 ms. */
 static void chain(void)
 {
     while (!is_over()) {
@@ -100,7 +100,7 @@ static void chain(void)
     _exit(0);
 }
 
-/* Whoever is orphaned below it becomes its child, and not zklock's. */
+/* An orphan below this subreaper becomes its child, and not zklock's. */
 static void reaper(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -145,7 +145,7 @@ static void become(const char *kind)
 
 static int lead(int milliseconds, int deaf, char **kinds)
 {
-    /* Held open by every process that comes of this one: it ends when the last of them has. */
+    /* Every descendant keeps this open, so it closes when the last of them has ended. */
     int living[2];
     long long end = now() + milliseconds * 1000000LL;
     deadline = now() + LONGEST_S * 1000000000LL;
@@ -197,14 +197,14 @@ static int crowd(int count, int spins)
     char nothing;
     while (read(0, &nothing, 1) > 0)
         ;
-    return 0; /* And they die with this process. */
+    return 0; /* The others die with this process. */
 }
 
 int main(int count, char **words)
 {
     const char *verb = count > 2 ? words[1] : "";
     self = words[0];
-    /* The shells and services that tests are started from leave it ignored or blocked at times. */
+    /* Some shells and services that start tests leave it ignored or blocked. */
     signal(SIGCHLD, SIG_DFL);
     if (strcmp(verb, "lead") == 0 && count >= 6) {
         setup(words[2], words[3]);

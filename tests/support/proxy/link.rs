@@ -1,5 +1,5 @@
-//! One connection through the proxy. Each direction has a thread that reads and one that writes, so that a packet that
-//! is held back does not hide the arrival of the next one.
+//! One connection through the proxy. Each direction has a thread that reads and one that writes, so that the arrival
+//! time of a packet is recorded even while an earlier packet is held back.
 
 use super::packet::Packet;
 use super::rules::{Shared, Way};
@@ -30,7 +30,7 @@ pub(super) struct Link {
 type Queue = Receiver<(Instant, Packet)>;
 
 impl Link {
-    /// Starts to forward packets between the two.
+    /// Starts to forward packets between the two sockets.
     pub(super) fn start(client: TcpStream, server: TcpStream, shared: &Arc<Shared>) -> Result<()> {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
@@ -56,14 +56,14 @@ impl Link {
         self.cut.load(Ordering::SeqCst)
     }
 
-    /// Ends the connection on both sides, with everything in flight.
+    /// Closes the connection on both sides. Everything in flight is lost.
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
         self.client.shutdown(Shutdown::Both).ok();
         self.server.shutdown(Shutdown::Both).ok();
     }
 
-    /// Ends the connection on the client's side alone.
+    /// Closes the connection on the client's side only.
     pub(super) fn reset_client(&self) {
         self.client.shutdown(Shutdown::Both).ok();
     }
@@ -87,7 +87,7 @@ impl Link {
                 self.count_answer(&packet, shared);
             }
         }
-        // One side has closed the connection. The other learns of it, but not while a hole is open.
+        // One side has closed the connection. The other side is closed too, but not while there is a black hole.
         if shared.wait_for_passage(way, Instant::now(), self) {
             self.target(way).shutdown(Shutdown::Write).ok();
         }
@@ -117,7 +117,7 @@ impl Link {
         }
         let swallowed = xid.is_some() && *self.swallow() == xid;
         if swallowed {
-            // Cut first, so that a test that sees the count can rely on the cut.
+            // The cut comes first, so that a test that sees the new count can rely on the cut.
             self.cut();
             shared.change(|rules| rules.fired += 1);
         }

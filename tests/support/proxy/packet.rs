@@ -9,7 +9,7 @@ const LONGEST: usize = 16 << 20;
 pub(super) struct Packet {
     /// The bytes, including the length in front.
     pub(super) bytes: Vec<u8>,
-    /// The stream has another protocol, and this is an arbitrary piece of it.
+    /// Whether the stream carries another protocol. The bytes are then an arbitrary piece of the stream.
     pub(super) raw: bool,
 }
 

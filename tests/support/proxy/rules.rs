@@ -28,17 +28,17 @@ pub(super) struct Rules {
     pub(super) hole_to_server: bool,
     pub(super) hole_to_client: bool,
     pub(super) delay: Duration,
-    /// How much longer answers and events take than requests.
+    /// An additional delay for answers and events.
     pub(super) delay_to_client: Duration,
     pub(super) refusing: bool,
     pub(super) listening: bool,
     pub(super) ended: bool,
-    /// The packets aren't those of the client protocol.
+    /// Whether the stream carries another protocol than the client protocol.
     pub(super) raw: bool,
     pub(super) once: Vec<Rule>,
     /// How many rules have been carried out.
     pub(super) fired: usize,
-    /// A request is held at present.
+    /// Whether a request is being held.
     pub(super) holding: bool,
     pub(super) requests: HashMap<i32, usize>,
     /// How many requests were answered, with the answer forwarded to the client.
@@ -67,7 +67,7 @@ impl Shared {
         answer
     }
 
-    /// Waits until `unwanted` is no longer true of the rules.
+    /// Waits while `unwanted` is true of the rules.
     pub(super) fn wait_while(&self, unwanted: impl Fn(&Rules) -> bool) {
         let mut rules = self.look();
         while unwanted(&rules) {
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    /// Waits until a packet that came at `arrival` may go on; false if its connection was cut meanwhile.
+    /// Waits until a packet that came at `arrival` may be forwarded; returns false if its connection was cut meanwhile.
     pub(super) fn wait_for_passage(&self, way: Way, arrival: Instant, link: &Link) -> bool {
         let mut rules = self.look();
         loop {
@@ -90,7 +90,7 @@ impl Shared {
             if !hole && left.is_zero() {
                 return true;
             }
-            // The end of a hole is notified; a delay ends by itself.
+            // The end of a black hole notifies the condition variable. The end of a delay doesn't, so it is timed.
             let nap = if hole { Duration::from_secs(1) } else { left };
             (rules, _) = self.changed.wait_timeout(rules, nap).unwrap_or_else(PoisonError::into_inner);
         }
@@ -107,7 +107,7 @@ impl Shared {
             }
             let at = rules.once.remove(index).at;
             rules.holding |= at == At::Hold;
-            // A cut before the reply counts when the reply arrives.
+            // A cut before the reply is counted when the reply arrives.
             rules.fired += usize::from(at != At::BeforeReply);
             Some(at)
         })

@@ -1,4 +1,4 @@
-//! Tests of the harness itself: if a fault didn't happen, every test of that fault would pass.
+//! Tests of the harness itself. If the harness didn't really cause a fault, the tests of that fault would pass anyway.
 
 mod ensemble;
 mod history;

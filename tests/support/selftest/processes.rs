@@ -6,7 +6,7 @@ use std::time::Duration;
 #[test]
 fn finds_and_kills_what_inherited_the_marker() {
     let marker = new_marker();
-    // A child in a session of its own, whose parent ends.
+    // The script starts a child in its own session and ends before the child does.
     let script = "setsid sleep 60 & exit 0";
     let mut parent = spawn::spawn(Command::new("sh").args(["-c", script]).env(MARKER, &marker));
     parent.wait().unwrap();

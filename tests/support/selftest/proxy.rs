@@ -106,7 +106,7 @@ fn a_hole_delivers_later() {
         hole(&setup.proxy);
         let client = Arc::clone(&setup.client);
         let asking = thread::spawn(move || client.exists("/"));
-        // Nothing is to happen, so there is no event to wait for.
+        // The test expects that nothing happens, so there is no event to wait for.
         thread::sleep(Duration::from_millis(300));
         assert!(!asking.is_finished());
         setup.proxy.pass();
