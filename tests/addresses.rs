@@ -104,7 +104,7 @@ fn a_refusing_address_doesn_t_hide_the_other_at_the_start() {
 }
 
 #[test]
-fn a_holder_whose_address_falls_silent_goes_on_at_the_other() {
+fn a_holder_whose_address_falls_silent_continues_at_the_other() {
     if !has_namespaces("--mount", BIND) {
         return;
     }
@@ -142,7 +142,7 @@ fn an_address_that_comes_later_is_found_while_connecting() {
 }
 
 #[test]
-fn a_holder_whose_addresses_all_change_goes_on_at_the_new_one() {
+fn a_holder_whose_addresses_all_change_continues_at_the_new_one() {
     if !has_namespaces("--mount", BIND) {
         return;
     }

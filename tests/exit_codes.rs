@@ -119,7 +119,7 @@ fn a_command_that_is_not_there_is_127() {
 }
 
 #[test]
-fn a_shell_line_that_is_not_found_is_told_of_c() {
+fn a_shell_line_that_is_not_found_gets_a_hint_at_c() {
     let case = Case::new("shell-line");
     let long = format!("echo {}", "x".repeat(300));
     for command in [

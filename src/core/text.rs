@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_while_it_goes_on_has_no_fractions() {
+    fn a_redrawn_time_has_no_fractions() {
         for (millis, said) in
             [(0, "0 s"), (999, "0 s"), (1_000, "1 s"), (2_900, "2 s"), (65_500, "1 min 5 s")]
         {

@@ -111,7 +111,7 @@ fn a_lost_connection_ends_it_before_another_runs() {
 
 /// The user has chosen that the command may continue, and continues it with `fg`.
 #[test]
-fn with_on_lost_continue_it_stays_stopped_and_goes_on_at_fg() {
+fn with_on_lost_continue_it_stays_stopped_and_continues_at_fg() {
     let case = Case::new("stopped-continue");
     let history = case.history();
     let mut shell = stopped(&case, &history, "--on-lost continue");

@@ -81,7 +81,7 @@ fn the_command_goes_on_after_each() {
 }
 
 #[test]
-fn a_pipeline_goes_on_after_each() {
+fn a_pipeline_continues_after_each() {
     for shell in shells() {
         assert_rounds(&shell, " | sh -c 'echo other end >&2; exec cat'");
     }

@@ -54,7 +54,7 @@ fn assert_deletes(case: &Case, proxy: &Proxy, worker: Pid) {
 }
 
 #[test]
-fn one_that_deletes_the_node_after_zklock_has_ended() {
+fn a_worker_without_its_monitor_deletes_the_node_after_zklock_has_ended() {
     let proxy = Proxy::to(shared());
     let case = Case::new("alone").through(&proxy.connect_string());
     let holder = case.holder();
@@ -69,7 +69,7 @@ fn one_that_deletes_the_node_after_zklock_has_ended() {
 }
 
 #[test]
-fn one_whose_monitor_was_killed() {
+fn a_worker_whose_monitor_was_killed_deletes_the_node() {
     let proxy = Proxy::to(shared());
     let case = Case::new("alone-killed").through(&proxy.connect_string());
     let holder = case.holder();

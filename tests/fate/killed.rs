@@ -110,7 +110,7 @@ fn a_stopped_job_dies_with_a_stopped_worker() {
 
 /// The monitor was stopped, for example by Ctrl-Z, before one of the two was killed.
 #[test]
-fn a_stopped_monitor_hears_of_the_worker_s_death_when_it_goes_on() {
+fn a_stopped_monitor_notices_the_worker_s_death_when_it_is_continued() {
     let case = Case::new("kill-9-monitor-stopped");
     let running = start(&case, &[], FAMILY);
     freeze(running.pid());

@@ -47,7 +47,7 @@ fn goes_on(network: &Loan, holder: &Running) {
 }
 
 /// Ends the holder, and checks that the waiter's command runs.
-fn hands_over(holder: Running, waiter: Running) {
+fn hands_off(holder: Running, waiter: Running) {
     assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
     holder.signal(Signal::SIGTERM);
     holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
@@ -85,7 +85,7 @@ fn survives(name: &str, role: Role, fail: fn(&Server)) {
     goes_on(&network, &holder);
     assert_eq!(case.contenders(), queue);
     assert_eq!(waiter.stdout().text(), "");
-    hands_over(holder, waiter);
+    hands_off(holder, waiter);
     assert!(case.contenders().is_empty());
 }
 

@@ -124,7 +124,7 @@ fn in_a_longer_silence_the_command_is_dead_before_the_session_can_end() {
 }
 
 #[test]
-fn a_slow_network_is_borne_unless_it_is_slower_than_the_lease_allows() {
+fn a_slow_network_is_tolerated_unless_it_is_slower_than_the_lease_allows() {
     let slow = |name: &str, delay: Duration| {
         let stage = Stage::new(name, shared(), &["--session-timeout", "6"]);
         wait_until_steady(&stage.proxy, 1);

@@ -63,7 +63,7 @@ impl Stage {
     }
 
     /// Checks that the next command runs while the fault lasts, and that the holder's job was dead by then.
-    fn hands_over_in_time(self) {
+    fn hands_off_in_time(self) {
         let Self { holder, next, history, case, network, .. } = self;
         wait_for_job(&next, &history, "next");
         // A job that is still alive writes a line every 20 ms.
@@ -87,14 +87,14 @@ impl Stage {
 fn no_command_runs_on_behind_a_follower_that_is_cut_off() {
     let stage = Stage::new("follower", false);
     stage.network.isolate(stage.follower);
-    stage.hands_over_in_time();
+    stage.hands_off_in_time();
 }
 
 #[test]
 fn no_command_runs_on_behind_a_deposed_leader_that_is_cut_off() {
     let stage = Stage::new("leader", true);
     stage.depose_leader();
-    stage.hands_over_in_time();
+    stage.hands_off_in_time();
 }
 
 #[test]
@@ -113,5 +113,5 @@ fn a_write_that_comes_through_while_a_follower_is_cut_off_proves_too_little() {
         stage.network.pulse(stage.follower, stage.leader);
         try_for(Duration::from_millis(200), confirmed).is_some()
     });
-    stage.hands_over_in_time();
+    stage.hands_off_in_time();
 }

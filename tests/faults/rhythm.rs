@@ -4,7 +4,7 @@ use super::holder::confirmations;
 use crate::support::{Case, DEADLINE, Proxy, Zklock, end, shared, wait_until};
 
 #[test]
-fn the_first_in_line_confirms_twice_as_often_as_a_waiter() {
+fn the_first_waiter_confirms_twice_as_often_as_the_others() {
     let (first, second) = (Proxy::to(shared()), Proxy::to(shared()));
     let case = Case::new("rhythm").through(&first.connect_string());
     let options = ["-v", "--session-timeout", "8"];

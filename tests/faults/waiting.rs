@@ -60,7 +60,7 @@ fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
 }
 
 #[test]
-fn the_deadline_goes_on_when_a_waiter_queues_again() {
+fn the_deadline_continues_when_a_waiter_queues_again() {
     let stage = Stage::new("one-deadline");
     let holder = stage.holder();
     let waiter = stage.waiter(&["--session-timeout", "1", "-w", "6"], "echo ran");
@@ -100,7 +100,7 @@ fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_fai
 }
 
 #[test]
-fn one_that_does_not_wait_ends_in_time_though_its_session_was_lost() {
+fn with_nonblock_zklock_ends_in_time_although_its_session_was_lost() {
     let stage = Stage::new("nonblock-lost");
     stage.proxy.once(op::GET_CHILDREN, At::Hold);
     let options = ["-n", "--session-timeout", "1", "--connect-timeout", "3"];
@@ -145,7 +145,7 @@ fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() 
 }
 
 #[test]
-fn a_waiter_whose_turn_came_in_a_silence_earns_its_lease_anew() {
+fn a_waiter_that_became_first_in_a_silence_earns_a_new_lease() {
     let stage = Stage::new("turn-in-silence");
     let holder = stage.holder();
     let waiter = stage.waiter(&["--session-timeout", "4"], "echo ran");
@@ -165,7 +165,7 @@ fn a_waiter_whose_turn_came_in_a_silence_earns_its_lease_anew() {
 }
 
 #[test]
-fn a_server_that_stands_still_for_most_of_a_session_hands_the_lock_over_when_it_goes_on() {
+fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() {
     let server = Server::start();
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "standstill").through(&proxy.connect_string());
@@ -192,7 +192,7 @@ fn a_server_that_stands_still_for_most_of_a_session_hands_the_lock_over_when_it_
 
 /// The lock was busy when it was last listed. Whether it still is isn't known, so zklock must not skip the run quietly.
 #[test]
-fn a_waiter_whose_time_is_over_in_a_silence_has_failed_and_one_that_hears_is_busy() {
+fn a_waiter_whose_time_runs_out_in_a_silence_fails_and_one_with_answers_is_busy() {
     let stage = Stage::new("silent-end");
     let holder = stage.holder();
     let options = ["--session-timeout", "8", "-w", "6", "-E", "0"];

@@ -34,7 +34,7 @@ fn hand_offs(queue: &Queue, count: usize) -> Counted {
 const REQUESTS: usize = 2 + 3 + 1 + SLOTS + 3;
 
 #[test]
-fn a_slot_wakes_the_first_in_line_and_the_one_behind_it_at_the_same_cost_in_any_queue() {
+fn a_free_slot_wakes_the_first_waiter_and_the_next_at_the_same_cost_in_any_queue() {
     let queue = Queue::new();
     let (few, many) = (hand_offs(&queue, FEW), hand_offs(&queue, MANY));
     assert_eq!((few.requests, many.requests), (HAND_OFFS * REQUESTS, HAND_OFFS * REQUESTS));

@@ -31,7 +31,7 @@ fn a_server_without_a_free_connection_is_named_and_never_busy() {
 }
 
 #[test]
-fn a_connection_that_gets_free_in_time_is_taken() {
+fn a_connection_that_becomes_free_in_time_is_used() {
     let (server, mut crowd) = full();
     let case = Case::on(&server, "free-again");
     let running = case.lock(&["-vv", "--connect-timeout", "30"], ["echo", "ran"]).spawn();

@@ -31,7 +31,7 @@ fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
 }
 
 #[test]
-fn in_every_kind_a_free_lock_is_had_at_once_and_one_that_gets_free_in_time() {
+fn in_every_kind_a_free_lock_is_acquired_at_once_and_a_busy_one_when_it_becomes_free() {
     for kind in KINDS {
         let case = Case::new("kinds-free");
         kind.run(&case, &["-n"], "echo ran").wait(DEADLINE).assert_code(0);

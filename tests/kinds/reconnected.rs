@@ -26,7 +26,7 @@ fn cut_off(proxy: &Proxy) {
 }
 
 #[test]
-fn a_slot_that_gets_free_meanwhile_goes_to_the_first_in_line() {
+fn a_slot_that_becomes_free_meanwhile_goes_to_the_first_waiter() {
     let proxy = Proxy::to(shared());
     let case = Case::new("slot-meanwhile");
     let [one, other] = two_holders(&case);
@@ -39,7 +39,7 @@ fn a_slot_that_gets_free_meanwhile_goes_to_the_first_in_line() {
 }
 
 #[test]
-fn one_that_misses_how_the_one_ahead_gets_its_slot_still_gets_the_next() {
+fn a_waiter_that_misses_its_predecessor_s_slot_still_gets_the_next() {
     let proxy = Proxy::to(shared());
     let case = Case::new("slots-meanwhile");
     let [one, other] = two_holders(&case);
@@ -57,7 +57,7 @@ fn one_that_misses_how_the_one_ahead_gets_its_slot_still_gets_the_next() {
 
 /// The write that announces a slot is lost, or the answer to it.
 #[test]
-fn one_that_could_not_say_at_once_that_it_has_a_slot_says_so_later() {
+fn a_holder_that_could_not_publish_its_slot_at_once_does_so_later() {
     for at in [At::BeforeServer, At::BeforeReply] {
         let proxy = Proxy::to(shared());
         let case = Case::new("slot-said");

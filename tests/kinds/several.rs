@@ -73,7 +73,7 @@ fn several_that_want_the_same_in_other_orders_all_get_it() {
 
 /// The node on the first path is deleted while zklock still waits for the last one.
 #[test]
-fn one_that_is_lost_while_another_is_waited_for_gives_all_up() {
+fn a_lock_lost_while_another_is_waited_for_gives_up_all() {
     let case = Case::new("several-lost-early");
     let Paths { a, b, c } = paths(&case);
     let holder = contend(&case, &[], &[&c]);
@@ -102,7 +102,7 @@ fn after_a_kill_every_one_of_them_is_free_soon() {
 }
 
 #[test]
-fn one_that_is_killed_between_two_of_them_leaves_nothing() {
+fn a_zklock_killed_between_two_locks_leaves_nothing() {
     let case = Case::new("several-killed-early");
     let Paths { a, b, .. } = paths(&case);
     let holder = contend(&case, &[], &[&b]);

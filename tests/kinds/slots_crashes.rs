@@ -28,7 +28,7 @@ fn a_holder_that_is_killed_makes_room_for_one() {
 }
 
 #[test]
-fn the_first_in_line_that_is_killed_leaves_its_place_to_the_next() {
+fn the_first_waiter_that_is_killed_leaves_its_place_to_the_next() {
     let case = Case::new("waiter-killed");
     let (mut holders, mut waiters) = queue(&case, 3);
     kill(waiters.remove(0));
@@ -41,7 +41,7 @@ fn the_first_in_line_that_is_killed_leaves_its_place_to_the_next() {
 }
 
 #[test]
-fn a_holder_and_the_first_in_line_that_are_killed_at_once_leave_no_slot_empty() {
+fn a_holder_and_the_first_waiter_killed_together_leave_no_slot_empty() {
     for victim in [0, 1] {
         let case = Case::new("both-killed");
         let (mut holders, mut waiters) = queue(&case, 3);

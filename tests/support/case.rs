@@ -14,11 +14,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use zookeeper::{Acl, CreateMode, Permission};
 
-/// How long nodes and processes may take to disappear. They should be gone at once, but a busy machine needs a moment.
+/// How long nodes and processes may take to disappear after a test. They should disappear immediately, but a busy
+/// machine needs a moment.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// A lock path for one test, with everything to use it. At the end of a test that passed, it checks that no contender
-/// and no process is left behind. Processes that a failed test left are killed.
+/// A lock path for one test, and everything that the test needs to use it. When a test has passed, dropping the case
+/// checks that no contender and no process is left behind. When a test has failed, it kills the leftover processes.
 pub(crate) struct Case {
     hosts: String,
     path: String,
@@ -45,7 +46,7 @@ impl Case {
         Self::with(name, hosts, Arc::new(Observer::new(hosts)))
     }
 
-    /// The same case, except that zklock connects to other hosts than the observer, such as a proxy.
+    /// The same case, except that zklock connects to other hosts than the observer does, such as a proxy.
     pub(crate) fn through(mut self, hosts: &str) -> Self {
         hosts.clone_into(&mut self.hosts);
         self
@@ -54,7 +55,7 @@ impl Case {
     /// The same case, with an observer that authenticates as `user:password`.
     pub(crate) fn authenticated_as(mut self, digest: &str) -> Self {
         self.observer = Arc::new(Observer::with_digest(&self.hosts, digest));
-        // If this didn't create the node for everyone, the first case would create it for itself alone.
+        // All cases share `/t`. Without this line, zklock could create it with an ACL for this case's user alone.
         self.observer.mkdirs("/t");
         self
     }
@@ -90,12 +91,12 @@ impl Case {
         &self.observer
     }
 
-    /// An empty directory.
+    /// A temporary directory, empty when the test starts.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// zklock with `-z` and nothing else.
+    /// zklock with `-z` and no other argument.
     pub(crate) fn zklock(&self) -> Zklock {
         Zklock::at(&self.hosts, &self.marker)
     }
@@ -118,7 +119,7 @@ impl Case {
         holder
     }
 
-    /// An interactive shell in which the server is preset for zklock.
+    /// An interactive shell in which `ZKLOCK_ZOOKEEPER` is set to this case's servers.
     pub(crate) fn shell(&self) -> Shell {
         Shell::start(&self.hosts, &self.marker, DEADLINE)
     }
@@ -145,8 +146,8 @@ impl Case {
     /// Removes the nodes that a Curator semaphore leaves at the path after its last holder.
     pub(crate) fn remove_semaphore(&self) {
         wait_until("nothing to be left of a semaphore", DEADLINE, || {
-            // The servers remove a container that has been empty for a while, and Curator's clients remove one of their
-            // own.
+            // The nodes may disappear meanwhile: servers remove a container that has been empty for a while, and
+            // Curator's clients remove one of the containers themselves.
             let nodes = ["leases", "locks"].map(|container| format!("{}/{container}", self.path));
             for node in &nodes {
                 self.observer.delete_if_there(node);
@@ -155,8 +156,8 @@ impl Case {
         });
     }
 
-    /// Waits until the contender at this position shows in its node since when it holds the lock, and returns the data
-    /// of the node.
+    /// Waits until the node of the contender at this position (the first is 1) says since when the contender has held
+    /// the lock, and returns the data of the node.
     #[track_caller]
     pub(crate) fn wait_for_held_since(&self, place: usize) -> String {
         wait_for("it to say since when it holds the lock", DEADLINE, || {
@@ -165,7 +166,7 @@ impl Case {
         })
     }
 
-    /// Waits until there are exactly `count` contenders.
+    /// Waits until there are exactly `count` contenders, and returns them in queue order.
     #[track_caller]
     pub(crate) fn wait_for_contenders(&self, count: usize) -> Vec<String> {
         self.observer.wait_for_contenders(&self.path, count, DEADLINE)
@@ -177,7 +178,8 @@ impl Drop for Case {
         if thread::panicking() {
             return kill_all(&self.marker);
         }
-        // Processes first: a process that is left may hold a node, and its command line says more.
+        // Processes are checked first, because a leftover process may be the reason for a leftover node, and its
+        // command line is more informative.
         let left = std::panic::catch_unwind(|| assert_no_processes(&self.marker, AFTERWARDS));
         if let Err(panic) = left {
             kill_all(&self.marker);

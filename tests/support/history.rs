@@ -3,23 +3,23 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file to which jobs append. The kernel puts the appended lines in one order, so the file itself is the
-/// evidence, and no clock has to be trusted.
+/// A file to which jobs append. The kernel puts the appended lines in one order, so the checks rely on the order of the
+/// lines and not on any clock.
 pub(crate) struct History {
     file: PathBuf,
 }
 
-/// One job's time in the lock.
+/// The period in which one job held the lock.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
     pub(crate) name: String,
     pub(crate) token: u64,
     /// Nanoseconds since 1970.
     pub(crate) begin: u128,
-    /// When it was last seen: at its end, or at its last sign of life if it was killed.
+    /// The time of the job's last line: its end or, if it was killed, the last time it recorded that it was alive.
     pub(crate) last: u128,
     pub(crate) ended: bool,
-    /// Its first and its last line in the file.
+    /// The numbers of the job's first and last line in the file.
     lines: (usize, usize),
 }
 
@@ -31,7 +31,7 @@ impl Section {
 }
 
 impl History {
-    /// A history in `dir`. The name makes it possible to have several.
+    /// Creates a history in `dir`. Histories with different names can share a directory.
     pub(crate) fn new(dir: &Path, name: &str) -> Self {
         let file = dir.join(format!("{name}.history"));
         fs::write(&file, "").expect("a file for the history");
@@ -51,7 +51,7 @@ impl History {
     }
 
     /// The `bash` script of a job that records every 20 ms that it is alive. It starts no other process, so that
-    /// several cost little. It ends when it is stopped, or after [`History::finish`].
+    /// several such jobs are cheap to run. It ends when it is stopped, or after [`History::finish`].
     pub(crate) fn steady_job(&self, name: &str) -> String {
         let (file, finish) = (self.file.display(), self.finish_file(name));
         format!(
@@ -71,7 +71,7 @@ impl History {
         self.file.with_extension(format!("{name}.finish"))
     }
 
-    /// The sections in the order in which they began, or an error about the lines.
+    /// The sections in the order in which they began, or an error that names the first line that doesn't fit.
     pub(crate) fn sections(&self) -> Result<Vec<Section>, String> {
         parse(&fs::read_to_string(&self.file).expect("the history"))
     }
@@ -99,7 +99,7 @@ impl History {
         sections.into_iter().map(|section| section.name).collect()
     }
 
-    /// The largest number of sections at the same time.
+    /// The largest number of sections that were open at the same time.
     #[track_caller]
     pub(crate) fn most_at_once(&self) -> usize {
         let sections = self.sections().unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -111,7 +111,8 @@ impl History {
         begins.max().unwrap_or(0)
     }
 
-    /// Each line is one `printf` and so one write: appended lines don't mix.
+    /// The shell function `mark`, which appends a line. Each line is one `printf` and therefore one write, so the lines
+    /// of different jobs don't mix.
     fn mark(&self, name: &str) -> String {
         let file = self.file.display();
         format!(
@@ -121,7 +122,7 @@ impl History {
     }
 }
 
-/// Parses lines of `begin|alive|end NAME TOKEN NANOS`. A name with its token is one section.
+/// Parses lines of `begin|alive|end NAME TOKEN NANOS`. The lines of one section have the same name and token.
 fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (number, line) in text.lines().enumerate() {

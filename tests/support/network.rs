@@ -1,8 +1,8 @@
 //! Three servers, and a network that can break between any two of them and between them and their clients.
 //!
-//! Contenders live in zones. Each zone has links of its own to the servers, so a fault can hit the holder's zone and
-//! spare the next contender's. Each server reaches the others through a proxy too, for the traffic between followers
-//! and leader; elections use direct connections.
+//! Each contender is in a zone. Each zone has its own links to the servers, so a fault can hit the holder's zone and
+//! spare the next waiter's zone. The traffic between followers and leader also goes through proxies, but elections use
+//! direct connections.
 
 use crate::support::{Proxy, Server, ServerBuilder, free_port, op};
 use std::thread;
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) const SERVERS: usize = 3;
 
-/// Long enough for data held back by a hole to be delivered, too short for the answers to it.
+/// How long [`Network::pulse`] opens one direction of a link: long enough to deliver the data that was held back, too
+/// short for the answers to that data.
 const PULSE: Duration = Duration::from_millis(40);
 
 pub(crate) struct Network {
@@ -25,17 +26,17 @@ pub(crate) struct Network {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ensemble {
     pub(crate) tick_ms: u32,
-    /// How many ticks leader and followers tolerate each other's silence.
+    /// How many ticks of silence end the connection between leader and follower (`syncLimit`).
     pub(crate) sync_limit: u32,
 }
 
 impl Network {
-    /// Starts the servers, and links to them from this many zones.
+    /// Starts the servers, and the links to them from this many zones.
     pub(crate) fn start(ensemble: Ensemble, zones: usize) -> Self {
         Self::start_with(ensemble, zones, |member| member)
     }
 
-    /// The same, with further settings for each server.
+    /// Like [`Network::start`], with further settings for each server.
     pub(crate) fn start_with(
         ensemble: Ensemble,
         zones: usize,
@@ -66,7 +67,7 @@ impl Network {
         Self { servers, clients, peers }
     }
 
-    /// The value of `-z` in a zone.
+    /// The value of `-z` for a contender in this zone.
     pub(crate) fn connect_string(&self, zone: usize) -> String {
         let links: Vec<_> = self.clients[zone].iter().map(Proxy::connect_string).collect();
         links.join(",")
@@ -111,16 +112,15 @@ impl Network {
         self.clients[zone].iter().for_each(Proxy::pass);
     }
 
-    /// Leaves a zone only this one server.
+    /// Disconnects a zone from all servers but this one.
     pub(crate) fn confine(&self, zone: usize, server: usize) {
         for (other, link) in self.clients[zone].iter().enumerate().filter(|(other, _)| *other != server) {
-            debug_assert_ne!(other, server);
             link.refuse_new(true);
             link.cut_all();
         }
     }
 
-    /// Waits until a client of the zone sends a confirmation through this server, and returns whether one did.
+    /// Waits until a client in the zone sends a confirmation to this server; returns false if none did in time.
     pub(crate) fn await_confirmation(&self, zone: usize, server: usize, within: Duration) -> bool {
         let (link, until) = (&self.clients[zone][server], Instant::now() + within);
         let before = link.count(op::MULTI);
@@ -150,13 +150,14 @@ impl Network {
         self.links_into(server).for_each(Proxy::blackhole_to_server);
     }
 
-    /// Resets the followers' connections to this leader. The leader doesn't learn of it while a hole is open.
+    /// Resets the followers' connections to this leader. While a link is a black hole, the reset doesn't reach the
+    /// leader.
     pub(crate) fn reset_followers_of(&self, leader: usize) {
         self.peers.iter().filter_map(|from| from[leader].as_ref()).for_each(Proxy::reset_clients);
     }
 
-    /// For an isolated follower: delivers to the leader what the follower sent meanwhile, then to the follower what the
-    /// leader sent. The follower's answers to that are not delivered.
+    /// Delivers the data that was held back while a follower was isolated: first the follower's data to the leader,
+    /// then the leader's data to the follower. The follower's answers to that are not delivered.
     pub(crate) fn pulse(&self, follower: usize, leader: usize) {
         let Some(link) = &self.peers[follower][leader] else {
             return;
@@ -178,12 +179,12 @@ impl Network {
         self.links_from(server).chain(self.links_into(server))
     }
 
-    /// The links that this server made, to the leader that it follows.
+    /// The links through which this server connects to the leader that it follows.
     fn links_from(&self, server: usize) -> impl Iterator<Item = &Proxy> {
         self.peers[server].iter().flatten()
     }
 
-    /// The links that other servers made to this one.
+    /// The links through which the other servers connect to this one.
     fn links_into(&self, server: usize) -> impl Iterator<Item = &Proxy> {
         self.peers.iter().filter_map(move |from| from[server].as_ref())
     }

@@ -1,7 +1,7 @@
 //! An independent client that checks zklock: it shares no code with the program under test.
 //!
-//! Its library hangs when a server is silent and gives up when a server is dead, so every call runs under a time limit
-//! and is repeated on a new connection.
+//! Its library hangs when a server is silent and fails when a server is down, so every call has a time limit and is
+//! repeated on a new connection.
 
 use super::wait::DEADLINE;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -80,7 +80,8 @@ impl Observer {
         or_absent(self.call("stat", move |client| client.exists(&path, false))).flatten()
     }
 
-    /// The same for a node that the observer may not read: since ZooKeeper 3.9, such a client is refused the stat.
+    /// Like [`Observer::stat`], but returns `None` also if the observer may not read the node: since ZooKeeper 3.9, a
+    /// server refuses the stat to such a client.
     pub(crate) fn stat_if_shown(&self, path: &str) -> Option<Stat> {
         let path = path.to_owned();
         match self.call("stat", move |client| client.exists(&path, false)) {
@@ -112,7 +113,7 @@ impl Observer {
         self.call("create", move |client| client.create(&path, data.clone(), acl.clone(), mode))
     }
 
-    /// Creates a persistent node and those of its parents that are missing.
+    /// Creates a persistent node and its missing parents.
     pub(crate) fn mkdirs(&self, path: &str) {
         for (end, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {
             let acl = Acl::open_unsafe().clone();
@@ -137,7 +138,7 @@ impl Observer {
             .unwrap_or_else(|error| panic!("observer could not delete {path}: {error}"));
     }
 
-    /// The same, but does nothing if the node doesn't exist or has children.
+    /// Like [`Observer::delete`], but does nothing if the node doesn't exist or has children.
     pub(crate) fn delete_if_there(&self, path: &str) {
         let node = path.to_owned();
         let deleted = self.call("delete", move |client| client.delete(&node, None));
@@ -148,8 +149,8 @@ impl Observer {
         }
     }
 
-    /// Runs `work` on the client. If it takes more than three seconds, it is repeated on a new connection, until it
-    /// panics.
+    /// Runs `work` on the client. If it takes more than three seconds or the connection is lost, it is repeated on a
+    /// new connection. Panics if there is no answer within [`DEADLINE`].
     pub(crate) fn call<T: Send + 'static>(
         &self,
         what: &str,
@@ -162,14 +163,14 @@ impl Observer {
             let (client, work, digest) = (self.client(), Arc::clone(&work), self.digest.clone());
             // A thread that hangs in the library is abandoned, because it can't be stopped.
             thread::spawn(move || {
-                // Authenticates each time, because the library doesn't repeat it when it connects to another server.
+                // The client authenticates each time, because the library doesn't do it again on another server.
                 let known = digest.map_or(Ok(()), |digest| client.add_auth("digest", digest.into_bytes()));
                 sender.send(known.and_then(|()| work(&client)))
             });
             match receiver.recv_timeout(Duration::from_secs(3)) {
                 Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => self.disconnect(),
                 // The library doesn't know the error "throttled" and reports this one instead. The server has done
-                // nothing.
+                // nothing, so the call is repeated.
                 Ok(Err(ZkError::Unimplemented)) => {}
                 Ok(answer) => return answer,
             }
@@ -177,7 +178,7 @@ impl Observer {
         }
     }
 
-    /// Closes the session, so that its ephemeral nodes are deleted; waits at most a second for that.
+    /// Closes the session, so that its ephemeral nodes are deleted, and waits at most a second for that.
     pub(crate) fn disconnect(&self) {
         let client = self.lock().take();
         let (sender, receiver) = mpsc::channel();

@@ -56,7 +56,7 @@ impl Shell {
         self.prompt(within)
     }
 
-    /// Types `fg`, and returns when the shell is no longer in the foreground.
+    /// Types `fg`, and returns when another process group than the shell's is in the foreground.
     #[track_caller]
     pub(crate) fn fg(&mut self) {
         self.enter("fg", DEADLINE);
@@ -67,7 +67,7 @@ impl Shell {
     #[track_caller]
     pub(crate) fn foreground(&self) -> Pid {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("the shell");
-        // The fields after the name in parentheses: state, parent, group, session, terminal, foreground.
+        // The fields after the name in parentheses are state, parent, group, session, terminal and foreground group.
         let group = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(5));
         Pid::from_raw(group.and_then(|group| group.parse().ok()).expect("a number"))
     }
@@ -79,12 +79,11 @@ impl Shell {
         said.trim().parse().expect("an exit code")
     }
 
-    /// The terminal, to type keys and to expect text.
+    /// The shell's terminal, for typing keys and expecting text.
     pub(crate) fn terminal(&mut self) -> &mut Terminal {
         &mut self.terminal
     }
 
-    /// The process id of the shell.
     pub(crate) fn pid(&self) -> Pid {
         self.terminal.pid()
     }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_in_line_confirms_a_twelfth_after_it_and_switches_at_once() {
+    fn the_first_waiter_confirms_a_twelfth_after_it_and_switches_at_once() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
         renewal.begin(Some(at(0)), at(1));
         renewal.becomes_first();

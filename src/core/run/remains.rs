@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn each_node_is_read_and_the_one_that_may_exist_is_looked_for() {
+    fn each_node_is_read_and_a_possible_node_is_searched_for() {
         assert!(remains(&[], None).is_empty());
         let both = remains(&[("/locks/a/n", 5)], Some(ATTEMPT));
         assert!(!both.is_empty());

@@ -22,9 +22,9 @@ use std::time::Duration;
 pub(crate) enum At {
     /// The connection is cut; the server never sees the request.
     BeforeServer,
-    /// The server carries the request out; the connection is cut instead of the reply to it.
+    /// The server carries out the request, but the connection is cut before the reply is delivered.
     BeforeReply,
-    /// The request and everything behind it wait in the proxy until [`Proxy::release`].
+    /// The request and everything after it wait in the proxy until [`Proxy::release`].
     Hold,
 }
 
@@ -35,12 +35,13 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy that passes everything on to `server`.
+    /// A proxy that forwards everything to `server`.
     pub(crate) fn to(server: &Server) -> Self {
         Self::start(ports::bind(), server.port(), false)
     }
 
-    /// A second proxy, at another loopback address and the same port as `self`, so that one host name can mean both.
+    /// A second proxy, at another loopback address and the same port as `self`, so that one host name can resolve to
+    /// both.
     pub(crate) fn beside(&self, host: Ipv4Addr, server: &Server) -> Self {
         let listener = TcpListener::bind((host, self.address.port())).expect("the same port");
         Self::start(listener, server.port(), false)
@@ -69,7 +70,7 @@ impl Proxy {
         self.address.port()
     }
 
-    /// Lets everything pass again. Data that a hole held back is delivered now, as TCP would do after a partition.
+    /// Lets everything pass again. Data that a black hole held back is delivered now, as TCP does after a partition.
     pub(crate) fn pass(&self) {
         self.set_holes(false, false);
         self.delay(Duration::ZERO);
@@ -77,17 +78,17 @@ impl Proxy {
         self.refuse_new(false);
     }
 
-    /// Nothing from the client arrives. Connections stay, and new ones can be made but transmit nothing.
+    /// Blocks everything that the client sends. Connections stay open, and new ones can be made but transmit nothing.
     pub(crate) fn blackhole_to_server(&self) {
         self.set_holes(true, false);
     }
 
-    /// Nothing from the server arrives.
+    /// Blocks everything that the server sends.
     pub(crate) fn blackhole_to_client(&self) {
         self.set_holes(false, true);
     }
 
-    /// Nothing arrives on either side.
+    /// Blocks everything in both directions.
     pub(crate) fn blackhole(&self) {
         self.set_holes(true, true);
     }
@@ -97,29 +98,29 @@ impl Proxy {
         self.shared.change(|rules| rules.delay = delay);
     }
 
-    /// Delays every answer and every event by this much more than a request.
+    /// Delays every answer and every event by this much, in addition to [`Proxy::delay`].
     pub(crate) fn delay_answers(&self, delay: Duration) {
         self.shared.change(|rules| rules.delay_to_client = delay);
     }
 
-    /// Ends every connection now. New ones can be made at once.
+    /// Closes every connection now. New ones can be made immediately.
     pub(crate) fn cut_all(&self) {
         let links = self.shared.change(|rules| std::mem::take(&mut rules.links));
         for link in links {
             link.cut();
         }
-        // A packet may be held back for a connection that is gone.
+        // This wakes the threads that hold back a packet, so that they notice that their connection is closed.
         self.shared.change(|_| ());
     }
 
-    /// Ends every connection on the client's side. The server doesn't learn of it while a hole is open.
+    /// Closes every connection on the client's side. The server's side isn't closed while there is a black hole.
     pub(crate) fn reset_clients(&self) {
         for link in &self.look().links {
             link.reset_client();
         }
     }
 
-    /// Refuses new connections (nothing listens), or accepts them again. Existing ones stay.
+    /// Refuses new connections, as if nothing listened, or accepts them again. Existing connections stay open.
     pub(crate) fn refuse_new(&self, refuse: bool) {
         self.shared.change(|rules| rules.refusing = refuse);
         if refuse {
@@ -133,7 +134,7 @@ impl Proxy {
         self.once_after(0, ops, at);
     }
 
-    /// The same, after `skip` more such requests have passed.
+    /// Like [`Proxy::once`], but after `skip` more such requests have passed.
     pub(crate) fn once_after(&self, skip: usize, ops: &'static [i32], at: At) {
         self.shared.change(|rules| rules.once.push(Rule { ops, skip, at }));
     }
@@ -194,7 +195,7 @@ impl Proxy {
         self.shared.look()
     }
 
-    /// Connects, because the accepting thread sees a change only at the next connection.
+    /// Makes a connection, because the accepting thread sees a change only at the next connection.
     fn wake_acceptor(&self) {
         TcpStream::connect(self.address).ok();
     }

@@ -74,7 +74,7 @@ fn a_long_wait_is_told_now_and_then() {
 }
 
 #[test]
-fn nothing_is_told_of_a_wait_that_is_over() {
+fn nothing_is_reported_of_a_wait_that_is_over() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
     script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
     becomes_first(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
@@ -266,7 +266,7 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
 }
 
 #[test]
-fn nothing_is_told_of_a_place_that_is_given_up() {
+fn nothing_is_reported_of_a_place_that_is_given_up() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").signal(SIGTSTP);
     becomes_first(script.at(3.0)).tick();
