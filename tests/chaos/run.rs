@@ -13,7 +13,7 @@ use crate::invocation::LOCKS;
 use crate::options::{Aim, Options};
 use crate::rng::Rng;
 use crate::slack::{Slack, outlived, slack};
-use crate::support::network::{Ensemble, Network};
+use crate::support::network::{Network, ServerSettings};
 use crate::support::{Observer, Server, kill_all, new_marker};
 use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};
 use std::collections::HashMap;
@@ -55,18 +55,18 @@ pub(crate) struct Outcome {
 }
 
 /// The settings of the servers, drawn from the seed.
-pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> Ensemble {
-    let drawn = Ensemble { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) };
+pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings {
+    let drawn = ServerSettings { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) };
     match aim {
         // A deposed leader answers `sync` for as long as it tolerates its followers' silence.
-        Some(Aim::Sync) => Ensemble { tick_ms: 400, sync_limit: 15 },
+        Some(Aim::Sync) => ServerSettings { tick_ms: 400, sync_limit: 15 },
         // A longer tick ends a session later; its rounding could hide the mistake.
-        Some(Aim::Newest | Aim::Connect) => Ensemble { tick_ms: 400, ..drawn },
+        Some(Aim::Newest | Aim::Connect) => ServerSettings { tick_ms: 400, ..drawn },
         _ => drawn,
     }
 }
 
-pub(crate) fn run(options: &Options, ensemble: Ensemble, rng: &mut Rng, dir: &Path) -> Outcome {
+pub(crate) fn run(options: &Options, ensemble: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
     // On a busy machine another process can take a port between the choice of the port and the start of the server.
     let attempt = || catch_unwind(|| Network::start(ensemble, HOSTS + 1)).ok();
     let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(ensemble, HOSTS + 1));

@@ -1,7 +1,7 @@
 //! Ensembles that are reused from test to test, because three servers take seconds to start.
 
 use super::holder::{STEADY, confirmations};
-use crate::support::network::{Ensemble, Network};
+use crate::support::network::{Network, ServerSettings};
 use crate::support::{DEADLINE, wait_for, wait_until};
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ impl Loan {
             index.map(|index| idle.swap_remove(index).1)
         };
         let network =
-            idle.unwrap_or_else(|| Network::start(Ensemble { tick_ms: TICK_MS, sync_limit }, ZONES));
+            idle.unwrap_or_else(|| Network::start(ServerSettings { tick_ms: TICK_MS, sync_limit }, ZONES));
         let confirmed_before = confirmations(network.zone(0));
         let loan = Self { sync_limit, network: Some(network), confirmed_before };
         loan.wait_for_all();

@@ -24,7 +24,7 @@ pub(crate) struct Network {
 
 /// The settings of the servers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ensemble {
+pub(crate) struct ServerSettings {
     pub(crate) tick_ms: u32,
     /// How many ticks of silence end the connection between leader and follower (`syncLimit`).
     pub(crate) sync_limit: u32,
@@ -32,13 +32,13 @@ pub(crate) struct Ensemble {
 
 impl Network {
     /// Starts the servers, and the links to them from this many zones.
-    pub(crate) fn start(ensemble: Ensemble, zones: usize) -> Self {
-        Self::start_with(ensemble, zones, |member| member)
+    pub(crate) fn start(settings: ServerSettings, zones: usize) -> Self {
+        Self::start_with(settings, zones, |member| member)
     }
 
     /// Like [`Network::start`], with further settings for each server.
     pub(crate) fn start_with(
-        ensemble: Ensemble,
+        settings: ServerSettings,
         zones: usize,
         configure: impl Fn(ServerBuilder) -> ServerBuilder,
     ) -> Self {
@@ -48,11 +48,11 @@ impl Network {
             (0..SERVERS).map(|from| (0..SERVERS).map(|to| link(from, to)).collect()).collect();
         let launch = |id: usize| {
             let mut member = configure(Server::builder())
-                .tick_ms(ensemble.tick_ms)
+                .tick_ms(settings.tick_ms)
                 // The data needn't survive a power failure, and a stalled disk must not disturb the test.
                 .java_option("-Dzookeeper.forceSync=no")
                 .config("initLimit=20")
-                .config(&format!("syncLimit={}", ensemble.sync_limit))
+                .config(&format!("syncLimit={}", settings.sync_limit))
                 .id(id + 1);
             for (to, (quorum, election)) in ports.iter().enumerate() {
                 let direct = format!("127.0.0.1:{quorum}");
@@ -114,7 +114,7 @@ impl Network {
 
     /// Disconnects a zone from all servers but this one.
     pub(crate) fn confine(&self, zone: usize, server: usize) {
-        for (other, link) in self.clients[zone].iter().enumerate().filter(|(other, _)| *other != server) {
+        for (_, link) in self.clients[zone].iter().enumerate().filter(|(other, _)| *other != server) {
             link.refuse_new(true);
             link.cut_all();
         }

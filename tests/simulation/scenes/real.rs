@@ -14,7 +14,7 @@ use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::News;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Op, ToClient};
-use crate::support::network::{Ensemble, Network};
+use crate::support::network::{Network, ServerSettings};
 use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
 
 enum Servers {
@@ -68,7 +68,7 @@ impl Real {
             let proxies = (0..CLIENTS).map(|_| Proxy::to(&server)).collect();
             Servers::One(Box::new(server), proxies)
         } else {
-            let ensemble = Ensemble { tick_ms, sync_limit: SYNC_LIMIT as u32 };
+            let ensemble = ServerSettings { tick_ms, sync_limit: SYNC_LIMIT as u32 };
             Servers::Three(Box::new(Network::start_with(ensemble, CLIENTS, with_containers)))
         };
         let (raw, sessions, passwords) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
