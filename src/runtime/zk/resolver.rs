@@ -15,9 +15,9 @@ use futures::future::{Either, join_all, select};
 use super::hosts::Server;
 
 /// The servers of the connect string, and the known addresses of each.
-pub(super) struct Resolver(Vec<ServerEntry>);
+pub(super) struct Resolver(Vec<ResolvedServer>);
 
-struct ServerEntry {
+struct ResolvedServer {
     server: Server,
     /// A lookup that hasn't ended.
     pending: Option<oneshot::Receiver<Vec<Server>>>,
@@ -27,7 +27,7 @@ struct ServerEntry {
 
 impl Resolver {
     pub(super) fn new(servers: &[Server]) -> Self {
-        let name = |server: &Server| ServerEntry { server: server.clone(), pending: None, known: vec![] };
+        let name = |server: &Server| ResolvedServer { server: server.clone(), pending: None, known: vec![] };
         Self(servers.iter().map(name).collect())
     }
 
@@ -39,7 +39,7 @@ impl Resolver {
     }
 }
 
-impl ServerEntry {
+impl ResolvedServer {
     async fn look_up(&mut self, limit: Duration) -> Vec<Server> {
         if self.server.host.parse::<IpAddr>().is_ok() {
             return vec![self.server.clone()];
@@ -122,8 +122,11 @@ mod tests {
     fn the_last_known_addresses_are_used_while_the_resolver_does_not_answer() {
         let known = vec![name("192.0.2.1")];
         let (sender, receiver) = oneshot::channel();
-        let mut resolver =
-            Resolver(vec![ServerEntry { server: name("zk"), pending: Some(receiver), known: known.clone() }]);
+        let mut resolver = Resolver(vec![ResolvedServer {
+            server: name("zk"),
+            pending: Some(receiver),
+            known: known.clone(),
+        }]);
         let mut resolve = || futures::executor::block_on(resolver.resolve(Duration::from_millis(10)));
         assert_eq!(resolve(), known);
         assert_eq!(sender.send(vec![name("192.0.2.2")]), Ok(()), "the lookup must still be pending");
