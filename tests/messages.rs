@@ -7,12 +7,12 @@ use std::time::Duration;
 use zklock::core::lock::contender::ContentionError;
 use zklock::core::lock::name::{Family, Mode};
 use zklock::core::lock::neighbour::Recipe;
-use zklock::core::lock::queue::Refusal;
+use zklock::core::lock::queue::QueueError;
 use zklock::core::loss::{Loss, Silence};
 use zklock::core::message::{Level, Message};
 use zklock::core::monitor::{Ending, Why, WorkersEnd};
 use zklock::core::pair::Stage;
-use zklock::core::protocol::{Away, Failure};
+use zklock::core::protocol::{Away, RequestError};
 
 const SPAN: Duration = Duration::from_secs(12);
 
@@ -43,13 +43,13 @@ variants!(ContentionError, trouble_name, TROUBLES:
     Deleted, Refused, Permission, OwnNodeHidden, NotEphemeral, EphemeralParent, NoChroot, ParentsVanish, Server,
 );
 
-variants!(Failure, failure_name, FAILURES:
+variants!(RequestError, failure_name, FAILURES:
     ConnectionLost, NoNode, NoAuth, NoCreate, Hidden, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
     TooOld, Quota, ReadOnly, Expired, GivenUp, AuthFailed, Other,
 );
 
-fn failures() -> Vec<Failure> {
-    use Failure as F;
+fn failures() -> Vec<RequestError> {
+    use RequestError as F;
     let other = F::Other("the ZooKeeper client failed at what the server said".to_owned());
     vec![
         F::ConnectionLost,
@@ -72,14 +72,14 @@ fn failures() -> Vec<Failure> {
     ]
 }
 
-fn refusals() -> [Refusal; 5] {
+fn refusals() -> [QueueError; 5] {
     let node = || "_c_1-lock-0000000001".to_owned();
     [
-        Refusal::OtherFamily { node: node(), family: Family::Kazoo },
-        Refusal::OtherRecipe { node: node(), recipe: Recipe::CuratorSemaphore },
-        Refusal::OtherKind { node: node(), theirs: Mode::Slots(3), ours: Mode::Slots(2) },
-        Refusal::CounterEnd { node: node() },
-        Refusal::Tie { one: node(), other: node() },
+        QueueError::OtherFamily { node: node(), family: Family::Kazoo },
+        QueueError::OtherRecipe { node: node(), recipe: Recipe::CuratorSemaphore },
+        QueueError::OtherKind { node: node(), theirs: Mode::Slots(3), ours: Mode::Slots(2) },
+        QueueError::CounterEnd { node: node() },
+        QueueError::Tie { one: node(), other: node() },
     ]
 }
 
@@ -97,7 +97,7 @@ fn troubles() -> Vec<ContentionError> {
         ContentionError::EphemeralParent,
         ContentionError::NoChroot,
         ContentionError::ParentsVanish,
-        ContentionError::Server(Failure::Quota),
+        ContentionError::Server(RequestError::Quota),
     ];
     troubles.extend(refusals().map(ContentionError::Refused));
     troubles
@@ -117,9 +117,9 @@ fn losses() -> Vec<Loss> {
     let mut losses: Vec<Loss> =
         silences.into_iter().map(|silence| Loss::LeaseOver { silent_for: SPAN, silence }).collect();
     losses.extend([
-        Loss::Session(Failure::Expired, None),
-        Loss::Session(Failure::Expired, Some(SPAN)),
-        Loss::Session(Failure::GivenUp, None),
+        Loss::Session(RequestError::Expired, None),
+        Loss::Session(RequestError::Expired, Some(SPAN)),
+        Loss::Session(RequestError::GivenUp, None),
         Loss::NodeDeleted,
         Loss::Revoked(None),
         Loss::Revoked(Some("web-1:4711".to_owned())),
@@ -150,17 +150,17 @@ fn messages() -> Vec<Message> {
         M::GaveUpStopped { waited: SPAN, seen_busy: false },
         M::LeftTheQueueStopped,
         M::QueueingAgainAfterStop,
-        M::QueueingAgain(Failure::Expired),
+        M::QueueingAgain(RequestError::Expired),
         M::SignalIgnored(10),
         M::AwaitsLease,
         M::ConnectionLostWaiting,
         M::ConnectedAgainWaiting,
-        M::ConfirmationFailed(Failure::Quota),
+        M::ConfirmationFailed(RequestError::Quota),
         M::Skipped { ago: SPAN, host: Some("web-1".to_owned()), period: SPAN },
         M::Unreachable { within: Some(SPAN), servers: vec![] },
         M::CredentialsRefused { hosts: hosts(), given: true },
         M::CredentialsRefused { hosts: hosts(), given: false },
-        M::SessionFailed(Failure::LocalSession),
+        M::SessionFailed(RequestError::LocalSession),
         M::SessionClosed,
         M::PlaceRevoked(None),
         M::PlaceRevoked(Some(who())),
@@ -184,7 +184,10 @@ fn messages() -> Vec<Message> {
         M::Suspended { command: job(), wants_terminal: false, held: true },
         M::Suspended { command: job(), wants_terminal: false, held: false },
         M::Suspended { command: job(), wants_terminal: true, held: true },
-        M::Neighbour(Refusal::OtherFamily { node: "1__lock__0000000001".to_owned(), family: Family::Kazoo }),
+        M::Neighbour(QueueError::OtherFamily {
+            node: "1__lock__0000000001".to_owned(),
+            family: Family::Kazoo,
+        }),
         M::LeftAfterKill(
             "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
         ),

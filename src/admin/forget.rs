@@ -9,7 +9,7 @@ use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Failure, Node, NodePath, Reply, Request};
+use crate::runtime::zk::{Node, NodePath, Reply, Request, RequestError};
 
 /// The most attempts if the connection is lost each time.
 const MOST_TRIES: usize = 10;
@@ -36,8 +36,8 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
     match session.ask(Request::Get(record.clone()))? {
         Reply::Read(_, Ok(node)) => Ok(Some(node)),
-        Reply::Read(_, Err(Failure::NoAuth)) => Ok(Some(Node::HIDDEN)),
-        Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
+        Reply::Read(_, Err(RequestError::NoAuth)) => Ok(Some(Node::HIDDEN)),
+        Reply::Read(_, Err(RequestError::NoNode)) => Ok(None),
         Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(record.as_str())),
         other => bail!("an answer to another question: {other:?}"),
     }
@@ -49,9 +49,9 @@ fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
     for tries in 0..MOST_TRIES {
         match session.ask(Request::Delete(record.clone()))? {
             Reply::Deleted(Ok(())) => return Ok(true),
-            Reply::Deleted(Err(Failure::NoNode)) => return Ok(tries > 0),
-            Reply::Deleted(Err(Failure::ConnectionLost)) => {}
-            Reply::Deleted(Err(Failure::NoAuth)) => bail!(
+            Reply::Deleted(Err(RequestError::NoNode)) => return Ok(tries > 0),
+            Reply::Deleted(Err(RequestError::ConnectionLost)) => {}
+            Reply::Deleted(Err(RequestError::NoAuth)) => bail!(
                 "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",
                 without_controls(record.as_str())
             ),

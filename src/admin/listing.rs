@@ -12,7 +12,7 @@ use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
 use crate::core::lock::record::held_since;
 use crate::core::path::{LockPath, NodePath};
-use crate::runtime::zk::{Failure, Node, Reply, Request, ServerTime};
+use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const SYSTEM_NODES: &str = "/zookeeper";
@@ -177,8 +177,8 @@ fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<S
     let replies = session.ask_all(&requests)?;
     let children = |(path, reply): (&String, Reply)| match reply {
         Reply::Listed(Ok(children)) => Ok(Some(children)),
-        Reply::Listed(Err(Failure::NoNode)) => Ok(Some(vec![])),
-        Reply::Listed(Err(Failure::NoAuth)) => Ok(None),
+        Reply::Listed(Err(RequestError::NoNode)) => Ok(Some(vec![])),
+        Reply::Listed(Err(RequestError::NoAuth)) => Ok(None),
         Reply::Listed(Err(failure)) => bail!("{path}: {failure}"),
         other => bail!("{path}: an answer to another question: {other:?}"),
     };
@@ -203,7 +203,7 @@ fn describe(
         match reply {
             Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
             // The node was deleted after the listing, or there is no record.
-            Reply::Read(_, Err(Failure::NoNode)) => {}
+            Reply::Read(_, Err(RequestError::NoNode)) => {}
             Reply::Read(path, Err(failure)) => bail!("{path}: {failure}"),
             other => bail!("an answer to another question: {other:?}"),
         }

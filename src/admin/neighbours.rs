@@ -8,7 +8,7 @@ use super::owner::Owner;
 use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Failure, Reply, Request, ServerTime};
+use crate::runtime::zk::{Reply, Request, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub(super) fn neighbours(
     for ((path, at, container), reply) in containers.into_iter().zip(session.ask_all(&lists)?) {
         let names = match reply {
             Reply::Listed(Ok(names)) => names,
-            Reply::Listed(Err(Failure::NoNode)) => continue,
-            Reply::Listed(Err(Failure::NoAuth)) => {
+            Reply::Listed(Err(RequestError::NoNode)) => continue,
+            Reply::Listed(Err(RequestError::NoAuth)) => {
                 found.unlisted.push(at);
                 continue;
             }
@@ -77,7 +77,7 @@ pub(super) fn neighbours(
                 let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
                 found.by_path.entry(path.clone()).or_default().push(neighbour);
             }
-            Reply::Read(_, Err(Failure::NoNode)) => {}
+            Reply::Read(_, Err(RequestError::NoNode)) => {}
             Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
             other => bail!("an answer to another question: {other:?}"),
         }

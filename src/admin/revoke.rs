@@ -18,7 +18,7 @@ use crate::core::path::LockPath;
 use crate::core::text::without_controls;
 use crate::runtime::identity::host;
 use crate::runtime::ui;
-use crate::runtime::zk::{Failure, Node, Reply, Request};
+use crate::runtime::zk::{Node, Reply, Request, RequestError};
 
 /// The exit code if there is no contender to revoke, as of pkill(1).
 const NO_CONTENDER: u8 = 1;
@@ -100,7 +100,7 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
 fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
-            return refused(contender, Failure::NoAuth, "READ and WRITE on its node");
+            return refused(contender, RequestError::NoAuth, "READ and WRITE on its node");
         }
         let Some(node) = read(session, contender)? else { return Ok("gone already") };
         if revocation(&node.data).is_some() {
@@ -109,8 +109,8 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
         let write = Request::Write(contender.node.clone(), marked(&node.data), node.version);
         match session.ask(write)? {
             Reply::Written(Ok(_)) => return Ok("asked to stop"),
-            Reply::Written(Err(Failure::NoNode)) => return Ok("gone already"),
-            Reply::Written(Err(Failure::Changed)) => {}
+            Reply::Written(Err(RequestError::NoNode)) => return Ok("gone already"),
+            Reply::Written(Err(RequestError::Changed)) => {}
             Reply::Written(Err(failure)) => return refused(contender, failure, "WRITE on its node"),
             other => bail!("an answer to another question: {other:?}"),
         }
@@ -127,8 +127,8 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
         let Some(node) = read(session, contender)? else { return Ok("gone already") };
         match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
             Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
-            Reply::Deleted(Err(Failure::NoNode)) => return Ok("gone already"),
-            Reply::Deleted(Err(Failure::Changed)) => {}
+            Reply::Deleted(Err(RequestError::NoNode)) => return Ok("gone already"),
+            Reply::Deleted(Err(RequestError::Changed)) => {}
             Reply::Deleted(Err(failure)) => return refused(contender, failure, "DELETE on the lock path"),
             other => bail!("an answer to another question: {other:?}"),
         }
@@ -140,7 +140,7 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
 fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
     match session.ask(Request::Delete(contender.node.clone()))? {
         Reply::Deleted(Ok(())) => Ok("its node is deleted"),
-        Reply::Deleted(Err(Failure::NoNode)) => Ok("gone already"),
+        Reply::Deleted(Err(RequestError::NoNode)) => Ok("gone already"),
         Reply::Deleted(Err(failure)) => refused(contender, failure, "DELETE on the lock path"),
         other => bail!("an answer to another question: {other:?}"),
     }
@@ -150,10 +150,10 @@ fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Res
 fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Option<Node>> {
     match session.ask(Request::Get(contender.node.clone()))? {
         Reply::Read(_, Ok(node)) if node.is_hidden() => {
-            refused(contender, Failure::NoAuth, "READ on its node")
+            refused(contender, RequestError::NoAuth, "READ on its node")
         }
         Reply::Read(_, Ok(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
-        Reply::Read(_, Err(Failure::NoNode)) => Ok(None),
+        Reply::Read(_, Err(RequestError::NoNode)) => Ok(None),
         Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(contender.node.as_str())),
         other => bail!("an answer to another question: {other:?}"),
     }
@@ -169,10 +169,10 @@ fn marked(data: &[u8]) -> Vec<u8> {
     Value::Object(record).to_string().into_bytes()
 }
 
-fn refused<T>(contender: &ListedContender, failure: Failure, permission: &str) -> Result<T> {
+fn refused<T>(contender: &ListedContender, failure: RequestError, permission: &str) -> Result<T> {
     let node = without_controls(contender.node.as_str());
     match failure {
-        Failure::NoAuth => {
+        RequestError::NoAuth => {
             bail!("{node}: no permission: it takes {permission}; ask for it, or use other credentials")
         }
         failure => bail!("{node}: {failure}"),

@@ -9,7 +9,7 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Request, Wakeup};
+use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, Request, RequestError, Wakeup};
 
 /// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
@@ -39,7 +39,7 @@ impl AdminSession {
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot
-            && let Reply::Read(_, Err(Failure::NoNode)) = self.ask(Request::Get("/".into()))?
+            && let Reply::Read(_, Err(RequestError::NoNode)) = self.ask(Request::Get("/".into()))?
         {
             bail!(
                 "the chroot {chroot} of the connect string doesn't exist: create it once with \

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::lock::contender::ContentionError;
-use super::protocol::{Away, Failure};
+use super::protocol::{Away, RequestError};
 use super::text;
 
 /// Why the lock can't be trusted any more.
@@ -18,7 +18,7 @@ pub enum Loss {
         silence: Option<Silence>,
     },
     /// The session has ended; how long zklock itself stood still before it learned that, if it did.
-    Session(Failure, Option<Duration>),
+    Session(RequestError, Option<Duration>),
     /// Another client deleted zklock's node.
     NodeDeleted,
     /// Another client revoked the lock; its description, if known.

@@ -7,9 +7,9 @@ use super::duration;
 use super::lock::contender::ContentionError;
 use super::lock::name::{Family, Mode};
 use super::lock::pace::smallest_timeout;
-use super::lock::queue::Refusal;
+use super::lock::queue::QueueError;
 use super::loss::Loss;
-use super::protocol::Failure;
+use super::protocol::RequestError;
 use super::signal;
 use super::text::{time, whole};
 
@@ -111,7 +111,7 @@ pub enum Message {
     /// zklock was continued after that.
     QueueingAgainAfterStop,
     /// The session ended before the command was started.
-    QueueingAgain(Failure),
+    QueueingAgain(RequestError),
     /// A signal that has no effect while no command runs.
     SignalIgnored(i32),
     /// The first contender in the queue waits for confirmations.
@@ -121,7 +121,7 @@ pub enum Message {
     /// A waiter is connected again.
     ConnectedAgainWaiting,
     /// A confirmation was refused.
-    ConfirmationFailed(Failure),
+    ConfirmationFailed(RequestError),
     /// `--once-per`: the command isn't due.
     Skipped {
         /// How long ago the command succeeded.
@@ -148,7 +148,7 @@ pub enum Message {
         given: bool,
     },
     /// The session has ended, and a new one would end in the same way.
-    SessionFailed(Failure),
+    SessionFailed(RequestError),
     /// The session was closed, and not by zklock.
     SessionClosed,
     /// The contender can't continue.
@@ -256,7 +256,7 @@ pub enum Message {
         held: bool,
     },
     /// A program that doesn't wait for zklock came to the lock.
-    Neighbour(Refusal),
+    Neighbour(QueueError),
     /// A process is still there after KILL.
     LeftAfterKill(String),
 

@@ -58,30 +58,30 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// To [`Request::Create`].
-    Created(Result<Created, Failure>),
+    Created(Result<Created, RequestError>),
     /// To [`Request::MakeParents`] and [`Request::MakeLasting`].
-    ParentsMade(Result<(), Failure>),
+    ParentsMade(Result<(), RequestError>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
-    Listed(Result<Vec<String>, Failure>),
+    Listed(Result<Vec<String>, RequestError>),
     /// To [`Request::Watch`] and [`Request::Get`]: the node's path and content.
-    Read(NodePath, Result<Node, Failure>),
+    Read(NodePath, Result<Node, RequestError>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(NodePath, bool),
     /// To [`Request::WatchBelow`].
-    Watching(Result<(), Failure>),
+    Watching(Result<(), RequestError>),
     /// To [`Request::Write`]: the server's time of the write.
-    Written(Result<ServerTime, Failure>),
+    Written(Result<ServerTime, RequestError>),
     /// To [`Request::Delete`] and [`Request::DeleteUnchanged`].
-    Deleted(Result<(), Failure>),
+    Deleted(Result<(), RequestError>),
     /// To [`Request::Conclude`].
-    Concluded(Result<(), Failure>),
+    Concluded(Result<(), RequestError>),
     /// To [`Request::Confirm`], with the time just before it was sent.
-    Confirmed(BootTime, Result<(), Failure>),
+    Confirmed(BootTime, Result<(), RequestError>),
 }
 
 impl Reply {
     /// Why the request failed; `None` if it succeeded.
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&RequestError> {
         match self {
             Self::Created(Err(failure))
             | Self::ParentsMade(Err(failure))
@@ -181,7 +181,7 @@ impl Node {
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
-pub enum Failure {
+pub enum RequestError {
     /// The connection was lost before the answer came: the request may or may not have been carried out.
     #[error("the connection was lost before the answer came")]
     ConnectionLost,
@@ -278,7 +278,7 @@ pub enum SessionChange {
     /// Connected again in the same session. The servers no longer have zklock's watches.
     Reconnected,
     /// The session has ended: it expired, or the server refuses zklock.
-    Lost(Failure),
+    Lost(RequestError),
     /// The server confirmed that the session is closed and its nodes are deleted.
     Closed,
 }
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn every_reply_tells_of_its_failure() {
-        let failure = || Failure::Quota;
+        let failure = || RequestError::Quota;
         for reply in [
             Reply::Created(Err(failure())),
             Reply::ParentsMade(Err(failure())),

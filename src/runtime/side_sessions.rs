@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Failure, Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, Settings};
+use super::zk::{Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, RequestError, Settings};
 use crate::core::run::{Input, LookUp, Remains};
 
 /// Starts separate sessions.
@@ -58,7 +58,9 @@ fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
     let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };
     let answers = match inquiry.connect().and_then(|()| inquiry.ask_all(&questions)) {
         Ok(answers) => answers,
-        Err(InquiryError::SessionEnded(Failure::Expired | Failure::GivenUp)) => return LookUp::SessionLost,
+        Err(InquiryError::SessionEnded(RequestError::Expired | RequestError::GivenUp)) => {
+            return LookUp::SessionLost;
+        }
         Err(InquiryError::Unreachable(servers)) => return LookUp::Unreachable(servers),
         Err(_) => return LookUp::NoAnswer,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::message::{Failure, Reply, Request, SessionChange};
+use crate::client::message::{Reply, Request, RequestError, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Rng, mix};
@@ -150,7 +150,10 @@ impl Storm {
                 assert_eq!(missing, None, "a list after a sync lacks a node of a session that lives");
             }
             Reply::Confirmed(_, result) => {
-                assert!(!matches!(result, Err(Failure::NoNode)), "a node of a session that lives is gone");
+                assert!(
+                    !matches!(result, Err(RequestError::NoNode)),
+                    "a node of a session that lives is gone"
+                );
             }
             _ => {}
         }

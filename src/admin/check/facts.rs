@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::Family;
-use crate::runtime::zk::{Failure, ServerReport, ServerTime};
+use crate::runtime::zk::{RequestError, ServerReport, ServerTime};
 
 /// All facts.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub(super) enum ChrootState {
     /// It was missing, and was created.
     Created,
     /// It was missing, and couldn't be created.
-    Refused(Failure),
+    Refused(RequestError),
 }
 
 impl Chroot {
@@ -89,11 +89,11 @@ pub(super) struct Probe {
     /// The parent of the node: the lock path, or its nearest ancestor that exists.
     pub(super) parent: String,
     /// How far the servers' clock was ahead of this host's at the create, in milliseconds; or why the create failed.
-    pub(super) create: Result<i64, Failure>,
+    pub(super) create: Result<i64, RequestError>,
     /// Whether the parent's children can be listed; `None` if the parent isn't the lock path.
-    pub(super) read: Option<Result<(), Failure>>,
+    pub(super) read: Option<Result<(), RequestError>>,
     /// Whether the node could be deleted; `None` if it wasn't created.
-    pub(super) delete: Option<Result<(), Failure>>,
+    pub(super) delete: Option<Result<(), RequestError>>,
 }
 
 /// A record of the last success of a `--once-per` command.

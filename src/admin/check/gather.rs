@@ -14,7 +14,8 @@ use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
 use crate::runtime::zk::{
-    Failure, Inquiry, InquiryError, Limit, Reply, Request, ServerReport, ServerTime, Settings, Tls, inspect,
+    Inquiry, InquiryError, Limit, Reply, Request, RequestError, ServerReport, ServerTime, Settings, Tls,
+    inspect,
 };
 
 /// How often to check for a signal while waiting for the direct answers.
@@ -122,7 +123,7 @@ fn ask(
 
 fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, InquiryError> {
     let is_missing =
-        matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(Failure::NoNode)));
+        matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(RequestError::NoNode)));
     Ok(match is_missing {
         false => ChrootState::Exists,
         true if create => match ask_one(inquiry, Request::MakeLasting(path.into()))? {
@@ -145,7 +146,7 @@ pub(super) fn host_time() -> ServerTime {
 
 fn session_error(why: &InquiryError, connect_timeout: Duration) -> SessionError {
     match why {
-        InquiryError::SessionEnded(Failure::AuthFailed) => SessionError::CredentialsRefused,
+        InquiryError::SessionEnded(RequestError::AuthFailed) => SessionError::CredentialsRefused,
         InquiryError::Unreachable(_) | InquiryError::TimedOut | InquiryError::GivenUp => {
             SessionError::TooLate(connect_timeout)
         }

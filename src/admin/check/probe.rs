@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::facts::{Facts, Probe};
 use super::gather::{ask_one, host_time};
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, InquiryError, Reply, Request, ServerTime};
+use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, RequestError, ServerTime};
 
 /// How many quorum writes are timed.
 const TRIPS: usize = 5;
@@ -30,7 +30,7 @@ pub(super) fn probe(
         let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
         let create = Request::Create { parent: parent_node.into(), prefix, data: vec![] };
         match (ask_one(inquiry, create)?, parent.rsplit_once('/')) {
-            (Reply::Created(Err(Failure::NoNode)), Some((above, _))) => parent = above,
+            (Reply::Created(Err(RequestError::NoNode)), Some((above, _))) => parent = above,
             (reply, _) => break (reply, before),
         }
     };
@@ -40,7 +40,7 @@ pub(super) fn probe(
             (Ok(ahead), Some(format!("{chroot}{parent}/{}", created.name)))
         }
         Reply::Created(Err(failure)) => (Err(failure), None),
-        other => (Err(Failure::Other(format!("an answer to another question: {other:?}"))), None),
+        other => (Err(RequestError::Other(format!("an answer to another question: {other:?}"))), None),
     };
     let parent_path = if parent.is_empty() { "/" } else { parent };
     facts.probe = Some(Probe { parent: parent_path.to_owned(), create, read: None, delete: None });
@@ -66,15 +66,15 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
 }
 
-fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), Failure>, InquiryError> {
+fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), RequestError>, InquiryError> {
     Ok(ask_one(inquiry, Request::List(path.into()))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
 }
 
-fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), Failure>, InquiryError> {
+fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), RequestError>, InquiryError> {
     let reply = ask_one(inquiry, Request::Delete(node.into()))?;
     Ok(match reply.failure() {
         // It is deleted, or will be with the session.
-        None | Some(Failure::NoNode | Failure::ConnectionLost) => Ok(()),
+        None | Some(RequestError::NoNode | RequestError::ConnectionLost) => Ok(()),
         Some(failure) => Err(failure.clone()),
     })
 }

@@ -6,7 +6,7 @@ use super::facts::{Facts, Probe};
 use super::gather::ask_one;
 use crate::core::lock::contender::{ContentionError, Inspection, InspectionResult};
 use crate::core::lock::name::{Mode, Name};
-use crate::core::lock::queue::{self, Decision, Refusal};
+use crate::core::lock::queue::{self, Decision, QueueError};
 use crate::core::path::LockPath;
 use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request};
 
@@ -27,7 +27,7 @@ pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), 
         Some(error) => Some(error),
         None => match queue::look(&children, facts.family, Mode::Exclusive) {
             // Another kind of contenders isn't a finding, because check doesn't know which kind will contend.
-            Decision::Refuse(refusal) if !matches!(refusal, Refusal::OtherKind { .. }) => {
+            Decision::Refuse(refusal) if !matches!(refusal, QueueError::OtherKind { .. }) => {
                 Some(refusal.into())
             }
             _ => not_ephemeral(inquiry, &lock, &chroot, &children)?,

@@ -24,7 +24,7 @@ use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Failure, NodePath, Reply, Request, ServerTime, Wakeup};
+use crate::runtime::zk::{NodePath, Reply, Request, RequestError, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -107,7 +107,9 @@ fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -
             Ok(None) => {}
             Ok(Some(exit)) => return Ok(exit),
             // The session has ended, so a new one is opened.
-            Err(error) if matches!(error.downcast_ref(), Some(Failure::Expired | Failure::GivenUp)) => {
+            Err(error)
+                if matches!(error.downcast_ref(), Some(RequestError::Expired | RequestError::GivenUp)) =>
+            {
                 session = reopen(options)?;
             }
             Err(error) => return Err(error),

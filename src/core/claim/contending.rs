@@ -7,7 +7,7 @@ use crate::core::lock::contender::News;
 use crate::core::lock::pace::Pace;
 use crate::core::lock::renewal::Renewal;
 use crate::core::lock::set::{Set, SetStep};
-use crate::core::protocol::{Away, Failure, LockIndex, Reply};
+use crate::core::protocol::{Away, LockIndex, Reply, RequestError};
 use crate::core::time::BootTime;
 
 /// What a claim has once there is a session.
@@ -82,16 +82,16 @@ impl Contending {
                 self.renewal.answered(sent, now);
                 vec![Notice::Confirmed]
             }
-            Err(Failure::NoNode) => {
+            Err(RequestError::NoNode) => {
                 *node_gone = true;
                 vec![Notice::NodeGone]
             }
-            Err(Failure::ConnectionLost) => {
+            Err(RequestError::ConnectionLost) => {
                 self.renewal.unanswered(now);
                 vec![]
             }
             Err(failure) => {
-                self.forbidden |= failure == Failure::NoAuth;
+                self.forbidden |= failure == RequestError::NoAuth;
                 self.renewal.refused(now);
                 vec![Notice::Unconfirmed(failure)]
             }

@@ -14,7 +14,7 @@ use super::loss::Silence;
 use super::pair::OwnedNode;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
-use super::protocol::{Asker, Failure, Reply, Request, SessionChange, SessionKey};
+use super::protocol::{Asker, Reply, Request, RequestError, SessionChange, SessionKey};
 use super::run::{Effect, Remains};
 use super::time::BootTime;
 
@@ -30,13 +30,13 @@ pub enum Notice {
     /// Connected again.
     Reconnected,
     /// The session has ended, and all its nodes with it.
-    Lost(Failure),
+    Lost(RequestError),
     /// A confirmation: nodes with the names of zklock's nodes exist, and the session is alive.
     Confirmed,
     /// A confirmation found that one of zklock's nodes is gone.
     NodeGone,
     /// A confirmation failed without saying anything about the nodes.
-    Unconfirmed(Failure),
+    Unconfirmed(RequestError),
     /// The session is closed, confirmed by the server.
     Closed,
     /// News about one lock.

@@ -41,7 +41,7 @@ fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<Notice>
     claim.replied(SessionKey(1), asker, reply, at(now), &mut vec![])
 }
 
-fn confirmed(claim: &mut Claim, sent: f64, result: Result<(), Failure>, now: f64) {
+fn confirmed(claim: &mut Claim, sent: f64, result: Result<(), RequestError>, now: f64) {
     let reply = Reply::Confirmed(at(sent), result);
     claim.replied(SessionKey(1), Asker::Lease, reply, at(now), &mut vec![]);
 }
@@ -60,11 +60,11 @@ fn a_gap_explains_a_silence_until_a_session_timeout_after_it() {
 fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
     let mut claim = claim();
     let slow = Some(Silence::SlowLine(Duration::from_millis(200)));
-    confirmed(&mut claim, 1.0, Err(Failure::Quota), 1.1);
+    confirmed(&mut claim, 1.0, Err(RequestError::Quota), 1.1);
     assert_eq!(claim.silence(at(2.0)), slow);
-    confirmed(&mut claim, 2.0, Err(Failure::NoAuth), 2.1);
+    confirmed(&mut claim, 2.0, Err(RequestError::NoAuth), 2.1);
     assert_eq!(claim.silence(at(3.0)), Some(Silence::Forbidden));
-    confirmed(&mut claim, 3.0, Err(Failure::Quota), 3.1);
+    confirmed(&mut claim, 3.0, Err(RequestError::Quota), 3.1);
     assert_eq!(claim.silence(at(4.0)), Some(Silence::Forbidden));
     confirmed(&mut claim, 4.0, Ok(()), 4.1);
     assert_eq!(claim.silence(at(5.0)), slow);

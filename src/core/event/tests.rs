@@ -4,9 +4,9 @@ use std::time::Duration;
 use super::*;
 use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::{Family, Mode};
-use crate::core::lock::queue::Refusal;
+use crate::core::lock::queue::QueueError;
 use crate::core::message::{Holder, Level};
-use crate::core::protocol::Failure;
+use crate::core::protocol::RequestError;
 
 const PAGE: &str = include_str!("../../../docs/log-json.md");
 
@@ -27,16 +27,16 @@ fn next(message: &Message) -> Option<Message> {
         M::GaveUpStopped { seen_busy: true, .. } => M::GaveUpStopped { waited, seen_busy: false },
         M::GaveUpStopped { seen_busy: false, .. } => M::LeftTheQueueStopped,
         M::LeftTheQueueStopped => M::QueueingAgainAfterStop,
-        M::QueueingAgainAfterStop => M::QueueingAgain(Failure::Expired),
+        M::QueueingAgainAfterStop => M::QueueingAgain(RequestError::Expired),
         M::QueueingAgain(_) => M::SignalIgnored(10),
         M::SignalIgnored(_) => M::AwaitsLease,
         M::AwaitsLease => M::ConnectionLostWaiting,
         M::ConnectionLostWaiting => M::ConnectedAgainWaiting,
-        M::ConnectedAgainWaiting => M::ConfirmationFailed(Failure::Quota),
+        M::ConnectedAgainWaiting => M::ConfirmationFailed(RequestError::Quota),
         M::ConfirmationFailed(_) => M::Skipped { ago: waited, host: None, period: waited },
         M::Skipped { .. } => M::Unreachable { within: None, servers: vec![word()] },
         M::Unreachable { .. } => M::CredentialsRefused { hosts: word(), given: true },
-        M::CredentialsRefused { .. } => M::SessionFailed(Failure::TooOld),
+        M::CredentialsRefused { .. } => M::SessionFailed(RequestError::TooOld),
         M::SessionFailed(_) => M::SessionClosed,
         M::SessionClosed => M::Contender(ContentionError::Deleted),
         M::Contender(_) => M::PlaceRevoked(None),
@@ -70,7 +70,7 @@ fn next(message: &Message) -> Option<Message> {
         M::Released => M::LeftTheQueue,
         M::LeftTheQueue => M::SessionOver,
         M::SessionOver => M::ReleaseUnconfirmed,
-        M::ReleaseUnconfirmed => M::Neighbour(Refusal::CounterEnd { node: word() }),
+        M::ReleaseUnconfirmed => M::Neighbour(QueueError::CounterEnd { node: word() }),
         M::Neighbour(_) => return None,
     })
 }
@@ -139,7 +139,7 @@ fn an_error_has_a_reason_that_the_page_explains() {
     }
     for loss in [
         Loss::LeaseOver { silent_for: Duration::ZERO, silence: None },
-        Loss::Session(Failure::Expired, None),
+        Loss::Session(RequestError::Expired, None),
         Loss::NodeDeleted,
         Loss::Revoked(None),
         Loss::Queue(ContentionError::Deleted),

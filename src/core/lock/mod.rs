@@ -7,7 +7,7 @@ pub mod neighbour;
 pub mod once;
 pub mod pace;
 pub mod queue;
+mod queue_error;
 pub mod record;
-mod refusal;
 pub mod renewal;
 pub mod set;

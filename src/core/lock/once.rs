@@ -12,7 +12,7 @@ use super::contender::{ContentionError, OwnNode};
 use super::record::Record;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
+use crate::core::protocol::{Node, Reply, Request, RequestError, ServerTime};
 
 const PREFIX: &str = ".";
 const SUFFIX: &str = ".zklock-last";
@@ -132,19 +132,19 @@ impl Once {
             Reply::Read(path, Ok(node)) if path == own => {
                 return Ok(vec![Request::Write(own, node.data, node.version)]);
             }
-            Reply::Written(Err(Failure::Changed | Failure::ConnectionLost)) => {
+            Reply::Written(Err(RequestError::Changed | RequestError::ConnectionLost)) => {
                 return Ok(vec![Request::Get(own)]);
             }
-            Reply::Read(path, Err(Failure::ConnectionLost)) => return Ok(vec![Request::Get(path)]),
+            Reply::Read(path, Err(RequestError::ConnectionLost)) => return Ok(vec![Request::Get(path)]),
             // The watch on zklock's own node reports what happened to it.
             Reply::Read(path, Err(_)) if path == own => {}
-            Reply::Written(Err(Failure::NoNode)) => {}
+            Reply::Written(Err(RequestError::NoNode)) => {}
             // The record exists, and the ACL hides its time.
             Reply::Read(path, Ok(node)) if node.is_hidden() => {
-                return self.take(Reply::Read(path, Err(Failure::NoAuth)));
+                return self.take(Reply::Read(path, Err(RequestError::NoAuth)));
             }
             Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),
-            Reply::Read(_, Err(Failure::NoNode)) => self.last = Some(Last::Never),
+            Reply::Read(_, Err(RequestError::NoNode)) => self.last = Some(Last::Never),
             Reply::Written(Ok(now)) => self.now = Some(now),
             Reply::Read(path, Err(failure)) => {
                 return Err(ContentionError::of(
@@ -234,7 +234,7 @@ mod tests {
         assert!(!once.has_begun());
         once.begin(&own, b"me");
         assert_eq!(
-            once.take(Reply::Written(Err(Failure::ConnectionLost))),
+            once.take(Reply::Written(Err(RequestError::ConnectionLost))),
             Ok(vec![Request::Get(own.path.clone())])
         );
         let marked = Node { data: b"marked".to_vec(), ..record_of(0) };
@@ -256,20 +256,24 @@ mod tests {
         let record = || NodePath::from("/a/.b.zklock-last");
         let mut once = Once::new(&lock, Duration::from_secs(10));
         once.begin(&own, b"me");
-        let lost = once.take(Reply::Read(record(), Err(Failure::ConnectionLost)));
+        let lost = once.take(Reply::Read(record(), Err(RequestError::ConnectionLost)));
         assert_eq!(lost, Ok(vec![Request::Get(record())]));
-        assert_eq!(once.take(Reply::Written(Err(Failure::NoNode))), Ok(vec![]), "its watch tells of that");
-        assert_eq!(once.take(Reply::Read(own.path.clone(), Err(Failure::NoNode))), Ok(vec![]));
+        assert_eq!(
+            once.take(Reply::Written(Err(RequestError::NoNode))),
+            Ok(vec![]),
+            "its watch tells of that"
+        );
+        assert_eq!(once.take(Reply::Read(own.path.clone(), Err(RequestError::NoNode))), Ok(vec![]));
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         assert_eq!(once.decision(), None, "the record isn't read yet");
-        let refused = once.take(Reply::Written(Err(Failure::NoAuth))).unwrap_err();
+        let refused = once.take(Reply::Written(Err(RequestError::NoAuth))).unwrap_err();
         assert!(refused.to_string().contains("needs WRITE"), "{refused}");
-        once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
+        once.take(Reply::Read(record(), Err(RequestError::NoNode))).unwrap();
         assert_eq!(once.decision(), Some(OnceDecision::Due));
         once.begin_again();
         assert!(!once.has_begun() && once.decision().is_none());
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
-        once.take(Reply::Read(record(), Err(Failure::NoNode))).unwrap();
+        once.take(Reply::Read(record(), Err(RequestError::NoNode))).unwrap();
         assert_eq!(once.decision(), None, "those were answers to the session before");
     }
 

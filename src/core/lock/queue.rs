@@ -4,8 +4,8 @@
 //! themselves first.
 
 use super::name::{Family, Mode, Name};
-use super::refusal::refusal;
-pub use super::refusal::{Refusal, SEQUENCE_LIMIT};
+use super::queue_error::refusal;
+pub use super::queue_error::{QueueError, SEQUENCE_LIMIT};
 use crate::core::planted::{Mistake, planted};
 
 /// A contender's next action.
@@ -26,7 +26,7 @@ pub enum Decision {
     /// as first.
     Gone,
     /// The queue can't be trusted to exclude other contenders.
-    Refuse(Refusal),
+    Refuse(QueueError),
 }
 
 /// Decides for the contender whose node is named `own` among `children`, in any order.
@@ -170,7 +170,7 @@ mod tests {
     fn a_counter_is_used_until_a_hundred_thousand_numbers_are_left() {
         for (sequence, is_refused) in [(2_147_383_646, false), (2_147_383_647, true)] {
             let decision = decide(&[node(1, sequence)], &node(1, sequence));
-            assert_eq!(matches!(decision, Decision::Refuse(Refusal::CounterEnd { .. })), is_refused);
+            assert_eq!(matches!(decision, Decision::Refuse(QueueError::CounterEnd { .. })), is_refused);
         }
     }
 
@@ -179,13 +179,16 @@ mod tests {
         let kazoo = "9a2c3f607a5e4d5b8a670123456789ab__lock__0000000009".to_owned();
         let own = node(1, 5);
         let with = |other: String| decide(&[own.clone(), other], &own);
-        assert!(matches!(with(kazoo), Decision::Refuse(Refusal::OtherFamily { family: Family::Kazoo, .. })));
-        assert!(matches!(with(node(2, -5)), Decision::Refuse(Refusal::CounterEnd { .. })));
-        assert!(matches!(with(node(2, i32::MAX)), Decision::Refuse(Refusal::CounterEnd { .. })));
-        assert!(matches!(with(node(2, 5)), Decision::Refuse(Refusal::Tie { .. })));
+        assert!(matches!(
+            with(kazoo),
+            Decision::Refuse(QueueError::OtherFamily { family: Family::Kazoo, .. })
+        ));
+        assert!(matches!(with(node(2, -5)), Decision::Refuse(QueueError::CounterEnd { .. })));
+        assert!(matches!(with(node(2, i32::MAX)), Decision::Refuse(QueueError::CounterEnd { .. })));
+        assert!(matches!(with(node(2, 5)), Decision::Refuse(QueueError::Tie { .. })));
         assert!(matches!(
             with("slots2-lock-0000000001".to_owned()),
-            Decision::Refuse(Refusal::OtherKind { .. })
+            Decision::Refuse(QueueError::OtherKind { .. })
         ));
     }
 
@@ -194,7 +197,7 @@ mod tests {
         let node = |family, mode, id| format!("{}0000000005", prefix(family, mode, Uuid::from_u128(id)));
         let is_tie = |family, one, other| {
             let (one, other) = (node(family, one, 1), node(family, other, 2));
-            matches!(decide(&[one.clone(), other], &one), Decision::Refuse(Refusal::Tie { .. }))
+            matches!(decide(&[one.clone(), other], &one), Decision::Refuse(QueueError::Tie { .. }))
         };
         assert!(!is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Shared));
         assert!(is_tie(Family::CuratorRw, Mode::Exclusive, Mode::Exclusive));
@@ -283,7 +286,7 @@ mod tests {
             (Shared, Slots(2)),
             (Shared, Slots(1)),
         ] {
-            let refused = Refusal::OtherKind { node: of(theirs, 1), theirs, ours };
+            let refused = QueueError::OtherKind { node: of(theirs, 1), theirs, ours };
             assert_eq!(behind(theirs, ours), Decision::Refuse(refused), "{ours} behind {theirs}");
         }
         // Exclusive and a single slot are the same.

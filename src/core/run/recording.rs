@@ -9,7 +9,7 @@ use crate::core::exit::Exit;
 use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::message::Message;
 use crate::core::path::NodePath;
-use crate::core::protocol::{Asker, Failure, Reply, Request};
+use crate::core::protocol::{Asker, Reply, Request, RequestError};
 use crate::core::time::BootTime;
 
 /// A record that is being written.
@@ -74,17 +74,17 @@ impl Recording {
     fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) -> Option<Next> {
         match notice {
             Notice::Aside(Asker::Once, Reply::Concluded(Ok(()))) => Some(self.end(None, scene)),
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::ConnectionLost))) => {
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::ConnectionLost))) => {
                 self.uncertain = true;
                 self.ask(scene);
                 None
             }
             // The node may have been deleted by the attempt whose answer was lost.
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::NoNode))) if self.uncertain => {
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::NoNode))) if self.uncertain => {
                 self.look(scene);
                 None
             }
-            Notice::Aside(Asker::Once, Reply::Read(_, Err(Failure::ConnectionLost))) => {
+            Notice::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
                 self.look(scene);
                 None
             }
@@ -93,7 +93,7 @@ impl Recording {
             {
                 Some(self.end(None, scene))
             }
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(Failure::NoNode)) | Reply::Read(..)) => {
+            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::NoNode)) | Reply::Read(..)) => {
                 Some(self.end(Some("its node was already gone".to_owned()), scene))
             }
             Notice::Aside(Asker::Once, Reply::Concluded(Err(failure))) | Notice::Lost(failure) => {

@@ -57,7 +57,7 @@ impl Remains {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::protocol::{Failure, Node};
+    use crate::core::protocol::{Node, RequestError};
 
     const ATTEMPT: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-";
 
@@ -96,7 +96,7 @@ mod tests {
         let deletes =
             [Request::Delete("/locks/a/n".into()), Request::Delete(format!("/locks/b/{own}").into())];
         assert_eq!(both.found_in(&answers), deletes);
-        let gone = Reply::Read("/locks/a/m".into(), Err(Failure::NoNode));
+        let gone = Reply::Read("/locks/a/m".into(), Err(RequestError::NoNode));
         assert_eq!(both.found_in(&[gone, read("/locks/a/n", 7), listed(&["lock-0000000006"])]), []);
     }
 }

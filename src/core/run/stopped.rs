@@ -4,7 +4,7 @@ use super::{Effect, LineUpdate, Scene};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::Failure;
+use crate::core::protocol::RequestError;
 
 /// Whether zklock is stopped while it waits. The worker isn't stopped, so its session stays alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,6 @@ impl Stop {
 }
 
 /// Whether a session's end has a cause in the client, so that it would happen again.
-pub(super) fn is_hopeless(failure: &Failure) -> bool {
-    matches!(failure, Failure::AuthFailed | Failure::Other(_))
+pub(super) fn is_hopeless(failure: &RequestError) -> bool {
+    matches!(failure, RequestError::AuthFailed | RequestError::Other(_))
 }

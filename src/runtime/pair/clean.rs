@@ -2,7 +2,7 @@
 
 use crate::core::run::Remains;
 use crate::runtime::clock;
-use crate::runtime::zk::{Failure, Inquiry, InquiryError, Limit, Reply, Settings};
+use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, RequestError, Settings};
 
 /// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when
 /// `gives_up` returns `true`. Returns whether they are certainly deleted.
@@ -31,8 +31,8 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
 /// Deletes the nodes, and returns whether they are certainly deleted.
 fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, InquiryError> {
     inquiry.connect()?;
-    let lost = |reply: &Reply| reply.failure() == Some(&Failure::ConnectionLost);
-    let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == Failure::NoNode);
+    let lost = |reply: &Reply| reply.failure() == Some(&RequestError::ConnectionLost);
+    let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == RequestError::NoNode);
     loop {
         let found = inquiry.ask_all(&remains.questions())?;
         let deleted = inquiry.ask_all(&remains.found_in(&found))?;

@@ -1,14 +1,14 @@
-//! Translates the client library's errors into the core's [`Failure`].
+//! Translates the client library's errors into the core's [`RequestError`].
 
 use zookeeper_client::Error as LibraryError;
 
-use crate::core::protocol::Failure;
+use crate::core::protocol::RequestError;
 use crate::core::text::printable;
 
 /// ZooKeeper's error code `EPHEMERALONLOCALSESSION`, which the client library doesn't name.
 const EPHEMERAL_ON_LOCAL_SESSION: i32 = -120;
 
-impl From<LibraryError> for Failure {
+impl From<LibraryError> for RequestError {
     fn from(error: LibraryError) -> Self {
         use LibraryError as Error;
 

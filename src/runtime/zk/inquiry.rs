@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use super::session::EventSink;
-use super::{Asker, Failure, Reply, Request, Session, SessionChange, SessionKey, Settings};
+use super::{Asker, Reply, Request, RequestError, Session, SessionChange, SessionKey, Settings};
 use crate::core::protocol::QuestionIndex;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -44,7 +44,7 @@ pub enum InquiryError {
     /// No session was opened by the deadline of the settings. Has each server's diagnosis.
     Unreachable(Vec<String>),
     /// The session has ended.
-    SessionEnded(Failure),
+    SessionEnded(RequestError),
     /// No answer came in time.
     TimedOut,
     /// The caller gave up.
@@ -145,7 +145,7 @@ impl<'a> Inquiry<'a> {
             match self.next_message(Some(until))? {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
                 SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
-                    if reply.failure() == Some(&Failure::ConnectionLost)
+                    if reply.failure() == Some(&RequestError::ConnectionLost)
                         && let Some(request) = requests.get(number)
                         && !matches!(request, Request::Delete(_))
                     {
@@ -222,7 +222,7 @@ impl<'a> Inquiry<'a> {
     /// The next message from the session.
     fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, InquiryError> {
         // A session thread that ends without a message was told to end.
-        let ended = InquiryError::SessionEnded(Failure::GivenUp);
+        let ended = InquiryError::SessionEnded(RequestError::GivenUp);
         loop {
             if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
                 return Err(InquiryError::GivenUp);
@@ -250,7 +250,7 @@ impl<'a> Inquiry<'a> {
         match change {
             SessionChange::Unreachable(servers) => Err(InquiryError::Unreachable(servers)),
             SessionChange::Lost(failure) => Err(InquiryError::SessionEnded(failure)),
-            SessionChange::Closed => Err(InquiryError::SessionEnded(Failure::Expired)),
+            SessionChange::Closed => Err(InquiryError::SessionEnded(RequestError::Expired)),
             SessionChange::Disconnected => {
                 self.disconnected = true;
                 Ok(())

@@ -32,7 +32,7 @@ pub use self::security::{
 pub use self::session::{EventSink, Session};
 pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
-    Asker, Away, Created, Failure, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
+    Asker, Away, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
 };
 use crate::core::time::BootTime;
 

@@ -4,9 +4,12 @@ use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
-use super::{Failure, Node, NodePath, Reply, ServerTime};
+use super::{Node, NodePath, Reply, RequestError, ServerTime};
 
-pub(super) fn list<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, Result<Vec<String>, Failure>> {
+pub(super) fn list<'a>(
+    client: &'a Client,
+    path: &NodePath,
+) -> LocalFuture<'a, Result<Vec<String>, RequestError>> {
     let path = path.clone();
     let list = retry_throttled(move || client.list_children(path.as_str()));
     Box::pin(async move { Ok(list.await?) })
@@ -17,7 +20,7 @@ pub(super) fn list<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, R
 pub(super) fn catch_up_and_list(
     client: &Client,
     path: NodePath,
-) -> LocalFuture<'_, Result<Vec<String>, Failure>> {
+) -> LocalFuture<'_, Result<Vec<String>, RequestError>> {
     let (mut sync, mut listed) = (sync(client, &path), list(client, &path));
     Box::pin(async move {
         loop {
@@ -58,20 +61,20 @@ pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> 
 async fn watch_from_above(
     client: &Client,
     path: &NodePath,
-) -> (Result<Node, Failure>, Option<(NodePath, Watcher)>) {
+) -> (Result<Node, RequestError>, Option<(NodePath, Watcher)>) {
     let (parent, name) = path.split();
     match client.list_and_watch_children(parent).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
             (Ok(Node::HIDDEN), Some((path.clone(), watcher.into())))
         }
-        Ok(_) => (Err(Failure::NoNode), None),
+        Ok(_) => (Err(RequestError::NoNode), None),
         Err(error) => (Err(error.into()), None),
     }
 }
 
 /// Reads a node. Without READ, only its stat is returned, or since ZooKeeper 3.9 only its existence, because `exists`
 /// requires READ as well.
-pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, Failure>> {
+pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, RequestError>> {
     let wanted = path.clone();
     let read = retry_throttled(move || client.get_data(wanted.as_str()));
     Box::pin(async move {
@@ -79,7 +82,7 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Nod
             Ok((data, stat)) => Ok(node(data, &stat)),
             Err(Error::NoAuth) => match client.check_stat(path.as_str()).await {
                 Ok(Some(stat)) => Ok(node(vec![], &stat)),
-                Ok(None) => Err(Failure::NoNode),
+                Ok(None) => Err(RequestError::NoNode),
                 Err(Error::NoAuth) => Ok(Node::HIDDEN),
                 Err(error) => Err(error.into()),
             },

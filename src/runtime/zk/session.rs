@@ -21,7 +21,9 @@ use super::library_task::LibraryTask;
 use super::requests::{Answer, LocalFuture, send_request};
 use super::security::Rotation;
 use super::watches::Watches;
-use super::{Asker, Failure, NodePath, Reply, Request, SessionChange, SessionKey, Settings, diagnose, write};
+use super::{
+    Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
+};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 
@@ -117,7 +119,7 @@ impl Drop for SessionSink {
     fn drop(&mut self) {
         if thread::panicking() {
             let why = "the ZooKeeper client failed at what the server said";
-            self.session(SessionChange::Lost(Failure::Other(why.to_owned())));
+            self.session(SessionChange::Lost(RequestError::Other(why.to_owned())));
         }
     }
 }
@@ -209,7 +211,7 @@ impl Reconnection<'_> {
     ///
     /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end
     /// soon after the servers are back.
-    async fn reconnect(&mut self) -> Result<Client, Failure> {
+    async fn reconnect(&mut self) -> Result<Client, RequestError> {
         self.set_connected(false);
         self.library.end().await;
         Timer::after(self.pause.after_loss(self.timeout)).await;
@@ -218,9 +220,9 @@ impl Reconnection<'_> {
         let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
         let granted = match select(pin!(reconnecting), Timer::after(self.timeout * 7 / 5)).await {
             Either::Left((Ok(granted), _)) => granted,
-            Either::Left((Err(Error::SessionExpired), _)) => return Err(Failure::Expired),
-            Either::Left((Err(Error::AuthFailed), _)) => return Err(Failure::AuthFailed),
-            _ => return Err(Failure::GivenUp),
+            Either::Left((Err(Error::SessionExpired), _)) => return Err(RequestError::Expired),
+            Either::Left((Err(Error::AuthFailed), _)) => return Err(RequestError::AuthFailed),
+            _ => return Err(RequestError::GivenUp),
         };
         self.session = granted.client.session().clone();
         self.speed = self.speed.at_best(granted.speed);
@@ -245,8 +247,8 @@ impl Reconnection<'_> {
     async fn close(
         &mut self,
         mut client: Client,
-        deletes: &mut FuturesUnordered<LocalFuture<'static, Result<(), Failure>>>,
-    ) -> Result<(), Failure> {
+        deletes: &mut FuturesUnordered<LocalFuture<'static, Result<(), RequestError>>>,
+    ) -> Result<(), RequestError> {
         loop {
             let mut state = client.state_watcher();
             drop(client);
@@ -261,8 +263,8 @@ impl Reconnection<'_> {
             };
             match end {
                 SessionState::Closed => return Ok(()),
-                SessionState::Expired => return Err(Failure::Expired),
-                SessionState::AuthFailed => return Err(Failure::AuthFailed),
+                SessionState::Expired => return Err(RequestError::Expired),
+                SessionState::AuthFailed => return Err(RequestError::AuthFailed),
                 _ => {
                     client = self.reconnect().await?;
                     self.library.ends_with_the_connection_of(&client);
@@ -300,7 +302,7 @@ async fn connect_unless_released(
     match select(pin!(attempt), inbox.next()).await {
         Either::Left((Some(Ok(granted)), _)) => Some(granted),
         Either::Left((Some(Err(Error::AuthFailed)), _)) => {
-            sink.session(SessionChange::Lost(Failure::AuthFailed));
+            sink.session(SessionChange::Lost(RequestError::AuthFailed));
             None
         }
         Either::Left((Some(Err(_)) | None, _)) => {
@@ -321,7 +323,7 @@ enum Served {
     /// The connection was lost, which was reported. Every request that was made is answered.
     ConnectionLost,
     /// The session has ended.
-    SessionEnded(Failure),
+    SessionEnded(RequestError),
 }
 
 /// Carries out requests over one connection.
@@ -344,9 +346,9 @@ async fn serve(
                 SessionState::Disconnected | SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
                     break;
                 }
-                SessionState::AuthFailed => return Served::SessionEnded(Failure::AuthFailed),
-                SessionState::Expired => return Served::SessionEnded(Failure::Expired),
-                SessionState::Closed => return Served::SessionEnded(Failure::GivenUp),
+                SessionState::AuthFailed => return Served::SessionEnded(RequestError::AuthFailed),
+                SessionState::Expired => return Served::SessionEnded(RequestError::Expired),
+                SessionState::Closed => return Served::SessionEnded(RequestError::GivenUp),
             },
             // Watches before replies: a reply's reader should know of a change that was already seen.
             (asker, reply) = Box::pin(watches.next()).fuse() => sink.reply(asker, reply),

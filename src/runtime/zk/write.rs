@@ -5,7 +5,7 @@ use futures::FutureExt;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
-use super::{Created, Failure, NodePath, Reply, ServerTime, read};
+use super::{Created, NodePath, Reply, RequestError, ServerTime, read};
 use crate::core::planted::{Mistake, planted};
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -40,7 +40,7 @@ pub(super) fn create<'a>(
                 }
                 Err(Error::Throttled) => pause().await,
                 // The create that returns the node's stat came with 3.5.
-                Err(Error::Unimplemented) => break Reply::Created(Err(Failure::TooOld)).into(),
+                Err(Error::Unimplemented) => break Reply::Created(Err(RequestError::TooOld)).into(),
                 Err(error) => break Reply::Created(Err(error.into())).into(),
             }
         }
@@ -58,34 +58,34 @@ fn may_hide(acl: &[Acl]) -> bool {
 }
 
 /// Checks that zklock can read its own node. Otherwise it could hold the lock and never confirm that.
-async fn check_readable(client: &Client, path: &str) -> Result<(), Failure> {
+async fn check_readable(client: &Client, path: &str) -> Result<(), RequestError> {
     match client.get_data(path).await {
-        Err(Error::NoAuth) => Err(Failure::Hidden),
-        Err(Error::ConnectionLoss | Error::Custom(_)) => Err(Failure::ConnectionLost),
+        Err(Error::NoAuth) => Err(RequestError::Hidden),
+        Err(Error::ConnectionLoss | Error::Custom(_)) => Err(RequestError::ConnectionLost),
         _ => Ok(()),
     }
 }
 
 /// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes
 /// if the server doesn't support containers.
-pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
+pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
     match make(client, acl, path, CreateMode::Container).await {
-        Err(Failure::Unsupported) => make_lasting(client, acl, path).await,
+        Err(RequestError::Unsupported) => make_lasting(client, acl, path).await,
         result => result,
     }
 }
 
 /// Creates `path` and its ancestors as persistent nodes.
-pub(super) async fn make_lasting(client: &Client, acl: &[Acl], path: &str) -> Result<(), Failure> {
+pub(super) async fn make_lasting(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
     make(client, acl, path, CreateMode::Persistent).await
 }
 
-async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Result<(), Failure> {
+async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Result<(), RequestError> {
     let options = mode.with_acls(Acls::new(acl));
     loop {
         match client.mkdir(path, &options).await {
             Err(Error::Throttled) => pause().await,
-            Err(Error::NoAuth) => return Err(Failure::NoCreate(lowest_existing(client, path).await?)),
+            Err(Error::NoAuth) => return Err(RequestError::NoCreate(lowest_existing(client, path).await?)),
             result => return Ok(result?),
         }
     }
@@ -93,7 +93,7 @@ async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Res
 
 /// The nearest ancestor of `path` that exists. A denied read counts as existing, because since ZooKeeper 3.9 `exists`
 /// requires READ.
-async fn lowest_existing(client: &Client, path: &str) -> Result<String, Failure> {
+async fn lowest_existing(client: &Client, path: &str) -> Result<String, RequestError> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
         match client.check_stat(parent).await {
@@ -111,9 +111,9 @@ pub(super) fn delete(
     client: &Client,
     path: &str,
     version: Option<i32>,
-) -> LocalFuture<'static, Result<(), Failure>> {
+) -> LocalFuture<'static, Result<(), RequestError>> {
     let delete = client.delete(path, version);
-    delete.map(|result| result.map_err(Failure::from)).boxed_local()
+    delete.map(|result| result.map_err(RequestError::from)).boxed_local()
 }
 
 /// Replaces a node's data, and returns the server's time of the write.
@@ -122,7 +122,7 @@ pub(super) fn replace(
     path: NodePath,
     data: Vec<u8>,
     version: i32,
-) -> LocalFuture<'_, Result<ServerTime, Failure>> {
+) -> LocalFuture<'_, Result<ServerTime, RequestError>> {
     let write = retry_throttled(move || client.set_data(path.as_str(), &data, Some(version)));
     Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
 }
@@ -135,7 +135,7 @@ pub(super) async fn conclude(
     record: &str,
     data: &[u8],
     node: &str,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     let mut exists = true;
     loop {
         let mut multi = client.new_multi_writer();
@@ -164,7 +164,7 @@ pub(super) async fn conclude(
 pub(super) fn confirm<'a>(
     client: &'a Client,
     paths: &[NodePath],
-) -> (BootTime, LocalFuture<'a, Result<(), Failure>>) {
+) -> (BootTime, LocalFuture<'a, Result<(), RequestError>>) {
     let sent = clock::now();
     if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
         let sync = read::sync(client, path);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::connection::{Connection, Flight};
-use super::message::{BootTime, Failure, Mistake, SessionChange, planted};
+use super::message::{BootTime, Mistake, RequestError, SessionChange, planted};
 use super::retry::{Limit, RetryPlan};
 use super::step::Step;
 use super::{Client, Credentials, Phase, duration};
@@ -89,7 +89,7 @@ impl Client {
             return true;
         }
         if self.connector.give_up_at.is_some_and(|end| end <= now) {
-            self.end(ensemble, SessionChange::Lost(Failure::GivenUp));
+            self.end(ensemble, SessionChange::Lost(RequestError::GivenUp));
             return true;
         }
         false
@@ -143,7 +143,7 @@ impl Client {
     pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, credentials: Credentials, timeout_ms: i32) {
         let now = self.now(ensemble);
         if credentials.session == 0 {
-            return self.end(ensemble, SessionChange::Lost(Failure::Expired));
+            return self.end(ensemble, SessionChange::Lost(RequestError::Expired));
         }
         self.credentials = credentials;
         if let Some(attempt) = &mut self.connector.attempt {

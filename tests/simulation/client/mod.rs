@@ -26,9 +26,9 @@ use std::time::Duration;
 pub(crate) use self::clock::HostClock;
 use self::connection::{Connection, Flight};
 use self::connector::Connector;
-use self::message::{Failure, NodePath, Reply, Request, SessionChange};
+use self::message::{NodePath, Reply, Request, RequestError, SessionChange};
 use self::step::{Kind, Next, Step};
-use crate::ensemble::wire::{Acl, Answer, Happened, Op, Refusal, ToClient};
+use crate::ensemble::wire::{Acl, Answer, Happened, Op, QueueError, ToClient};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.
@@ -270,7 +270,7 @@ impl Client {
         }
     }
 
-    fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, Refusal>) {
+    fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, QueueError>) {
         let Flight { number, step } = flight;
         let again = self.now(ensemble) + THROTTLED_PAUSE;
         match step.answered(result, self.settings.acl) {
@@ -346,7 +346,7 @@ impl Client {
         // These replies may come in any order.
         self.rng.shuffle(&mut flights);
         for Flight { number, step } in flights {
-            let reply = step.failed(Failure::ConnectionLost);
+            let reply = step.failed(RequestError::ConnectionLost);
             self.news.extend(reply.map(|reply| News::Reply(number, reply)));
         }
         self.leave(ensemble);

@@ -1,7 +1,7 @@
 //! Translates requests into operations, and answers into replies.
 
-use super::message::{BootTime, Created, Failure, Mistake, Node, Reply, Request, ServerTime, planted};
-use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Refusal, Stat};
+use super::message::{BootTime, Created, Mistake, Node, Reply, Request, RequestError, ServerTime, planted};
+use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, QueueError, Stat};
 
 /// An operation under way, and its purpose.
 #[derive(Debug, Clone)]
@@ -100,14 +100,14 @@ pub(super) enum Kind {
     Below,
 }
 
-fn failure(refusal: Refusal) -> Failure {
+fn failure(refusal: QueueError) -> RequestError {
     match refusal.code {
-        Code::NoNode => Failure::NoNode,
-        Code::NoAuth => Failure::NoAuth,
-        Code::BadVersion => Failure::Changed,
-        Code::NoChildrenForEphemerals => Failure::EphemeralParent,
-        Code::SessionExpired | Code::SessionMoved => Failure::Expired,
-        other => Failure::Other(format!("{other:?}")),
+        Code::NoNode => RequestError::NoNode,
+        Code::NoAuth => RequestError::NoAuth,
+        Code::BadVersion => RequestError::Changed,
+        Code::NoChildrenForEphemerals => RequestError::EphemeralParent,
+        Code::SessionExpired | Code::SessionMoved => RequestError::Expired,
+        other => RequestError::Other(format!("{other:?}")),
     }
 }
 
@@ -195,7 +195,7 @@ impl Step {
     }
 
     /// The reply that reports a failure.
-    pub(super) fn failed(self, why: Failure) -> Option<Reply> {
+    pub(super) fn failed(self, why: RequestError) -> Option<Reply> {
         match self {
             Self::Create { .. } | Self::See { .. } => Some(Reply::Created(Err(why))),
             Self::Parents { .. } | Self::Lowest { .. } => Some(Reply::ParentsMade(Err(why))),
@@ -226,7 +226,7 @@ impl Step {
         )
     }
 
-    pub(super) fn answered(self, result: Result<Answer, Refusal>, acl: Acl) -> Next {
+    pub(super) fn answered(self, result: Result<Answer, QueueError>, acl: Acl) -> Next {
         let refusal = match result {
             Ok(answer) => return self.succeeded(answer, acl),
             Err(refusal) => refusal,
@@ -235,7 +235,9 @@ impl Step {
         match self {
             Self::Close => Next::Closed,
             Self::Ignored => Next::Nothing,
-            Self::See { .. } if code == Code::NoAuth => Next::Reply(Reply::Created(Err(Failure::Hidden))),
+            Self::See { .. } if code == Code::NoAuth => {
+                Next::Reply(Reply::Created(Err(RequestError::Hidden)))
+            }
             Self::See { created, .. } => Next::Reply(Reply::Created(Ok(created))),
             Self::CatchUp { .. } if code == Code::NoNode => Next::Listed,
             Self::CatchUp { path } if code == Code::Throttled => {
@@ -274,7 +276,7 @@ impl Step {
             (Self::See { created, .. }, _) => Reply::Created(Ok(created)),
             (Self::Parents { path, end }, _) => return made(path, end),
             (Self::Lowest { path, end }, _) => {
-                Reply::ParentsMade(Err(Failure::NoCreate(path[..end].to_owned())))
+                Reply::ParentsMade(Err(RequestError::NoCreate(path[..end].to_owned())))
             }
             (Self::List { .. }, Answer::Children(names, _)) => {
                 Reply::Listed(Ok(names.iter().map(|name| (**name).to_owned()).collect()))
@@ -287,7 +289,7 @@ impl Step {
             (Self::WatchFromAbove { path }, Answer::Children(names, _)) => {
                 let name = path.rsplit('/').next().unwrap_or("");
                 if !names.iter().any(|other| **other == *name) {
-                    return Next::Reply(Reply::Read(path.into(), Err(Failure::NoNode)));
+                    return Next::Reply(Reply::Read(path.into(), Err(RequestError::NoNode)));
                 }
                 let reply = Reply::Read(path.as_str().into(), Ok(Node::HIDDEN));
                 return Next::Watching { reply, on: above(&path).to_owned(), path, kind: Kind::Children };
@@ -321,7 +323,7 @@ fn made(path: String, end: usize) -> Next {
 
 fn lowest(path: &str, end: usize) -> Next {
     match above(&path[..end]).len() {
-        0 => Next::Reply(Reply::ParentsMade(Err(Failure::NoCreate("/".to_owned())))),
+        0 => Next::Reply(Reply::ParentsMade(Err(RequestError::NoCreate("/".to_owned())))),
         end => Next::Send(Step::Lowest { path: path.to_owned(), end }),
     }
 }

@@ -174,12 +174,12 @@ pub(crate) enum Answer {
 
 /// A failed request. For a transaction, `index` is the first operation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct QueueError {
     pub(crate) code: Code,
     pub(crate) index: usize,
 }
 
-impl From<Code> for Refusal {
+impl From<Code> for QueueError {
     fn from(code: Code) -> Self {
         Self { code, index: 0 }
     }
@@ -222,7 +222,7 @@ pub(crate) enum ToClient {
     Answer {
         xid: i32,
         zxid: i64,
-        result: Result<Answer, Refusal>,
+        result: Result<Answer, QueueError>,
     },
     Event {
         path: Rc<str>,

@@ -1,7 +1,7 @@
 //! Sessions that delete the nodes left by another session.
 
 use zklock::core::monitor::MonitorInput;
-use zklock::core::protocol::{Asker, Failure, QuestionIndex, Reply, SessionChange, SessionKey};
+use zklock::core::protocol::{Asker, QuestionIndex, Reply, RequestError, SessionChange, SessionKey};
 use zklock::core::run::{Input, Remains};
 use zklock::core::time::BootTime;
 
@@ -49,7 +49,7 @@ impl World {
 
     pub(crate) fn cleaner_is_answered(&mut self, owner: SessionOwner, asker: Asker, reply: Reply) {
         let Some(cleaner) = self.cleaner(owner) else { return };
-        if matches!(reply, Reply::Changed(..)) || reply.failure() == Some(&Failure::ConnectionLost) {
+        if matches!(reply, Reply::Changed(..)) || reply.failure() == Some(&RequestError::ConnectionLost) {
             return;
         }
         let Asker::Question(_) = asker else { return };

@@ -2,7 +2,7 @@
 
 use zklock::core::path::NodePath;
 use zklock::core::protocol::{
-    Asker, Failure, Node, QuestionIndex, Reply, Request, SessionChange, SessionKey,
+    Asker, Node, QuestionIndex, Reply, Request, RequestError, SessionChange, SessionKey,
 };
 use zklock::core::run::{Input, LookUp};
 
@@ -47,7 +47,7 @@ impl World {
     pub(crate) fn look_up_is_answered(&mut self, index: usize, reply: Reply) {
         let Reply::Read(_, read) = reply else { return };
         let Some(asking) = &mut self.zklocks[index].worker.asking else { return };
-        if read == Err(Failure::ConnectionLost) {
+        if read == Err(RequestError::ConnectionLost) {
             return;
         }
         asking.seen.push(read.ok());

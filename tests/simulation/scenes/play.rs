@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::{Heard, Stage};
 use crate::client::News;
-use crate::client::message::{Failure, Node, Reply, Request, SessionChange};
-use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Refusal, Stat, ToClient};
+use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
+use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, QueueError, Stat, ToClient};
 
 /// Longer than anything that happens at all takes.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -172,7 +172,7 @@ impl<'a> Play<'a> {
                     }
                     let told = match &result {
                         Ok(answer) => self.told_answer(answer),
-                        Err(Refusal { code, index }) => format!("{code:?} at {index}"),
+                        Err(QueueError { code, index }) => format!("{code:?} at {index}"),
                     };
                     (format!("{who} {what}: {told}"), result.ok())
                 }
@@ -419,10 +419,10 @@ fn zxid(zxid: i64) -> String {
     format!("{MARK}{zxid}{MARK}")
 }
 
-fn told_failure(failure: &Failure) -> String {
+fn told_failure(failure: &RequestError) -> String {
     match failure {
         // The client library chooses the wording.
-        Failure::Other(_) => "other".to_owned(),
+        RequestError::Other(_) => "other".to_owned(),
         other => format!("{other:?}").split('(').next().unwrap_or("").to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::facts::{Chroot, ChrootState, Facts, Probe};
 use super::{Finding, is_stale};
 use crate::core::text::printable;
-use crate::runtime::zk::Failure;
+use crate::runtime::zk::RequestError;
 
 /// The most locks with old records that are named.
 const NAMED: usize = 3;
@@ -40,18 +40,18 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     let about = "permissions";
     match create {
         Ok(_) => {}
-        Err(Failure::NoAuth) => {
+        Err(RequestError::NoAuth) => {
             findings.push(Finding::fail(about, lacks("CREATE", "to queue")).remedy(&remedy));
         }
-        Err(Failure::Hidden) => {
+        Err(RequestError::Hidden) => {
             let what = "zklock can't read its own node";
             findings.push(Finding::fail(about, what).remedy("the list of --acl must give it READ"));
         }
         Err(failure) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
     }
     match read {
-        None | Some(Ok(()) | Err(Failure::NoNode)) => {}
-        Some(Err(Failure::NoAuth)) => {
+        None | Some(Ok(()) | Err(RequestError::NoNode)) => {}
+        Some(Err(RequestError::NoAuth)) => {
             findings.push(Finding::fail(about, lacks("READ", "to see the queue")).remedy(&remedy));
         }
         Some(Err(failure)) => findings.push(Finding::fail(about, format!("{path}: {failure}"))),
@@ -59,7 +59,7 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     // A lock path that zklock creates has the ACL of --acl, whatever the node above allows.
     if let Some(Err(failure)) = delete.as_ref().filter(|_| read.is_some()) {
         let what = match failure {
-            Failure::NoAuth => lacks(
+            RequestError::NoAuth => lacks(
                 "DELETE",
                 "to free the lock at once if zklock is killed: the next contender waits for the session timeout",
             ),

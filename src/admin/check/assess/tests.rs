@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
 use super::{Finding, Fitness, Severity, assess};
 use crate::core::lock::name::Family;
-use crate::runtime::zk::{Failure, ServerInfo, ServerReport, ServerTime};
+use crate::runtime::zk::{RequestError, ServerInfo, ServerReport, ServerTime};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -108,16 +108,16 @@ fn a_line_that_is_too_slow_is_a_failure_with_the_timeout_that_works() {
 
 #[test]
 fn each_missing_permission_is_named_with_its_node() {
-    let denied = || Err(Failure::NoAuth);
+    let denied = || Err(RequestError::NoAuth);
     let mut facts = fit();
     let probe = |create, read, delete| Some(Probe { parent: "/locks/job".to_owned(), create, read, delete });
-    facts.probe = probe(Err(Failure::NoAuth), None, None);
+    facts.probe = probe(Err(RequestError::NoAuth), None, None);
     assert_fault(&facts, Fitness::Unfit, &["no CREATE on /locks/job", "give credentials"]);
     facts.probe = probe(Ok(0), Some(denied()), Some(Ok(())));
     assert_fault(&facts, Fitness::Unfit, &["no READ on /locks/job"]);
     facts.probe = probe(Ok(0), Some(Ok(())), Some(denied()));
     assert_fault(&facts, Fitness::Warnings, &["no DELETE on /locks/job"]);
-    facts.probe = probe(Err(Failure::InvalidAcl), None, None);
+    facts.probe = probe(Err(RequestError::InvalidAcl), None, None);
     assert_fault(&facts, Fitness::Unfit, &["/locks/job: the server rejects the ACL of --acl"]);
     facts.path = None;
     assert_eq!(faults(&facts, Fitness::Fit), "", "nobody asked for a lock");
@@ -128,7 +128,7 @@ fn a_missing_chroot_is_a_failure_with_the_command_that_creates_it() {
     let chroot = |state| Some(Chroot { path: "/app".to_owned(), state });
     let missing = Facts { chroot: chroot(ChrootState::Missing), probe: None, ..fit() };
     assert_fault(&missing, Fitness::Unfit, &["chroot /app", "zklock check --create-chroot -z zk1:2181"]);
-    let refused = ChrootState::Refused(Failure::NoCreate("/".to_owned()));
+    let refused = ChrootState::Refused(RequestError::NoCreate("/".to_owned()));
     let refused = Facts { chroot: chroot(refused), probe: None, ..fit() };
     assert_fault(
         &refused,

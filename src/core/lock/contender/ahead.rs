@@ -7,11 +7,11 @@ use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::record;
 use crate::core::path::NodePath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Failure, Node, Reply, Request, ServerTime};
+use crate::core::protocol::{Node, Reply, Request, RequestError, ServerTime};
 
 impl Contender {
     /// The answer about a node ahead, or about one that may be zklock's own.
-    pub(super) fn other_read(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
+    pub(super) fn other_read(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
         match &self.phase {
             ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
             ContenderPhase::Holding => self.seen_around(Reply::Read(path.clone(), result)),
@@ -25,8 +25,8 @@ impl Contender {
                 // zklock can't see whether it owns this node, and a second node would wait for this one.
                 Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
                 // The node of an earlier session, which is about to be deleted. This session never adopts it.
-                Ok(_) | Err(Failure::NoNode) => self.enter(),
-                Err(Failure::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
+                Ok(_) | Err(RequestError::NoNode) => self.enter(),
+                Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
                 Err(failure) => {
                     self.fail(ContentionError::of(failure, "read its own node", "READ", &self.entry.path))
                 }
@@ -55,7 +55,7 @@ impl Contender {
     }
 
     /// The answer about a node in the way.
-    pub(super) fn approached(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
+    pub(super) fn approached(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
         let node = match result {
             Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
                 return self.go(ContenderPhase::Clearing, Request::Delete(path.clone()));
@@ -98,7 +98,7 @@ impl Contender {
     }
 
     /// The answer about a watched node that another client wrote to. The same request has set the watch again.
-    pub(super) fn read_again(&mut self, path: &NodePath, result: Result<Node, Failure>) -> Step {
+    pub(super) fn read_again(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
         let node = match result {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
@@ -115,10 +115,10 @@ impl Contender {
     }
 
     /// A node in the way could not be read, and isn't watched.
-    pub(super) fn not_watched(&mut self, path: &NodePath, failure: Failure) -> Step {
+    pub(super) fn not_watched(&mut self, path: &NodePath, failure: RequestError) -> Step {
         match failure {
-            Failure::NoNode => self.list_again(),
-            Failure::ConnectionLost => self.ask(Request::Watch(path.clone())),
+            RequestError::NoNode => self.list_again(),
+            RequestError::ConnectionLost => self.ask(Request::Watch(path.clone())),
             failure => {
                 self.fail(ContentionError::of(failure, "watch the contender ahead", "READ", &self.entry.path))
             }

@@ -7,7 +7,7 @@ use crate::core::lock::name::{Name, prefix};
 use crate::core::lock::queue;
 use crate::core::lock::queue::Decision;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Created, Failure, Reply, Request, ServerTime};
+use crate::core::protocol::{Created, Reply, Request, RequestError, ServerTime};
 
 impl Contender {
     pub(super) fn enter(&mut self) -> Step {
@@ -25,18 +25,18 @@ impl Contender {
         Step { requests: vec![create, list], news: vec![] }
     }
 
-    pub(super) fn created(&mut self, result: Result<Created, Failure>) -> Step {
+    pub(super) fn created(&mut self, result: Result<Created, RequestError>) -> Step {
         if let ContenderPhase::Entering { created } = &mut self.phase {
             *created = Some(result);
         }
         Step::default()
     }
 
-    pub(super) fn parents_made(&mut self, result: Result<(), Failure>) -> Step {
+    pub(super) fn parents_made(&mut self, result: Result<(), RequestError>) -> Step {
         match result {
             Ok(()) => self.enter(),
-            Err(Failure::ConnectionLost) => self.make_parents(),
-            Err(Failure::NoNode) => self.fail(ContentionError::NoChroot),
+            Err(RequestError::ConnectionLost) => self.make_parents(),
+            Err(RequestError::NoNode) => self.fail(ContentionError::NoChroot),
             Err(failure) => {
                 self.fail(ContentionError::of(failure, "make the lock path", "CREATE", &self.entry.path))
             }
@@ -47,7 +47,7 @@ impl Contender {
         self.go(ContenderPhase::MakingParents, Request::MakeParents(self.path().node()))
     }
 
-    pub(super) fn listed(&mut self, result: Result<Vec<String>, Failure>) -> Step {
+    pub(super) fn listed(&mut self, result: Result<Vec<String>, RequestError>) -> Step {
         match (&mut self.phase, result) {
             (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
             (ContenderPhase::Holding, result) => self.seen_around(Reply::Listed(result)),
@@ -61,7 +61,7 @@ impl Contender {
                     Decision::Hold | Decision::Gone => self.enter(),
                 }
             }
-            (ContenderPhase::Looking | ContenderPhase::Searching, Err(Failure::NoNode)) => self.enter(),
+            (ContenderPhase::Looking | ContenderPhase::Searching, Err(RequestError::NoNode)) => self.enter(),
             (ContenderPhase::Entering { created }, result) => match created.take() {
                 Some(created) => self.entered(created, result),
                 // The create was throttled and sent again, so this listing doesn't contain the node.
@@ -82,7 +82,7 @@ impl Contender {
             (ContenderPhase::Listing, Ok(children)) => self.decide(&children),
             (
                 ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing,
-                Err(Failure::ConnectionLost),
+                Err(RequestError::ConnectionLost),
             ) => self.ask(self.catch_up()),
             (ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing, Err(failure)) => {
                 self.fail(cannot_list(failure, &self.entry.path))
@@ -94,14 +94,14 @@ impl Contender {
     /// Handles the answers to both create and list.
     pub(super) fn entered(
         &mut self,
-        created: Result<Created, Failure>,
-        listed: Result<Vec<String>, Failure>,
+        created: Result<Created, RequestError>,
+        listed: Result<Vec<String>, RequestError>,
     ) -> Step {
         let created = match created {
             Ok(created) => created,
-            Err(Failure::NoNode) => return self.make_parents(),
-            Err(Failure::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
-            Err(Failure::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
+            Err(RequestError::NoNode) => return self.make_parents(),
+            Err(RequestError::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
+            Err(RequestError::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
             Err(failure) => {
                 return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.entry.path));
             }
@@ -109,7 +109,7 @@ impl Contender {
         let mut step = self.queued(&created.name, created.czxid, created.created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
-            Err(Failure::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
+            Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
             Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
         });
         step

@@ -4,9 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::core::lock::queue::Refusal;
+use crate::core::lock::queue::QueueError;
 use crate::core::path::LockPath;
-use crate::core::protocol::Failure;
+use crate::core::protocol::RequestError;
 
 /// Why a contender can't continue.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -16,7 +16,7 @@ pub enum ContentionError {
     Deleted,
     /// The queue excludes no other contender.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] QueueError),
     /// An ACL denies the request.
     #[error("no permission to {action}: needs {permission} on {node}; ask for it, or use other credentials")]
     Permission {
@@ -57,30 +57,30 @@ pub enum ContentionError {
     ParentsVanish,
     /// The server refused the request.
     #[error("{0}")]
-    Server(Failure),
+    Server(RequestError),
 }
 
 impl ContentionError {
     /// The error for a `failure` of `action`, which needs `permission` on `node`.
     pub fn of(
-        failure: Failure,
+        failure: RequestError,
         action: &'static str,
         permission: &'static str,
         node: &impl fmt::Display,
     ) -> Self {
         match failure {
-            Failure::NoAuth => Self::Permission { action, permission, node: node.to_string() },
-            Failure::NoCreate(node) => Self::Permission { action, permission, node },
-            Failure::Hidden => Self::OwnNodeHidden,
-            Failure::EphemeralParent => Self::EphemeralParent,
+            RequestError::NoAuth => Self::Permission { action, permission, node: node.to_string() },
+            RequestError::NoCreate(node) => Self::Permission { action, permission, node },
+            RequestError::Hidden => Self::OwnNodeHidden,
+            RequestError::EphemeralParent => Self::EphemeralParent,
             other => Self::Server(other),
         }
     }
 }
 
-pub(super) fn cannot_list(failure: Failure, lock: &LockPath) -> ContentionError {
+pub(super) fn cannot_list(failure: RequestError, lock: &LockPath) -> ContentionError {
     match failure {
-        Failure::NoNode => ContentionError::Deleted,
+        RequestError::NoNode => ContentionError::Deleted,
         other => ContentionError::of(other, "see the queue", "READ", lock),
     }
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use super::error::ContentionError;
 use crate::core::lock::neighbour::{self, Recipe};
-use crate::core::lock::refusal::Refusal;
+use crate::core::lock::queue_error::QueueError;
 use crate::core::path::{LockPath, NodePath};
-use crate::core::protocol::{Failure, Node, Reply, Request};
+use crate::core::protocol::{Node, Reply, Request, RequestError};
 
 /// The nodes to read before the queue can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ impl Inspection {
         }
     }
 
-    fn listed(&mut self, lock: &LockPath, listed: Result<Vec<String>, Failure>) -> InspectionResult {
+    fn listed(&mut self, lock: &LockPath, listed: Result<Vec<String>, RequestError>) -> InspectionResult {
         let Some(container) = self.listing.take() else { return InspectionResult::Ask(vec![]) };
         match listed {
             Ok(names) => {
@@ -70,13 +70,13 @@ impl Inspection {
                     names.map(|name| (format!("{container}/{name}"), Recipe::CuratorSemaphore)).collect();
                 self.begin(lock)
             }
-            Err(Failure::NoNode) => self.list_next(lock),
-            Err(Failure::ConnectionLost) => {
+            Err(RequestError::NoNode) => self.list_next(lock),
+            Err(RequestError::ConnectionLost) => {
                 self.unlisted.push_front(container);
                 self.list_next(lock)
             }
-            Err(Failure::NoAuth) => InspectionResult::Fail(ContentionError::of(
-                Failure::NoAuth,
+            Err(RequestError::NoAuth) => InspectionResult::Fail(ContentionError::of(
+                RequestError::NoAuth,
                 "see whether a semaphore of Curator's is held here",
                 "READ",
                 &lock.child(container),
@@ -87,20 +87,25 @@ impl Inspection {
         }
     }
 
-    fn read(&mut self, lock: &LockPath, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+    fn read(
+        &mut self,
+        lock: &LockPath,
+        path: &NodePath,
+        read: Result<Node, RequestError>,
+    ) -> InspectionResult {
         let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == *path) else {
             return InspectionResult::Ask(vec![]);
         };
         match read {
-            Err(Failure::ConnectionLost) => {
+            Err(RequestError::ConnectionLost) => {
                 return InspectionResult::Ask(vec![Request::Get(path.clone())]);
             }
             Ok(node) if node.is_permanent() => {}
-            Err(Failure::NoNode) => {}
+            Err(RequestError::NoNode) => {}
             // A node that can't be read may be alive.
-            Ok(_) | Err(Failure::NoAuth) => {
+            Ok(_) | Err(RequestError::NoAuth) => {
                 let (node, recipe) = self.unread.swap_remove(index);
-                return InspectionResult::Fail(Refusal::OtherRecipe { node, recipe }.into());
+                return InspectionResult::Fail(QueueError::OtherRecipe { node, recipe }.into());
             }
             Err(failure) => {
                 return InspectionResult::Fail(ContentionError::of(failure, "see the queue", "READ", lock));
@@ -148,7 +153,11 @@ mod tests {
         (inspection, finding)
     }
 
-    fn read(inspection: &mut Inspection, path: &NodePath, read: Result<Node, Failure>) -> InspectionResult {
+    fn read(
+        inspection: &mut Inspection,
+        path: &NodePath,
+        read: Result<Node, RequestError>,
+    ) -> InspectionResult {
         inspection.take(&lock(), Reply::Read(path.clone(), read))
     }
 
@@ -159,7 +168,7 @@ mod tests {
 
     #[track_caller]
     fn assert_refused(finding: &InspectionResult, of: Recipe) {
-        let refused = |error: &ContentionError| matches!(error, ContentionError::Refused(Refusal::OtherRecipe { recipe, .. }) if *recipe == of);
+        let refused = |error: &ContentionError| matches!(error, ContentionError::Refused(QueueError::OtherRecipe { recipe, .. }) if *recipe == of);
         assert!(matches!(finding, InspectionResult::Fail(error) if refused(error)), "{finding:?}");
     }
 
@@ -181,7 +190,7 @@ mod tests {
     #[test]
     fn a_hidden_node_counts_as_alive() {
         let path = lock().child(LATCH);
-        for hidden in [Ok(Node::HIDDEN), Err(Failure::NoAuth)] {
+        for hidden in [Ok(Node::HIDDEN), Err(RequestError::NoAuth)] {
             let (mut inspection, _) = inspection(&[LATCH]);
             assert_refused(&read(&mut inspection, &path, hidden), Recipe::CuratorLatch);
         }
@@ -203,7 +212,7 @@ mod tests {
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job"]))));
         assert_asks(&finding, &[Request::List("/app/locks".into())]);
         assert!(matches!(
-            inspection.take(&lock(), Reply::Listed(Err(Failure::NoNode))),
+            inspection.take(&lock(), Reply::Listed(Err(RequestError::NoNode))),
             InspectionResult::Clean
         ));
     }
@@ -212,17 +221,17 @@ mod tests {
     fn requests_unanswered_when_the_connection_was_lost_are_retried() {
         let (mut inspection, _) = inspection(&[LATCH, "leases"]);
         let path = lock().child(LATCH);
-        let unanswered = read(&mut inspection, &path, Err(Failure::ConnectionLost));
+        let unanswered = read(&mut inspection, &path, Err(RequestError::ConnectionLost));
         assert_asks(&unanswered, &[Request::Get(path.clone())]);
         let list = [Request::List("/app/leases".into())];
-        assert_asks(&read(&mut inspection, &path, Err(Failure::NoNode)), &list);
-        assert_asks(&inspection.take(&lock(), Reply::Listed(Err(Failure::ConnectionLost))), &list);
+        assert_asks(&read(&mut inspection, &path, Err(RequestError::NoNode)), &list);
+        assert_asks(&inspection.take(&lock(), Reply::Listed(Err(RequestError::ConnectionLost))), &list);
     }
 
     #[test]
     fn leases_that_cannot_be_listed_are_named() {
         let (mut inspection, _) = inspection(&["leases"]);
-        let finding = inspection.take(&lock(), Reply::Listed(Err(Failure::NoAuth)));
+        let finding = inspection.take(&lock(), Reply::Listed(Err(RequestError::NoAuth)));
         let InspectionResult::Fail(ContentionError::Permission { permission, node, .. }) = finding else {
             panic!("{finding:?}");
         };

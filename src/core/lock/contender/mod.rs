@@ -19,7 +19,7 @@ use self::own_node::NodeContent;
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Created, Failure, Node, Reply, Request};
+use crate::core::protocol::{Created, Node, Reply, Request, RequestError};
 
 /// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
 /// reaped. More often than this isn't chance.
@@ -33,7 +33,7 @@ enum ContenderPhase {
     /// With `nonblock` and a busy lock: reading the holder's node.
     Naming(String),
     /// Create and list are in flight together.
-    Entering { created: Option<Result<Created, Failure>> },
+    Entering { created: Option<Result<Created, RequestError>> },
     /// The lock path doesn't exist yet.
     MakingParents,
     /// The reply to the create was lost: checking whether the node exists.
@@ -182,10 +182,10 @@ impl Contender {
     pub fn take(&mut self, reply: Reply) -> Step {
         match reply {
             // The caller learns of the session's end too, and ends this contender.
-            Reply::Created(Err(Failure::Expired | Failure::AuthFailed))
-            | Reply::Listed(Err(Failure::Expired | Failure::AuthFailed))
-            | Reply::Read(_, Err(Failure::Expired | Failure::AuthFailed))
-            | Reply::ParentsMade(Err(Failure::Expired | Failure::AuthFailed)) => Step::default(),
+            Reply::Created(Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::Listed(Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::Read(_, Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::ParentsMade(Err(RequestError::Expired | RequestError::AuthFailed)) => Step::default(),
             Reply::Created(result) => self.created(result),
             Reply::ParentsMade(result) => self.parents_made(result),
             Reply::Listed(result) => self.listed(result),
@@ -194,7 +194,7 @@ impl Contender {
             Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
             Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
             Reply::Deleted(_) if matches!(self.phase, ContenderPhase::Clearing) => self.list_again(),
-            Reply::Written(Err(Failure::ConnectionLost)) => self.write_own(),
+            Reply::Written(Err(RequestError::ConnectionLost)) => self.write_own(),
             // If its node was deleted or changed by another client, the watch on it reports that too.
             Reply::Written(_)
             | Reply::Deleted(_)

@@ -6,9 +6,9 @@
 use super::error::ContentionError;
 use super::inspection::{Inspection, InspectionResult};
 use crate::core::lock::name::{Family, Name};
-use crate::core::lock::refusal::Refusal;
+use crate::core::lock::queue_error::QueueError;
 use crate::core::path::LockPath;
-use crate::core::protocol::{Failure, Node, Reply, Request};
+use crate::core::protocol::{Node, Reply, Request, RequestError};
 
 /// The most children that are listed.
 const MOST: i32 = 200;
@@ -30,7 +30,7 @@ pub(super) enum NeighbourCheck {
 }
 
 /// What follows from an answer.
-type NextRequests = Result<Vec<Request>, Refusal>;
+type NextRequests = Result<Vec<Request>, QueueError>;
 
 impl NeighbourCheck {
     /// Begins, unless a look is under way or has found something.
@@ -45,7 +45,7 @@ impl NeighbourCheck {
     /// Takes in an answer. The error describes the client that was found.
     pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> NextRequests {
         // Not retried: the next look is soon enough.
-        let lost = reply.failure() == Some(&Failure::ConnectionLost);
+        let lost = reply.failure() == Some(&RequestError::ConnectionLost);
         match (std::mem::take(self), reply) {
             (Self::Told, _) => *self = Self::Told,
             (_, _) if lost => {}
@@ -69,7 +69,7 @@ impl NeighbourCheck {
         let mut contenders = children.iter().filter_map(|child| Name::parse(child));
         if let Some(other) = contenders.find(|name| name.family != family) {
             *self = Self::Told;
-            return Err(Refusal::OtherFamily { node: other.text.to_owned(), family: other.family });
+            return Err(QueueError::OtherFamily { node: other.text.to_owned(), family: other.family });
         }
         let Some(mut inspection) = Inspection::of(children) else { return Ok(vec![]) };
         let finding = inspection.begin(lock);
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_contender_of_another_naming_is_found_and_told_once() {
         let (mut neighbour_check, seen) = listed(&[OURS, KAZOO]);
-        assert!(matches!(seen, Err(Refusal::OtherFamily { family: Family::Kazoo, .. })), "{seen:?}");
+        assert!(matches!(seen, Err(QueueError::OtherFamily { family: Family::Kazoo, .. })), "{seen:?}");
         assert_eq!(neighbour_check.begin(&lock()), []);
     }
 
@@ -160,7 +160,7 @@ mod tests {
             let (mut neighbour_check, seen) = listed(&[OURS, LATCH]);
             assert_eq!(seen, Ok(vec![Request::Get(latch.as_str().into())]));
             let seen = take(&mut neighbour_check, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
-            let found = matches!(&seen, Err(Refusal::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
+            let found = matches!(&seen, Err(QueueError::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
             assert_eq!(found, alive, "{seen:?}");
             assert_eq!(neighbour_check.begin(&lock()).is_empty(), alive);
         }
@@ -182,7 +182,7 @@ mod tests {
     fn a_lost_connection_ends_a_look_and_the_next_one_starts_over() {
         let latch = format!("/app/{LATCH}");
         let (mut neighbour_check, _) = listed(&[OURS, LATCH]);
-        let lost = Reply::Read(latch.into(), Err(Failure::ConnectionLost));
+        let lost = Reply::Read(latch.into(), Err(RequestError::ConnectionLost));
         assert_eq!(take(&mut neighbour_check, lost), Ok(vec![]));
         assert_eq!(neighbour_check.begin(&lock()), [Request::Get("/app".into())]);
     }

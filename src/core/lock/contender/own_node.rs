@@ -8,7 +8,7 @@ use super::step::{News, Step};
 use crate::core::lock::name::Mode;
 use crate::core::lock::record::{self, Record};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Failure, Node, Request};
+use crate::core::protocol::{Node, Request, RequestError};
 
 /// The content of zklock's node beyond the data it was created with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ impl Contender {
         }
     }
 
-    pub(super) fn own_read(&mut self, result: &Result<Node, Failure>) -> Step {
+    pub(super) fn own_read(&mut self, result: &Result<Node, RequestError>) -> Step {
         let expected = self.own.as_ref().map(|own| own.fencing_token);
         match result {
             Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
@@ -81,8 +81,8 @@ impl Contender {
                 if self.content.unwritten { self.write_own() } else { Step::default() }
             }
             Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
-            Ok(_) | Err(Failure::NoNode) => self.fail(ContentionError::Deleted),
-            Err(Failure::ConnectionLost) => self.watch_own(),
+            Ok(_) | Err(RequestError::NoNode) => self.fail(ContentionError::Deleted),
+            Err(RequestError::ConnectionLost) => self.watch_own(),
             Err(failure) => {
                 self.fail(ContentionError::of(failure.clone(), "read its own node", "READ", &self.entry.path))
             }

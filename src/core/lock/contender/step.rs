@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::error::ContentionError;
 use crate::core::lock::name::{Family, Mode};
-use crate::core::lock::refusal::Refusal;
+use crate::core::lock::queue_error::QueueError;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Request, ServerTime};
 
@@ -84,7 +84,7 @@ pub enum News {
         data: Vec<u8>,
     },
     /// A client that doesn't wait for zklock came to the path while zklock holds the lock.
-    Neighbour(Refusal),
+    Neighbour(QueueError),
     /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),
     /// The contender can't continue.

@@ -165,7 +165,7 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
 fn a_predecessor_that_goes_while_its_new_data_is_read_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
-    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
@@ -207,7 +207,7 @@ fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
 fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     let (mut contender, own, _) = holder_with_record();
     assert!(written(&contender.tell_held(Duration::ZERO)).is_some_and(|(_, version)| version == 0));
-    assert!(contender.take(Reply::Written(Err(Failure::Changed))).requests.is_empty());
+    assert!(contender.take(Reply::Written(Err(RequestError::Changed))).requests.is_empty());
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
     let step = contender.take(Reply::Read(at(&own), Ok(marked)));
@@ -221,7 +221,7 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
     assert_eq!(contender.reconnected().requests, again);
     assert_eq!(contender.reconnected().requests, [], "they are in flight");
     for lost in [at(&own), at(&other(3))] {
-        let step = contender.take(Reply::Read(lost.clone(), Err(Failure::ConnectionLost)));
+        let step = contender.take(Reply::Read(lost.clone(), Err(RequestError::ConnectionLost)));
         assert_eq!(step.requests, [Request::Watch(lost)]);
     }
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
@@ -234,12 +234,12 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
 fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.reconnected();
-    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let (mut contender, own) = asleep(&[3]);
     contender.reconnected();
     assert_eq!(
-        failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))),
+        failed(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))),
         Some(&ContentionError::Deleted)
     );
 }
@@ -258,7 +258,7 @@ fn a_holder_is_told_that_its_node_is_gone() {
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
     assert_eq!(
-        failed(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))),
+        failed(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))),
         Some(&ContentionError::Deleted)
     );
 }
@@ -283,7 +283,7 @@ fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
 #[test]
 fn a_node_deleted_between_list_and_watch_causes_another_listing() {
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
 }
 
@@ -291,8 +291,8 @@ fn a_node_deleted_between_list_and_watch_causes_another_listing() {
 fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
     let mut contender = contender(false);
     let first = prefix(&contender.begin());
-    contender.take(Reply::Created(Err(Failure::NoNode)));
-    let step = contender.take(Reply::Listed(Err(Failure::NoNode)));
+    contender.take(Reply::Created(Err(RequestError::NoNode)));
+    let step = contender.take(Reply::Listed(Err(RequestError::NoNode)));
     assert_eq!(step.requests, [Request::MakeParents("/locks/job".into())]);
     assert_ne!(prefix(&contender.take(Reply::ParentsMade(Ok(())))), first);
 }
@@ -302,8 +302,8 @@ fn parents_that_keep_vanishing_are_an_error() {
     let mut contender = contender(false);
     contender.begin();
     for _ in 0..MOST_ENTRIES {
-        contender.take(Reply::Created(Err(Failure::NoNode)));
-        contender.take(Reply::Listed(Err(Failure::NoNode)));
+        contender.take(Reply::Created(Err(RequestError::NoNode)));
+        contender.take(Reply::Listed(Err(RequestError::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));
         if let Some(error) = failed(&step) {
             assert_eq!(error, &ContentionError::ParentsVanish);
@@ -317,8 +317,8 @@ fn parents_that_keep_vanishing_are_an_error() {
 fn searching() -> (Contender, String) {
     let mut contender = contender(false);
     let prefix = prefix(&contender.begin());
-    contender.take(Reply::Created(Err(Failure::ConnectionLost)));
-    let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+    contender.take(Reply::Created(Err(RequestError::ConnectionLost)));
+    let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(
         step.requests,
         [Request::CatchUpAndList("/locks/job".into())],
@@ -361,7 +361,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+    let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
 }
@@ -398,13 +398,13 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
 
 #[test]
 fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
-    for free in [Ok(vec![]), Err(Failure::NoNode)] {
+    for free in [Ok(vec![]), Err(RequestError::NoNode)] {
         let mut contender = contender(true);
         contender.begin();
         let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
         contender.take(Reply::Created(Ok(created(own.clone()))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
-        let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoNode)));
+        let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
         assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));
         assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
@@ -414,16 +414,16 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
 fn a_refused_request_names_the_missing_permission() {
     for (failure, error) in [
         (
-            Failure::NoAuth,
+            RequestError::NoAuth,
             ContentionError::Permission {
                 action: "queue",
                 permission: "CREATE",
                 node: "/locks/job".to_owned(),
             },
         ),
-        (Failure::EphemeralParent, ContentionError::EphemeralParent),
-        (Failure::Quota, ContentionError::Server(Failure::Quota)),
-        (Failure::ReadOnly, ContentionError::Server(Failure::ReadOnly)),
+        (RequestError::EphemeralParent, ContentionError::EphemeralParent),
+        (RequestError::Quota, ContentionError::Server(RequestError::Quota)),
+        (RequestError::ReadOnly, ContentionError::Server(RequestError::ReadOnly)),
     ] {
         let mut contender = contender(false);
         contender.begin();
@@ -432,10 +432,10 @@ fn a_refused_request_names_the_missing_permission() {
     }
     let mut contender = contender(false);
     contender.begin();
-    contender.take(Reply::Created(Err(Failure::NoNode)));
-    contender.take(Reply::Listed(Err(Failure::NoNode)));
+    contender.take(Reply::Created(Err(RequestError::NoNode)));
+    contender.take(Reply::Listed(Err(RequestError::NoNode)));
     assert_eq!(
-        failed(&contender.take(Reply::ParentsMade(Err(Failure::NoNode)))),
+        failed(&contender.take(Reply::ParentsMade(Err(RequestError::NoNode)))),
         Some(&ContentionError::NoChroot)
     );
 }

@@ -10,7 +10,7 @@ use crate::core::lock::record::{describe, held_since};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Asker, Failure, Reply, Request, ServerTime, SessionChange, SessionKey};
+use crate::core::protocol::{Asker, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey};
 use crate::core::run::stopped::{GoOn, Stop, is_hopeless};
 use crate::core::run::{Effect, LineUpdate, Next, Plan, Scene, Seen};
 
@@ -53,7 +53,7 @@ impl Queueing {
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
             Notice::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
             // Without READ on its node zklock could confirm nothing, and every contender behind would wait.
-            Notice::Unconfirmed(Failure::NoAuth) => {
+            Notice::Unconfirmed(RequestError::NoAuth) => {
                 return Some(Next::fail(Message::Contender(ContentionError::OwnNodeHidden)));
             }
             Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
@@ -195,9 +195,9 @@ fn seen(who: String, data: &[u8], since: ServerTime) -> Seen {
 }
 
 /// The message for a session failure that a new session can't fix.
-fn hopeless(failure: Failure, plan: &Plan) -> Message {
+fn hopeless(failure: RequestError, plan: &Plan) -> Message {
     match failure {
-        Failure::AuthFailed => {
+        RequestError::AuthFailed => {
             Message::CredentialsRefused { hosts: plan.hosts.clone(), given: plan.has_credentials }
         }
         failure => Message::SessionFailed(failure),

@@ -3,7 +3,7 @@
 use super::script::{OURS, Script, node, plan, record, seconds};
 use crate::core::exit::Exit;
 use crate::core::lock::once::{LastSuccess, record_path};
-use crate::core::protocol::{Asker, Failure, Node, Reply, SessionChange};
+use crate::core::protocol::{Asker, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Input, Plan};
 use crate::core::signal::SIGINT;
 
@@ -28,10 +28,14 @@ fn an_unconfirmed_release_continues_after_the_exit() {
     };
     ended().signal(SIGINT).on(Input::MonitorDied).at(6.0).tick().is(TRANSCRIPTS, "release_unconfirmed");
     ended()
-        .session(SessionChange::Lost(Failure::Expired))
+        .session(SessionChange::Lost(RequestError::Expired))
         .on(Input::Cleaned(true))
         .is(TRANSCRIPTS, "release_expired");
-    ended().session(SessionChange::Lost(Failure::GivenUp)).at(6.0).tick().is(TRANSCRIPTS, "release_given_up");
+    ended()
+        .session(SessionChange::Lost(RequestError::GivenUp))
+        .at(6.0)
+        .tick()
+        .is(TRANSCRIPTS, "release_given_up");
     ended()
         .session(SessionChange::Disconnected)
         .session(SessionChange::Reconnected)
@@ -43,12 +47,12 @@ fn a_node_that_is_created_while_zklock_leaves_is_known_too() {
     let mut script = Script::of(plan());
     script.connected().at(0.1).signal(SIGINT).at(0.2).created(0, 9).listed(0, &[8], 9);
     script.on(Input::Cleaned(true)).on(Input::Cleaned(false));
-    script.session(SessionChange::Lost(Failure::Expired)).is(TRANSCRIPTS, "created_while_leaving");
+    script.session(SessionChange::Lost(RequestError::Expired)).is(TRANSCRIPTS, "created_while_leaving");
 }
 
 fn once(exit: Exit) -> Script {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), ..plan() });
-    script.holds().tick().once(Err(Failure::NoNode)).tick();
+    script.holds().tick().once(Err(RequestError::NoNode)).tick();
     script
         .on(Input::WordsWritten)
         .tick()
@@ -70,28 +74,30 @@ fn a_success_is_recorded_with_the_release() {
         .is(TRANSCRIPTS, "recorded");
     once(Exit::Code(0)).at(2.0).tick().reply(Asker::Once, concluded(Ok(()))).is(TRANSCRIPTS, "recorded_late");
     once(Exit::Code(3)).session(SessionChange::Closed).is(TRANSCRIPTS, "failure_not_recorded");
-    once(Exit::Code(0)).reply(Asker::Once, concluded(Err(Failure::NoAuth))).is(TRANSCRIPTS, "record_refused");
     once(Exit::Code(0))
-        .reply(Asker::Once, concluded(Err(Failure::NoNode)))
+        .reply(Asker::Once, concluded(Err(RequestError::NoAuth)))
+        .is(TRANSCRIPTS, "record_refused");
+    once(Exit::Code(0))
+        .reply(Asker::Once, concluded(Err(RequestError::NoNode)))
         .is(TRANSCRIPTS, "record_without_a_node");
     once(Exit::Code(0)).on(Input::MonitorDied).at(6.0).tick().is(TRANSCRIPTS, "record_unconfirmed");
-    once(Exit::Code(0)).session(SessionChange::Lost(Failure::Expired)).is(TRANSCRIPTS, "record_expired");
+    once(Exit::Code(0)).session(SessionChange::Lost(RequestError::Expired)).is(TRANSCRIPTS, "record_expired");
 }
 
 #[test]
 fn a_record_whose_answer_was_lost_is_looked_for() {
-    let lost = || Reply::Concluded(Err(Failure::ConnectionLost));
+    let lost = || Reply::Concluded(Err(RequestError::ConnectionLost));
     let success = LastSuccess { by: record("web1", 7), fencing_token: 1 };
     let ours = || Node { data: success.to_bytes(), ..node(0, 8, &record("x", 1)) };
     let path = record_path("/locks/a");
     for (read, name) in [
         (Ok(ours()), "record_found"),
         (Ok(node(OURS, 8, &record("x", 1))), "record_of_another"),
-        (Err(Failure::NoNode), "record_not_found"),
+        (Err(RequestError::NoNode), "record_not_found"),
     ] {
         let mut script = once(Exit::Code(0));
-        script.reply(Asker::Once, lost()).reply(Asker::Once, Reply::Concluded(Err(Failure::NoNode)));
-        script.reply(Asker::Once, Reply::Read(path.clone(), Err(Failure::ConnectionLost)));
+        script.reply(Asker::Once, lost()).reply(Asker::Once, Reply::Concluded(Err(RequestError::NoNode)));
+        script.reply(Asker::Once, Reply::Read(path.clone(), Err(RequestError::ConnectionLost)));
         script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(TRANSCRIPTS, name);
     }
 }
@@ -99,11 +105,11 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
 #[test]
 fn a_command_that_ended_without_its_lock_records_nothing() {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), terminates: false, ..plan() });
-    script.first().once(Err(Failure::NoNode)).tick();
+    script.first().once(Err(RequestError::NoNode)).tick();
     script.on(Input::WordsWritten).tick().at(0.2).on(Input::Started(Ok(()))).tick();
     script
         .at(1.0)
-        .session(SessionChange::Lost(Failure::Expired))
+        .session(SessionChange::Lost(RequestError::Expired))
         .reaped(Exit::Code(0))
         .is(TRANSCRIPTS, "success_without_a_lock");
 }

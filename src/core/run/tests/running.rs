@@ -3,7 +3,7 @@
 use super::script::{OURS, Script, node, other, plan, record, seconds};
 use crate::core::exit::Exit;
 use crate::core::lock::record::Record;
-use crate::core::protocol::{Asker, Away, Failure, LockIndex, Node, Reply, SessionChange};
+use crate::core::protocol::{Asker, Away, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
 use crate::core::supervisor::Foreground;
@@ -94,7 +94,7 @@ fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
                 is_away = true;
                 script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
             }
-            let result = if round < 10 { Ok(()) } else { Err(Failure::Quota) };
+            let result = if round < 10 { Ok(()) } else { Err(RequestError::Quota) };
             script.pass(sent + 0.7).confirmed(sent + 0.6, result);
         }
         script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
@@ -104,8 +104,8 @@ fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
 #[test]
 fn every_loss_of_the_lock_stops_the_command() {
     for (change, name) in [
-        (SessionChange::Lost(Failure::Expired), "session_expired"),
-        (SessionChange::Lost(Failure::GivenUp), "session_given_up"),
+        (SessionChange::Lost(RequestError::Expired), "session_expired"),
+        (SessionChange::Lost(RequestError::GivenUp), "session_given_up"),
     ] {
         let mut script = Script::of(plan());
         script.running().pass(3.0).session(change).tick().pass(5.0).tick().all_killed();
@@ -124,7 +124,7 @@ fn every_loss_of_the_lock_stops_the_command() {
         .running()
         .pass(3.0)
         .tick()
-        .confirmed(3.0, Err(Failure::NoNode))
+        .confirmed(3.0, Err(RequestError::NoNode))
         .tick()
         .reaped(Exit::Code(0))
         .is(TRANSCRIPTS, "node_gone");
@@ -144,7 +144,7 @@ fn a_revoked_lock_is_kept_until_the_command_is_gone() {
         .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
     script.read(&own, node(OURS, 1, &revoked)).tick().confirmed(3.0, Ok(())).pass(4.0).tick();
     script
-        .session(SessionChange::Lost(Failure::Expired))
+        .session(SessionChange::Lost(RequestError::Expired))
         .tick()
         .all_killed()
         .reaped(Exit::Code(0))
@@ -179,7 +179,7 @@ fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
 #[test]
 fn a_command_is_reaped_once_all_its_processes_are_gone() {
     let mut script = Script::of(plan());
-    script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).on(Input::Child);
+    script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
     let leader_died = |none_left| Input::Children { leader: Some(LeaderChange::Died), none_left };
     script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
     script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
@@ -212,7 +212,7 @@ fn looks_around_are_further_and_further_apart() {
 #[test]
 fn a_command_may_go_on_without_its_lock() {
     let mut script = Script::of(Plan { terminates: false, ..plan() });
-    script.running().pass(3.0).session(SessionChange::Lost(Failure::Expired)).tick().pass(20.0).tick();
+    script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).tick().pass(20.0).tick();
     script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(TRANSCRIPTS, "continues");
 }
 
@@ -238,7 +238,7 @@ fn a_command_that_stops_keeps_its_lock() {
 #[test]
 fn problems_with_the_servers_are_reported_while_the_command_runs() {
     let mut script = Script::of(plan());
-    script.running().pass(1.2).tick().confirmed(1.2, Err(Failure::Quota)).pass(1.3).tick();
+    script.running().pass(1.2).tick().confirmed(1.2, Err(RequestError::Quota)).pass(1.3).tick();
     script
         .session(SessionChange::Disconnected)
         .session(SessionChange::Reconnected)

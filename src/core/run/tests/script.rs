@@ -13,7 +13,7 @@ use crate::core::lock::once::record_path;
 use crate::core::lock::record::{Process, Record};
 use crate::core::path::LockPath;
 use crate::core::protocol::{
-    Asker, Created, Failure, LockIndex, Node, Reply, Request, ServerTime, SessionChange, SessionKey,
+    Asker, Created, LockIndex, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
 };
 use crate::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, LookUp, Plan, Run};
 use crate::core::time::BootTime;
@@ -248,13 +248,13 @@ impl Script {
     }
 
     /// The record of the last success is read, and the servers' time is known.
-    pub(super) fn once(&mut self, record: Result<Node, Failure>) -> &mut Self {
+    pub(super) fn once(&mut self, record: Result<Node, RequestError>) -> &mut Self {
         let written = Reply::Written(Ok(ServerTime(EPOCH + 10_000)));
         self.reply(Asker::Once, Reply::Read(record_path("/locks/a"), record)).reply(Asker::Once, written)
     }
 
     /// A confirmation that was sent at this time is answered now.
-    pub(super) fn confirmed(&mut self, sent: f64, result: Result<(), Failure>) -> &mut Self {
+    pub(super) fn confirmed(&mut self, sent: f64, result: Result<(), RequestError>) -> &mut Self {
         let sent = BootTime::from_start(BEGAN) + seconds(sent);
         self.reply(Asker::Lease, Reply::Confirmed(sent, result))
     }

@@ -2,7 +2,7 @@
 
 use super::script::{Script, plan};
 use crate::core::exit::Exit;
-use crate::core::protocol::{Failure, SessionChange};
+use crate::core::protocol::{RequestError, SessionChange};
 use crate::core::run::{Effect, End, Input};
 use crate::core::signal::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, name,
@@ -44,7 +44,7 @@ fn running() -> Script {
 
 fn stopping() -> Script {
     let mut script = running();
-    script.session(SessionChange::Lost(Failure::Expired)).tick();
+    script.session(SessionChange::Lost(RequestError::Expired)).tick();
     script
 }
 

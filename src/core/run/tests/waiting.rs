@@ -5,7 +5,7 @@ use crate::core::lock::name::Mode;
 use crate::core::lock::once::record_path;
 use crate::core::lock::record::Record;
 use crate::core::path::LockPath;
-use crate::core::protocol::{Asker, Away, Failure, LockIndex, Node, Reply, SessionChange};
+use crate::core::protocol::{Asker, Away, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Ancestor, Input, LookUp, Plan};
 use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
@@ -47,7 +47,7 @@ fn a_waiter_with_a_line_reads_the_holder_too() {
         .at(4.3)
         .tick();
     script
-        .reply(Asker::WaitingLine, Reply::Read(path.into(), Err(Failure::NoNode)))
+        .reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)))
         .at(6.5)
         .tick()
         .at(8.6)
@@ -187,12 +187,14 @@ fn a_signal_ends_a_waiter() {
 fn a_session_that_ends_costs_only_the_place() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").session(SessionChange::Disconnected).at(3.0);
-    script.session(SessionChange::StillAway(Away::Silent)).session(SessionChange::Lost(Failure::Expired));
+    script
+        .session(SessionChange::StillAway(Away::Silent))
+        .session(SessionChange::Lost(RequestError::Expired));
     script.behind(&[8], "web2").tick().is(TRANSCRIPTS, "queues_again");
     for (failure, has_credentials, name) in [
-        (Failure::AuthFailed, true, "credentials_refused"),
-        (Failure::AuthFailed, false, "no_credentials"),
-        (Failure::Other("odd".to_owned()), false, "session_failed"),
+        (RequestError::AuthFailed, true, "credentials_refused"),
+        (RequestError::AuthFailed, false, "no_credentials"),
+        (RequestError::Other("odd".to_owned()), false, "session_failed"),
     ] {
         let mut script = Script::of(Plan { has_credentials, ..plan() });
         script
@@ -209,10 +211,10 @@ fn a_session_that_ends_costs_only_the_place() {
 fn a_deleted_place_is_told_from_an_ended_session() {
     let gone = |script: &Script| Reply::Changed(format!("/locks/a/{}", script.own(9)).into(), true);
     for (result, name) in [
-        (Err(Failure::NoNode), "place_deleted"),
+        (Err(RequestError::NoNode), "place_deleted"),
         (Ok(()), "place_deleted_and_its_name_used_again"),
-        (Err(Failure::ConnectionLost), "place_deleted_and_the_line_cut"),
-        (Err(Failure::Quota), "place_deleted_and_not_confirmed"),
+        (Err(RequestError::ConnectionLost), "place_deleted_and_the_line_cut"),
+        (Err(RequestError::Quota), "place_deleted_and_not_confirmed"),
     ] {
         let mut script = Script::of(plan());
         script.behind(&[8], "web2");
@@ -221,7 +223,7 @@ fn a_deleted_place_is_told_from_an_ended_session() {
         script.session(SessionChange::Closed).is(TRANSCRIPTS, name);
     }
     let mut script = Script::of(plan());
-    script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Err(Failure::NoNode));
+    script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Err(RequestError::NoNode));
     script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_gone_when_confirmed");
 }
 
@@ -279,7 +281,7 @@ fn nothing_is_reported_of_a_place_that_is_given_up() {
 #[test]
 fn a_place_that_can_not_be_confirmed_is_an_error() {
     let mut script = Script::of(plan());
-    script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(Failure::NoAuth));
+    script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(RequestError::NoAuth));
     script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_hidden");
 }
 
@@ -319,7 +321,13 @@ fn a_slow_line_starts_no_command() {
 #[test]
 fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     let mut script = Script::of(plan());
-    script.first().at(9.0).on(Input::WordsWritten).tick().tick().confirmed(9.0, Err(Failure::ConnectionLost));
+    script
+        .first()
+        .at(9.0)
+        .on(Input::WordsWritten)
+        .tick()
+        .tick()
+        .confirmed(9.0, Err(RequestError::ConnectionLost));
     script.at(9.3).tick().at(9.4).confirmed(9.3, Ok(())).tick().pass(12.1).tick();
     for sent in [12.1, 13.2, 14.3, 15.4, 16.5, 17.6, 18.7] {
         script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();
@@ -330,7 +338,7 @@ fn a_lease_that_is_too_short_is_renewed_before_the_start() {
 #[test]
 fn a_contender_without_permission_says_so() {
     let mut script = Script::of(plan());
-    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Created(Err(Failure::NoAuth)));
+    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Created(Err(RequestError::NoAuth)));
     script
         .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
         .session(SessionChange::Closed)
@@ -474,6 +482,6 @@ fn a_recent_success_skips_the_command() {
     let mut script = Script::of(once());
     script
         .first()
-        .reply(Asker::Once, Reply::Read(record_path("/locks/a"), Err(Failure::NoAuth)))
+        .reply(Asker::Once, Reply::Read(record_path("/locks/a"), Err(RequestError::NoAuth)))
         .is(TRANSCRIPTS, "once_per_without_permission");
 }

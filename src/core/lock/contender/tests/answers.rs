@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::lock::neighbour::Recipe;
-use crate::core::lock::refusal::Refusal;
+use crate::core::lock::queue_error::QueueError;
 
 const PATH: &str = "/locks/job";
 const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000002";
@@ -44,25 +44,25 @@ fn a_listing_that_fails_is_repeated_or_says_what_is_missing() {
     let denied = permission("see the queue", "READ");
     let phases = || [listing().0, searching().0, looking()];
     for mut contender in phases() {
-        let step = contender.take(Reply::Listed(Err(Failure::ConnectionLost)));
+        let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
         assert_eq!(step.requests, list_after_a_gap());
     }
     for mut contender in phases() {
-        assert_eq!(failed(&contender.take(Reply::Listed(Err(Failure::NoAuth)))), Some(&denied));
+        assert_eq!(failed(&contender.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
     }
-    let lost_its_path = listing().0.take(Reply::Listed(Err(Failure::NoNode)));
+    let lost_its_path = listing().0.take(Reply::Listed(Err(RequestError::NoNode)));
     assert_eq!(failed(&lost_its_path), Some(&ContentionError::Deleted));
     let (mut contender, lost) = searching();
-    assert_ne!(prefix(&contender.take(Reply::Listed(Err(Failure::NoNode)))), lost);
+    assert_ne!(prefix(&contender.take(Reply::Listed(Err(RequestError::NoNode)))), lost);
     let mut entering = super::contender(false);
     let own = name(&prefix(&entering.begin()), 5);
     entering.take(Reply::Created(Ok(created(own))));
-    assert_eq!(failed(&entering.take(Reply::Listed(Err(Failure::NoAuth)))), Some(&denied));
+    assert_eq!(failed(&entering.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
 }
 
 #[test]
 fn answers_of_a_session_that_is_over_change_nothing() {
-    for failure in [Failure::Expired, Failure::AuthFailed] {
+    for failure in [RequestError::Expired, RequestError::AuthFailed] {
         for reply in [
             Reply::Created(Err(failure.clone())),
             Reply::Listed(Err(failure.clone())),
@@ -81,13 +81,13 @@ fn the_parents_are_made_again_if_the_answer_was_lost() {
     let missing = || {
         let mut contender = contender(false);
         contender.begin();
-        contender.take(Reply::Created(Err(Failure::NoNode)));
-        contender.take(Reply::Listed(Err(Failure::NoNode)));
+        contender.take(Reply::Created(Err(RequestError::NoNode)));
+        contender.take(Reply::Listed(Err(RequestError::NoNode)));
         contender
     };
-    let step = missing().take(Reply::ParentsMade(Err(Failure::ConnectionLost)));
+    let step = missing().take(Reply::ParentsMade(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::MakeParents(PATH.into())]);
-    let step = missing().take(Reply::ParentsMade(Err(Failure::NoAuth)));
+    let step = missing().take(Reply::ParentsMade(Err(RequestError::NoAuth)));
     assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
 }
 
@@ -100,15 +100,15 @@ fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
         (contender, own, prefix)
     };
     let (mut contender, own, _) = adopting();
-    let step = contender.take(Reply::Read(at(&own), Err(Failure::ConnectionLost)));
+    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, list_after_a_gap());
     let (mut contender, own, lost) = adopting();
-    assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(Failure::NoNode)))), lost);
+    assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))), lost);
     let (mut contender, own, _) = adopting();
     let hidden = contender.take(Reply::Read(at(&own), Ok(Node::HIDDEN)));
     assert_eq!(failed(&hidden), Some(&ContentionError::OwnNodeHidden));
     let (mut contender, own, _) = adopting();
-    let denied = contender.take(Reply::Read(at(&own), Err(Failure::NoAuth)));
+    let denied = contender.take(Reply::Read(at(&own), Err(RequestError::NoAuth)));
     assert_eq!(failed(&denied), Some(&permission("read its own node", "READ")));
     let (mut contender, _, _) = adopting();
     assert_eq!(contender.take(Reply::Read(at(&other(7)), Ok(ours(50)))), Step::default(), "another node");
@@ -121,13 +121,13 @@ fn its_own_node_has_to_be_readable_and_its_own() {
         (Ok(Node::HIDDEN), ContentionError::OwnNodeHidden),
         (Ok(Node { owner: SESSION + 1, ..ours(50) }), ContentionError::Deleted),
         (Ok(ours(51)), ContentionError::Deleted),
-        (Err(Failure::NoAuth), permission("read its own node", "READ")),
+        (Err(RequestError::NoAuth), permission("read its own node", "READ")),
     ] {
         let (mut contender, own, _) = held();
         assert_eq!(failed(&contender.take(Reply::Read(at(&own), read))), Some(&error));
     }
     let (mut contender, own, _) = held();
-    let step = contender.take(Reply::Read(at(&own), Err(Failure::ConnectionLost)));
+    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert!(!contender.is_unread());
@@ -141,11 +141,11 @@ fn its_own_node_has_to_be_readable_and_its_own() {
 fn a_node_ahead_that_can_not_be_read_is_an_error() {
     let denied = permission("watch the contender ahead", "READ");
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoAuth)));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
     assert_eq!(failed(&step), Some(&denied));
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
-    let step = contender.take(Reply::Read(at(&other(3)), Err(Failure::NoAuth)));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
     assert_eq!(failed(&step), Some(&denied));
 }
 
@@ -191,7 +191,7 @@ fn only_the_delete_that_was_waited_for_causes_a_listing() {
 fn a_write_whose_answer_was_lost_is_sent_again() {
     let (mut contender, own, _) = holder_with_record();
     contender.mark_stopped(true);
-    let step = contender.take(Reply::Written(Err(Failure::ConnectionLost)));
+    let step = contender.take(Reply::Written(Err(RequestError::ConnectionLost)));
     assert!(written(&step).is_some_and(|(record, version)| record.stopped && version == 0), "{step:?}");
     assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Step::default());
     contender.take(Reply::Changed(at(&own), false));
@@ -251,20 +251,22 @@ fn semaphores_are_listed_before_the_queue_counts() {
     let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
     assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
     let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs())));
-    let refused =
-        Refusal::OtherRecipe { node: "leases/lease-0000000001".to_owned(), recipe: Recipe::CuratorSemaphore };
+    let refused = QueueError::OtherRecipe {
+        node: "leases/lease-0000000001".to_owned(),
+        recipe: Recipe::CuratorSemaphore,
+    };
     assert_eq!(failed(&step), Some(&refused.into()));
 }
 
 #[test]
 fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
     let (mut contender, _) = asleep(&[1, 3]);
-    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(Failure::NoNode))), Step::default());
+    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(RequestError::NoNode))), Step::default());
 }
 
 #[test]
 fn other_recipes_are_looked_at_before_the_queue_counts() {
-    let refused = Refusal::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
+    let refused = QueueError::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
     let gone = Node { owner: 0, ..theirs() };
     for (is_nonblock, read, error) in [
         (false, Ok(theirs()), Some(refused.clone())),

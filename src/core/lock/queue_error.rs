@@ -12,7 +12,7 @@ pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
 
 /// Why a queue is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum QueueError {
     /// A node of another naming scheme is queued here; its owner would not see zklock's nodes.
     #[error(
         "{node} is queued here and follows the naming of {family}, whose clients don't see zklock's nodes: \
@@ -62,21 +62,21 @@ pub enum Refusal {
 }
 
 /// The reason why the contender at position `own` of a sorted queue can't trust it.
-pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<Refusal> {
+pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<QueueError> {
     let me = sorted.get(own)?;
     if let Some(other) = sorted.iter().find(|name| name.family != me.family) {
-        return Some(Refusal::OtherFamily { node: other.text.to_owned(), family: other.family });
+        return Some(QueueError::OtherFamily { node: other.text.to_owned(), family: other.family });
     }
     if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
-        return Some(Refusal::CounterEnd { node: worn.text.to_owned() });
+        return Some(QueueError::CounterEnd { node: worn.text.to_owned() });
     }
     if let Some([one, other]) = sorted.array_windows().find(|[one, other]| is_tie(one, other)) {
-        return Some(Refusal::Tie { one: one.text.to_owned(), other: other.text.to_owned() });
+        return Some(QueueError::Tie { one: one.text.to_owned(), other: other.text.to_owned() });
     }
     let ahead = sorted.iter().take(own);
     ahead
         .filter(|name| !agree(name.mode, me.mode))
-        .map(|name| Refusal::OtherKind { node: name.text.to_owned(), theirs: name.mode, ours: me.mode })
+        .map(|name| QueueError::OtherKind { node: name.text.to_owned(), theirs: name.mode, ours: me.mode })
         .next()
 }
 
