@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match Options::parse(arguments.into_iter()) {
-        Ok(options) => check(options),
+        Ok(options) => check(&options),
         Err(why) => {
             eprintln!("chaos: {why}");
             ExitCode::from(2)
@@ -70,24 +70,19 @@ fn main() -> ExitCode {
 /// How many runs there are at most. A run with a violation is repeated if the servers broke their own promises in it.
 const MAX_RUNS: u64 = 3;
 
-fn check(mut options: Options) -> ExitCode {
-    for _ in 1..MAX_RUNS {
-        if let Some(code) = check_once(&options) {
-            return code;
-        }
-        options.seed += 1;
-    }
-    check_once(&options).unwrap_or(ExitCode::FAILURE)
+fn check(options: &Options) -> ExitCode {
+    let mut runs = (0..MAX_RUNS).map(|run| Options { seed: options.seed.wrapping_add(run), ..*options });
+    runs.find_map(|run| check_once(&run)).unwrap_or(ExitCode::FAILURE)
 }
 
 /// `None`: the servers broke their promises, and the violation may follow from that.
 fn check_once(options: &Options) -> Option<ExitCode> {
     let mut rng = Rng::new(options.seed);
-    let ensemble = run::ensemble(&mut rng, options.aim);
+    let settings = run::server_settings(&mut rng, options.aim);
     let minutes = options.duration.as_secs_f64() / 60.0;
-    println!("seed {}: {minutes:.1} minutes, {ensemble:?}", options.seed);
+    println!("seed {}: {minutes:.1} minutes, {settings:?}", options.seed);
     let dir = tempfile::tempdir().expect("a directory for the run");
-    let outcome = run::run(options, ensemble, &mut rng, dir.path());
+    let outcome = run::run(options, settings, &mut rng, dir.path());
     if let Some(violation) = &outcome.violation {
         println!("\nWRONG after {:.1} s: {violation}", outcome.took.as_secs_f64());
         println!("\nthe history (milliseconds, event, contender):\n{}", outcome.excerpt);

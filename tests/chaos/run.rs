@@ -55,7 +55,7 @@ pub(crate) struct Outcome {
 }
 
 /// The settings of the servers, drawn from the seed.
-pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings {
+pub(crate) fn server_settings(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings {
     let drawn = ServerSettings { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) };
     match aim {
         // A deposed leader answers `sync` for as long as it tolerates its followers' silence.
@@ -66,10 +66,10 @@ pub(crate) fn ensemble(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings {
     }
 }
 
-pub(crate) fn run(options: &Options, ensemble: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
+pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
     // On a busy machine another process can take a port between the choice of the port and the start of the server.
-    let attempt = || catch_unwind(|| Network::start(ensemble, HOSTS + 1)).ok();
-    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(ensemble, HOSTS + 1));
+    let attempt = || catch_unwind(|| Network::start(settings, HOSTS + 1)).ok();
+    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS + 1));
     let observer = Observer::new(&network.direct());
     for lock in LOCKS {
         observer.mkdirs(lock);
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options, ensemble: ServerSettings, rng: &mut Rng, di
         history: history.path().to_owned(),
         hosts: (0..=DEDICATED_HOST).map(|host| network.connect_string(host)).collect(),
     };
-    let harness = Harness::new(place, history, Duration::from_millis(u64::from(ensemble.tick_ms) * 2));
+    let harness = Harness::new(place, history, Duration::from_millis(u64::from(settings.tick_ms) * 2));
     let began = Instant::now();
     let (violation, took) = thread::scope(|scope| {
         let mut plan = Plan::new(rng.fork(), options.aim);

@@ -79,18 +79,18 @@ pub(crate) fn removals(transactions: &[Transaction]) -> HashMap<String, Removal>
 /// new node a number that they had given before. Released servers do that after some elections, those of `ZooKeeper` 3.8.0
 /// among them (ZOOKEEPER-4785 and its relatives).
 pub(crate) fn lost_transactions(transactions: &[Transaction]) -> Option<String> {
-    let mut highest: HashMap<&str, (u64, i64)> = HashMap::new();
+    let mut last: HashMap<&str, (u64, i64)> = HashMap::new();
     for transaction in transactions {
         for (parent, number) in transaction.changes.created.iter().filter_map(|path| numbered(path)) {
             let zxid = transaction.zxid;
-            let (given, earlier) = *highest.entry(parent).or_insert((number, zxid));
-            if number <= given && zxid > earlier {
+            if let Some((given, earlier)) = last.insert(parent, (number, zxid))
+                && number <= given
+            {
                 return Some(format!(
                     "they lost transactions that a majority had logged: below {parent} they gave out number \
                      {given} in transaction {earlier:#x}, and then {number} in {zxid:#x}"
                 ));
             }
-            highest.insert(parent, (number, zxid));
         }
     }
     None

@@ -5,18 +5,14 @@ mod exclusive;
 mod readers;
 mod slots;
 
-use crate::support::{Case, Proxy, Running, Server, end, op, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, Server, end, op, wait_until};
 use nix::sys::signal::Signal;
-use std::time::Duration;
 
 const FEW: usize = 12;
 const MANY: usize = 200;
 
 /// The session timeout in seconds. A twelfth of it is longer than a test.
 const SESSION_TIMEOUT: &str = "1200";
-
-/// Long enough to start and stop 200 processes on two cores.
-const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A queue on a server of its own, behind a proxy that counts requests.
 struct Queue {

@@ -41,8 +41,8 @@ impl Contender {
     fn hand_off(&self) -> u64 {
         let trip = self.trip();
         let held_up = WORDS.min(self.session_timeout / 8);
-        let is_quick = 13 * trip + held_up < self.session_timeout / 4;
-        let lease = if is_quick { 0 } else { 2 * self.earns_a_lease() };
+        let is_renewed = 13 * trip + held_up < self.session_timeout / 4;
+        let lease = if is_renewed { 0 } else { 2 * self.earns_a_lease() };
         6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
     }
 

@@ -28,7 +28,7 @@ use self::connection::{Connection, Flight};
 use self::connector::Connector;
 use self::message::{NodePath, Reply, Request, RequestError, SessionChange};
 use self::step::{Kind, Next, Step};
-use crate::ensemble::wire::{Acl, Answer, Happened, Op, QueueError, ToClient};
+use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.
@@ -270,7 +270,7 @@ impl Client {
         }
     }
 
-    fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, QueueError>) {
+    fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, WireError>) {
         let Flight { number, step } = flight;
         let again = self.now(ensemble) + THROTTLED_PAUSE;
         match step.answered(result, self.settings.acl) {

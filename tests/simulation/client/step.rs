@@ -1,7 +1,7 @@
 //! Translates requests into operations, and answers into replies.
 
 use super::message::{BootTime, Created, Mistake, Node, Reply, Request, RequestError, ServerTime, planted};
-use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, QueueError, Stat};
+use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Stat, WireError};
 
 /// An operation under way, and its purpose.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ pub(super) enum Kind {
     Below,
 }
 
-fn failure(refusal: QueueError) -> RequestError {
+fn failure(refusal: WireError) -> RequestError {
     match refusal.code {
         Code::NoNode => RequestError::NoNode,
         Code::NoAuth => RequestError::NoAuth,
@@ -226,7 +226,7 @@ impl Step {
         )
     }
 
-    pub(super) fn answered(self, result: Result<Answer, QueueError>, acl: Acl) -> Next {
+    pub(super) fn answered(self, result: Result<Answer, WireError>, acl: Acl) -> Next {
         let refusal = match result {
             Ok(answer) => return self.succeeded(answer, acl),
             Err(refusal) => refusal,

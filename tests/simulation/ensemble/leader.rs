@@ -10,7 +10,7 @@ use super::peers::Peer;
 use super::prepare::{plan_reaping, prepare};
 use super::tracker::{Standing, Tracker};
 use super::tree::{Change, Stamp, Tree};
-use super::wire::{Answer, Code, Op, QueueError};
+use super::wire::{Answer, Code, Op, WireError};
 use super::{Ensemble, Role, Timer};
 
 /// How far a leader's start has got.
@@ -151,7 +151,7 @@ impl Ensemble {
         &mut self,
         server: usize,
         origin: Option<Origin>,
-        plan: impl FnOnce(&mut Tree, Stamp) -> (Vec<Change>, Result<Answer, QueueError>),
+        plan: impl FnOnce(&mut Tree, Stamp) -> (Vec<Change>, Result<Answer, WireError>),
     ) {
         let time_ms = WALL_MS + self.servers[server].wall_ms + (self.now / super::config::MS) as i64;
         let Some(leading) = self.leading(server) else {

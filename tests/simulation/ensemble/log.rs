@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::network::ConnId;
 use super::tree::{Change, Stamp, Tree};
-use super::wire::{Answer, QueueError};
+use super::wire::{Answer, WireError};
 
 /// The request behind a transaction: a client's connection and the server that it belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Txn {
     pub(super) at: Stamp,
     pub(super) changes: Vec<Change>,
     pub(super) origin: Option<Origin>,
-    pub(super) result: Result<Answer, QueueError>,
+    pub(super) result: Result<Answer, WireError>,
 }
 
 impl Txn {

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::tree::{Change, Stamp, Tree, Znode, parent_of};
-use super::wire::{Acl, Answer, Code, Mode, Op, QueueError, Who};
+use super::wire::{Acl, Answer, Code, Mode, Op, Who, WireError};
 
 /// Checks a write of a session with these credentials and applies it to `tree`. Returns the changes and the answer.
 pub(super) fn prepare(
@@ -13,7 +13,7 @@ pub(super) fn prepare(
     op: Op,
     by: (i64, Who),
     at: Stamp,
-) -> (Vec<Change>, Result<Answer, QueueError>) {
+) -> (Vec<Change>, Result<Answer, WireError>) {
     let Op::Multi(ops) = op else {
         return match prepare_one(tree, op, by, at) {
             Ok((change, answer)) => (change.into_iter().collect(), Ok(answer)),
@@ -30,7 +30,7 @@ pub(super) fn prepare(
             }
             Err(code) => {
                 undos.into_iter().rev().for_each(|undo| tree.undo(undo));
-                return (vec![], Err(QueueError { code, index }));
+                return (vec![], Err(WireError { code, index }));
             }
         }
     }

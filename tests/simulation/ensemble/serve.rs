@@ -10,7 +10,7 @@ use super::peers::Peer;
 use super::prepare::permit;
 use super::tree::{Change, Znode};
 use super::watches::Kind;
-use super::wire::{Acl, Answer, Code, Happened, Op, QueueError, ToClient, ToServer, Who};
+use super::wire::{Acl, Answer, Code, Happened, Op, ToClient, ToServer, Who, WireError};
 use super::{Direction, Ensemble, Event, Role, mix};
 
 /// Derives a session's password, which only the servers can compute.
@@ -195,7 +195,7 @@ impl Ensemble {
     }
 
     /// Answers a request that had to go to the leader, and the reads that waited behind it.
-    pub(super) fn answer_write(&mut self, id: ConnId, xid: i32, result: Result<Answer, QueueError>) {
+    pub(super) fn answer_write(&mut self, id: ConnId, xid: i32, result: Result<Answer, WireError>) {
         let Some(conn) = self.conns.at_server(id) else {
             return;
         };
@@ -204,7 +204,7 @@ impl Ensemble {
         }
         conn.waiting.pop_front();
         let server = conn.server;
-        if matches!(result, Err(QueueError { code: Code::SessionMoved, .. })) {
+        if matches!(result, Err(WireError { code: Code::SessionMoved, .. })) {
             return self.close(id);
         }
         let zxid = self.servers[server].tree.zxid;
@@ -231,7 +231,7 @@ impl Ensemble {
         for (path, happened) in events {
             self.tell_client(id, ToClient::Event { path, happened });
         }
-        self.tell_client(id, ToClient::Answer { xid, zxid, result: result.map_err(QueueError::from) });
+        self.tell_client(id, ToClient::Answer { xid, zxid, result: result.map_err(WireError::from) });
     }
 
     fn look(

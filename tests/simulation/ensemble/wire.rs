@@ -174,12 +174,12 @@ pub(crate) enum Answer {
 
 /// A failed request. For a transaction, `index` is the first operation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QueueError {
+pub(crate) struct WireError {
     pub(crate) code: Code,
     pub(crate) index: usize,
 }
 
-impl From<Code> for QueueError {
+impl From<Code> for WireError {
     fn from(code: Code) -> Self {
         Self { code, index: 0 }
     }
@@ -222,7 +222,7 @@ pub(crate) enum ToClient {
     Answer {
         xid: i32,
         zxid: i64,
-        result: Result<Answer, QueueError>,
+        result: Result<Answer, WireError>,
     },
     Event {
         path: Rc<str>,

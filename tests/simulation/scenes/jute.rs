@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::ensemble::wire::{Acl, Answer, Code, Happened, Mode, Op, QueueError, Stat, ToClient};
+use crate::ensemble::wire::{Acl, Answer, Code, Happened, Mode, Op, Stat, ToClient, WireError};
 
 const ANYONE: (&str, &str) = ("world", "anyone");
 
@@ -187,7 +187,7 @@ pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> ToClient {
     ToClient::Answer { xid, zxid, result }
 }
 
-fn answer(reader: &mut Reader<'_>, asked: i32) -> Result<Answer, QueueError> {
+fn answer(reader: &mut Reader<'_>, asked: i32) -> Result<Answer, WireError> {
     Ok(match asked {
         1 => Answer::Created(reader.text(), Stat::default()),
         15 | 19 => Answer::Created(reader.text(), reader.stat()),
@@ -202,7 +202,7 @@ fn answer(reader: &mut Reader<'_>, asked: i32) -> Result<Answer, QueueError> {
     })
 }
 
-fn several(reader: &mut Reader<'_>) -> Result<Answer, QueueError> {
+fn several(reader: &mut Reader<'_>) -> Result<Answer, WireError> {
     let (mut answers, mut refusal) = (vec![], None);
     loop {
         let (kind, is_done, _) = (reader.int(), reader.bool(), reader.int());
@@ -212,7 +212,7 @@ fn several(reader: &mut Reader<'_>) -> Result<Answer, QueueError> {
         if kind == -1 {
             let failed = reader.int();
             if failed != 0 && refusal.is_none() {
-                refusal = Some(QueueError { code: error(failed), index: answers.len() });
+                refusal = Some(WireError { code: error(failed), index: answers.len() });
             }
             answers.push(Answer::Done);
         } else {

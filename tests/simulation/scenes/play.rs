@@ -11,10 +11,8 @@ use std::time::Duration;
 use super::{Heard, Stage};
 use crate::client::News;
 use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
-use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, QueueError, Stat, ToClient};
-
-/// Longer than anything that happens at all takes.
-const DEADLINE: Duration = Duration::from_mins(1);
+use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
+use crate::support::DEADLINE;
 
 /// Encloses a transaction id in the trace until the end of the scene.
 const MARK: char = '\u{1}';
@@ -172,7 +170,7 @@ impl<'a> Play<'a> {
                     }
                     let told = match &result {
                         Ok(answer) => self.told_answer(answer),
-                        Err(QueueError { code, index }) => format!("{code:?} at {index}"),
+                        Err(WireError { code, index }) => format!("{code:?} at {index}"),
                     };
                     (format!("{who} {what}: {told}"), result.ok())
                 }

@@ -68,8 +68,8 @@ impl Real {
             let proxies = (0..CLIENTS).map(|_| Proxy::to(&server)).collect();
             Servers::One(Box::new(server), proxies)
         } else {
-            let ensemble = ServerSettings { tick_ms, sync_limit: SYNC_LIMIT as u32 };
-            Servers::Three(Box::new(Network::start_with(ensemble, CLIENTS, with_containers)))
+            let settings = ServerSettings { tick_ms, sync_limit: SYNC_LIMIT as u32 };
+            Servers::Three(Box::new(Network::start_with(settings, CLIENTS, with_containers)))
         };
         let (raw, sessions, passwords) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { servers, began: Instant::now(), raw, sessions, passwords, down: vec![] }
