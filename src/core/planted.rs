@@ -98,6 +98,10 @@ pub enum Mistake {
     HeldUnchecked,
     /// A waiter doesn't notice that the holder is the zklock that it runs in.
     AncestorUnseen,
+    /// The worker has a name that `pkill zklock` finds, so that both processes are killed at once.
+    WorkerNamed,
+    /// The command continues when monitor and worker were killed at once.
+    LeaderUnleashed,
     /// Messages are written immediately, and so zklock waits for a slow reader.
     HeldUpByStderr,
 }

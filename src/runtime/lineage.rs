@@ -6,7 +6,7 @@ use std::iter::successors;
 use nix::unistd::Pid;
 
 use super::descendants::children_of;
-use super::pair::WORKER;
+use super::pair::is_worker;
 use super::proc_stat::{self, ProcessStat};
 use crate::core::lock::record::Process;
 use crate::core::run::Ancestor;
@@ -33,7 +33,7 @@ pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let own_name = chain.first().map_or(NAME, |own| own.name.as_str());
     let is_zklock = |process: &ProcessStat| process.name == NAME || process.name == own_name;
     let outer = chain.array_windows().filter(|[below, worker, monitor]| {
-        is_zklock(monitor) && worker.name == WORKER && (is_command(below, worker) || has_command(worker))
+        is_zklock(monitor) && is_worker(&worker.name) && (is_command(below, worker) || has_command(worker))
     });
     outer
         .filter_map(|[.., monitor]| {

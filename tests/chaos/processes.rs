@@ -1,6 +1,6 @@
 //! Finds and kills the processes of a zklock by `/proc`.
 
-use crate::support::{children_of, is_alive, is_stopped, try_for};
+use crate::support::{WORKER, children_of, is_alive, is_stopped, try_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
     let is_worker = |pid: &Pid| {
-        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "zklock-worker")
+        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == WORKER)
     };
     children(zklock).into_iter().find(is_worker)
 }

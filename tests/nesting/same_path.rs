@@ -1,7 +1,7 @@
 //! zklock doesn't queue for a lock that a zklock around it holds.
 
 use super::{HOLD, end, inner, outer, shell, start, through_a_shell, value};
-use crate::support::{Case, DEADLINE, processes_of};
+use crate::support::{Case, DEADLINE, WORKER, processes_of};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -27,10 +27,8 @@ fn nested_zklocks_have_one_node_and_one_process_pair() {
     let running = start(outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), shell(HOLD)]));
     assert_eq!(case.contenders().len(), 1);
     let processes = processes_of(case.marker());
-    let zklocks = processes.iter().filter(|(_, line)| line.contains("zklock"));
-    let (workers, others): (Vec<_>, Vec<_>) =
-        zklocks.partition(|(_, line)| line.starts_with("zklock: worker of "));
-    assert_eq!((workers.len(), others.len()), (1, 1), "the outer one: {processes:#?}");
+    let with = |part: &str| processes.iter().filter(|(_, line)| line.contains(part)).count();
+    assert_eq!((with("zklock"), with(&format!("{WORKER} of "))), (1, 1), "the outer one: {processes:#?}");
     end(running);
 }
 

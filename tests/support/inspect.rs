@@ -38,13 +38,16 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
+/// The name of workers: no part of it is in zklock's own name or arguments.
+pub(crate) const WORKER: &str = "lease-keeper";
+
 /// Waits until a zklock has a worker that has set its process name, and returns the worker. The worker's parent is the
 /// monitor, which is the process that was started.
 #[track_caller]
 pub(crate) fn worker_of(zklock: Pid) -> Pid {
     wait_for("the worker", DEADLINE, || {
         let mut children = children_of(zklock).into_iter().map(|(pid, _)| pid);
-        children.find(|pid| status_of(*pid, "Name").as_deref() == Some("zklock-worker"))
+        children.find(|pid| status_of(*pid, "Name").as_deref() == Some(WORKER))
     })
 }
 

@@ -42,7 +42,9 @@ pub(crate) use {
     ensemble::{Ensemble, EnsembleBuilder},
     helper::{signal_printer, skewed_clock},
     history::{History, Section},
-    inspect::{Held, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of},
+    inspect::{
+        Held, WORKER, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of,
+    },
     jvm::release,
     keys::{Authority, Identity, Keys},
     lines::Lines,

@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    At, Case, DEADLINE, Held, Proxy, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
+    At, Case, DEADLINE, Held, Proxy, WORKER, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
 };
 use nix::sys::signal::Signal;
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn descendants_of_a_worker_that_dies_slowly_are_killed_meanwhile() {
     let held = Held::at_its_end(worker);
     next.wait(DEADLINE).assert_code(0);
     assert!(is_alive(worker), "the worker is held at its end");
-    first.wait_for_line("(zklock-worker) doesn't end after KILL", DEADLINE);
+    first.wait_for_line(&format!("({WORKER}) doesn't end after KILL"), DEADLINE);
     drop(held);
     let output = first.wait(DEADLINE);
     output.assert_code(123).assert_stderr("the command was stopped with all its processes");

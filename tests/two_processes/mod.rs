@@ -1,5 +1,7 @@
 //! zklock's two processes, monitor and worker, when one is killed, frozen or signalled.
 
+mod both_killed;
+mod found_by_name;
 mod frozen;
 mod hidden_proc;
 mod killed;

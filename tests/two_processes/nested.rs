@@ -2,7 +2,8 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, DEADLINE, Output, Running, children_of, freeze, processes_of, status_of, wait_for, wait_until,
+    Case, DEADLINE, Output, Running, WORKER, children_of, freeze, processes_of, status_of, wait_for,
+    wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -84,7 +85,7 @@ fn nested_zklocks_on_the_same_path_have_one_worker() {
     let outer = case.lock(&[], words.into_iter().chain(script)).spawn();
     outer.wait_for_stdout("ready", DEADLINE);
     let named = |name: &str| status_of_all(&case).iter().filter(|found| *found == name).count();
-    assert_eq!((named("zklock"), named("zklock-worker")), (1, 1), "{:?}", status_of_all(&case));
+    assert_eq!((named("zklock"), named(WORKER)), (1, 1), "{:?}", status_of_all(&case));
     kill(worker_of(outer.pid()), Signal::SIGKILL).expect("a worker");
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     assert!(outer.wait(DEADLINE).assert_code(123).closed);

@@ -16,7 +16,7 @@ use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::{Children, children_of, is_child_of, name};
 use crate::core::time::BootTime;
-use crate::runtime::pair::WORKER;
+use crate::runtime::pair::is_worker;
 use crate::runtime::sys;
 
 /// The first pause between two rounds; each pause is twice as long as the last, unless something has changed.
@@ -178,7 +178,7 @@ impl Sweep {
     }
 
     fn has_grace(&self, pid: Pid) -> bool {
-        self.grace_until.is_some() && self.own != Some(pid) && name(pid).as_deref() == Some(WORKER)
+        self.grace_until.is_some() && self.own != Some(pid) && name(pid).as_deref().is_some_and(is_worker)
     }
 
     /// When to look again if no child dies before.

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::terminal::Terminal;
 use crate::core::exit;
+use crate::core::planted::{Mistake, planted};
 use crate::core::shell_line::is_for_a_shell;
 use crate::core::text::escaped;
 use crate::core::time::BootTime;
@@ -80,10 +81,15 @@ pub fn spawn(
     page: Page,
 ) -> Result<Pid, SpawnError> {
     let InheritedState { mask, ignores_children, .. } = launch.inherited;
+    let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
+        // If both of zklock's processes are killed at once, this ends at least the command's first process.
+        if !planted(Mistake::LeaderUnleashed) {
+            sys::die_with(worker)?;
+        }
         if let Some(tty) = foreground.and_then(Terminal::tty) {
             // Not essential: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());

@@ -24,7 +24,7 @@ use nix::unistd::{Pid, getpgrp, setpgid};
 pub use self::clean::clean;
 pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
-pub use self::title::WORKER;
+pub use self::title::is_worker;
 use crate::core::exit::Exit;
 use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
 use crate::core::signal::SIGCONT;
@@ -139,7 +139,7 @@ impl WorkerSide {
     pub fn set_up(&self) -> io::Result<bool> {
         // A fork doesn't inherit the subreaper flag.
         adopt_orphans()?;
-        title::set(&format!("zklock: worker of {}", self.monitor));
+        title::set(self.monitor);
         Ok(sys::wake_on_death_of(self.monitor))
     }
 

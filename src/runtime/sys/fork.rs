@@ -2,6 +2,7 @@
 
 use std::io;
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -38,6 +39,15 @@ pub fn wake_on_death_of(parent: Pid) -> bool {
     }
     // The parent may have died before the call.
     getppid() == parent
+}
+
+/// Makes the kernel kill this process when `parent` dies, and returns an error if it is dead already. It stays so after
+/// an exec, unless the program is a set-user-ID one or has capabilities of its own. For a child between fork and exec.
+///
+/// The kernel means the thread that forked, so that one must live as long as `parent`.
+pub fn die_with(parent: Pid) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
 }
 
 /// Locks the memory that this process has used so far, and what it will use of the same mappings, so that it needs no

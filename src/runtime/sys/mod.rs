@@ -1,6 +1,7 @@
 //! All of zklock's `unsafe` code: system calls without a safe interface. Everywhere else `unsafe` is denied.
 #![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
 
+mod arguments;
 mod children;
 mod fork;
 mod image;
@@ -9,8 +10,9 @@ mod process;
 mod signals;
 mod spawn;
 
+pub use self::arguments::replace_arguments;
 pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};
-pub use self::fork::{Half, lock_memory, split, wake_on_death_of};
+pub use self::fork::{Half, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;
 pub use self::process::{fail_on_abort, let_go_of_the_caller, share_one_heap};

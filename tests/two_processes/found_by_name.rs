@@ -1,0 +1,139 @@
+//! Programs that find processes by name find the monitor and never the worker: whatever an operator kills with one of
+//! them, the worker is left to end the command and to release the lock.
+
+use super::{HAND_OFF, worker_of};
+use crate::support::{
+    Case, DEADLINE, Running, children_of, processes_of, skip, start, status_of, wait_for, wait_until,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+/// The pids that a program prints, but only this case's: other tests run at the same time. `None` without the program.
+fn found_by(case: &Case, program: &str, arguments: &[&str]) -> Option<Vec<Pid>> {
+    let output = match Command::new(program).args(arguments).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        output => output.expect(program),
+    };
+    // killall prints messages, and those on stderr: "Killed zklock(4711) with signal 0".
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8(printed).expect("UTF-8").replace(['(', ')'], " ");
+    let own: Vec<Pid> = processes_of(case.marker()).into_iter().map(|(pid, _)| pid).collect();
+    let pids = printed.split_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw);
+    Some(pids.filter(|pid| own.contains(pid)).collect())
+}
+
+/// All pids of the case that an operator's programs find for a zklock whose file has this name.
+fn found(case: &Case, name: &str) -> Vec<Pid> {
+    let mut all = vec![];
+    let searches: [(&str, &[&str]); 6] = [
+        ("pgrep", &[name]),
+        ("pgrep", &["-x", name]),
+        ("pgrep", &["-f", name]),
+        ("pgrep", &["-f", case.path()]),
+        ("pidof", &[name]),
+        ("killall", &["-s", "0", "-v", name]),
+    ];
+    for (program, arguments) in searches {
+        match found_by(case, program, arguments) {
+            Some(pids) => {
+                assert!(!pids.is_empty(), "{program} {arguments:?} finds not even the monitor");
+                all.extend(pids);
+            }
+            None => skip(&format!("there is no {program}")),
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn kill_all_at_once(pids: &[Pid]) {
+    let pids = pids.iter().map(ToString::to_string);
+    Command::new("kill").arg("-9").args(pids).output().expect("kill");
+}
+
+fn names(pids: &[Pid]) -> Vec<Option<String>> {
+    pids.iter().map(|&pid| status_of(pid, "Name")).collect()
+}
+
+#[test]
+fn killing_all_that_is_found_of_a_holder_ends_its_command_and_starts_the_next() {
+    let case = Case::new("found-holder");
+    let holder = start(&case, &[], "echo ready; setsid sleep 61 & sleep 62; :");
+    let worker = worker_of(holder.pid());
+    let found = found(&case, "zklock");
+    assert_eq!(found, [holder.pid()], "{:?}", names(&found));
+    assert!(!found.contains(&worker));
+    let next = case.lock(&[], ["echo", "next"]).spawn();
+    case.wait_for_contenders(2);
+    kill_all_at_once(&found);
+    assert_eq!(next.wait(HAND_OFF).assert_code(0).stdout, "next\n");
+    assert!(holder.wait(DEADLINE).assert_signal(Signal::SIGKILL).closed);
+}
+
+#[test]
+fn killing_all_that_is_found_of_a_waiter_removes_it_from_the_queue() {
+    let case = Case::new("found-waiter");
+    let holder = case.holder();
+    let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
+    case.wait_for_contenders(2);
+    worker_of(waiter.pid());
+    let mut found = found(&case, "zklock");
+    found.retain(|&pid| pid != holder.pid());
+    assert_eq!(found, [waiter.pid()], "{:?}", names(&found));
+    kill_all_at_once(&found);
+    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
+    assert_eq!(waiter.wait(DEADLINE).assert_signal(Signal::SIGKILL).stdout, "");
+    crate::support::end(holder);
+}
+
+#[test]
+fn killing_all_that_is_found_of_a_nested_pair_frees_both_locks() {
+    let case = Case::new("found-nested");
+    let second = format!("{}-b", case.path());
+    let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), &second, "--"];
+    let command = ["bash", "-c", "echo ready; sleep 61 & setsid sleep 62 & wait"];
+    let outer = case.lock(&[], inner.into_iter().chain(command)).spawn();
+    outer.wait_for_stdout("ready", DEADLINE);
+    let workers = || -> Option<Vec<Pid>> {
+        let inner = children_of(worker_of(outer.pid())).first()?.0;
+        Some(vec![worker_of(outer.pid()), worker_of(inner)])
+    };
+    let workers = wait_for("both workers", DEADLINE, workers);
+    let found = found(&case, "zklock");
+    assert_eq!(found.len(), 2, "{:?}", names(&found));
+    assert!(!found.iter().any(|pid| workers.contains(pid)), "{:?}", names(&found));
+    kill_all_at_once(&found);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+    case.observer().wait_for_contenders(&second, 0, HAND_OFF);
+    wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());
+    outer.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn the_worker_is_not_found_whatever_zklock_s_file_is_called_and_wherever_it_is() {
+    for name in ["my-lock", "lease-keeper", "keeper", "a-lock-with-a-long-name"] {
+        let case = Case::new("found-renamed");
+        symlink(env!("CARGO_BIN_EXE_zklock"), case.dir().join(name)).expect("a link");
+        let renamed = format!("cd '{}' && exec ./{name} \"$@\"", case.dir().display());
+        let running: Running =
+            case.lock(&[], ["sh", "-c", "echo ready; exec sleep 60"]).prelude(&renamed).spawn();
+        running.wait_for_stdout("ready", DEADLINE);
+        let comm: String = name.chars().take(15).collect();
+        for (program, arguments) in [
+            ("pgrep", vec![comm.as_str()]),
+            ("pgrep", vec!["-f", name]),
+            ("pgrep", vec!["-f", case.path()]),
+            ("pidof", vec![name]),
+        ] {
+            let Some(found) = found_by(&case, program, &arguments) else { continue };
+            assert_eq!(found, [running.pid()], "{program} {arguments:?}: {:?}", names(&found));
+        }
+        kill(running.pid(), Signal::SIGKILL).expect("the monitor");
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+        running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+    }
+}
