@@ -29,6 +29,16 @@ fn when_the_worker_is_killed() {
 }
 
 #[test]
+fn when_both_are_killed_except_what_the_command_has_started() {
+    assert_no_process_escapes(Fault::KillBoth);
+}
+
+#[test]
+fn when_all_that_is_found_by_name_is_killed() {
+    assert_no_process_escapes(Fault::KillFound);
+}
+
+#[test]
 fn when_the_monitor_is_stopped_and_the_command_finishes_under_its_lock() {
     assert_no_process_escapes(Fault::StopMonitor);
 }

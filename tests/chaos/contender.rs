@@ -5,7 +5,7 @@ use crate::contender_fault::ContenderFault;
 use crate::invocation::{Invocation, Wait};
 use crate::job::Descendants;
 use crate::processes;
-use crate::support::MARKER;
+use crate::support::{MARKER, found_by_name};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -124,7 +124,10 @@ impl Contender {
         // A descendant outside the command's process group gets no forwarded signal, and may outlive the command.
         let gets_signals =
             !matches!(self.invocation.job.descendants, Descendants::Setsid | Descendants::Daemon);
+        // If both processes are killed, only the command's first process is certain to end.
+        let is_alone = self.invocation.job.descendants == Descendants::None;
         (gets_signals || fault != ContenderFault::Terminated)
+            && (is_alone || fault != ContenderFault::KilledBoth)
             && fault.may_follow(&life.contender_faults, life.stopped)
     }
 
@@ -166,6 +169,8 @@ impl Contender {
                 kill(worker, Signal::SIGKILL).ok();
                 kill(zklock, Signal::SIGKILL).ok();
             }
+            ContenderFault::KilledBoth => kill_at_once(&[worker, zklock]),
+            ContenderFault::KilledFound => kill_at_once(&found_by_name(zklock, self.invocation.locks[0])),
             ContenderFault::StoppedMonitor => drop(kill(zklock, Signal::SIGSTOP)),
             ContenderFault::StoppedWorker => drop(kill(worker, Signal::SIGSTOP)),
             // As the terminal does it; the job isn't in the foreground.
@@ -191,6 +196,12 @@ impl Contender {
 
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn kill_at_once(pids: &[Pid]) {
+    for &pid in pids {
+        kill(pid, Signal::SIGKILL).ok();
     }
 }
 

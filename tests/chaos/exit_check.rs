@@ -84,7 +84,7 @@ impl ExitCheck {
                     || short
                     || self.delayed
             }
-            (_, Some(9)) => was(ContenderFault::KilledMonitor) || was(ContenderFault::KilledHost),
+            (_, Some(9)) => self.contender_faults.iter().any(|fault| fault.kills_the_monitor()),
             (_, Some(15)) => was(ContenderFault::Terminated),
             _ => false,
         };

@@ -47,6 +47,10 @@ pub(crate) enum Fault {
     KillWorker,
     /// Kills monitor, worker and job at once, as a crash of the host would.
     KillHost,
+    /// Kills monitor and worker at once: what is left of the command is its descendants.
+    KillBoth,
+    /// Kills at once what an operator finds of a zklock by its name or its lock path.
+    KillFound,
     StopMonitor,
     StopWorker,
     /// The worker is stopped; as soon as it is resumed, the monitor is stopped.
@@ -100,8 +104,8 @@ impl Fault {
             StopMonitor | StopWorker => rng.millis(50, 7000),
             StopWorkerThenMonitor => rng.millis(50, 1500),
             Suspend => rng.millis(50, 4000),
-            CutClients | KillMonitor | KillWorker | KillHost | Terminate | Revoke | DeleteNode
-            | Standstill => Duration::ZERO,
+            CutClients | KillMonitor | KillWorker | KillHost | KillBoth | KillFound | Terminate | Revoke
+            | DeleteNode | Standstill => Duration::ZERO,
         }
     }
 }
@@ -134,6 +138,8 @@ const ALL_FAULTS: &[(usize, Fault)] = &[
     (9, KillMonitor),
     (9, KillWorker),
     (5, KillHost),
+    (6, KillBoth),
+    (6, KillFound),
     (6, StopMonitor),
     (14, StopWorker),
     (8, StopWorkerThenMonitor),
@@ -147,6 +153,7 @@ const AIMED_AT_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients)
 const AIMED_AT_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
 const AIMED_AT_CONNECT: &[(usize, Fault)] = &[(8, LateConnect), (1, CutClients)];
 const AIMED_AT_DOOM: &[(usize, Fault)] = &[(8, SlowLine), (1, StopWorker), (1, Suspend)];
+const AIMED_AT_KILL: &[(usize, Fault)] = &[(4, KillBoth), (8, KillFound), (1, CutClients)];
 const AIMED_AT_REVOKE: &[(usize, Fault)] = &[(8, Revoke), (1, CutClients), (1, Blackhole)];
 
 /// One fault of the series.
@@ -183,6 +190,7 @@ impl Plan {
             Some(Aim::Connect) => AIMED_AT_CONNECT,
             Some(Aim::Doom) => AIMED_AT_DOOM,
             Some(Aim::Revoke) => AIMED_AT_REVOKE,
+            Some(Aim::Kill) => AIMED_AT_KILL,
         });
         Draw {
             after: rng.millis(50, 1000),

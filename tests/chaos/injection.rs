@@ -154,6 +154,8 @@ impl Injector<'_> {
             Fault::KillMonitor => ContenderFault::KilledMonitor,
             Fault::KillWorker => ContenderFault::KilledWorker,
             Fault::KillHost => ContenderFault::KilledHost,
+            Fault::KillBoth => ContenderFault::KilledBoth,
+            Fault::KillFound => ContenderFault::KilledFound,
             Fault::StopMonitor => ContenderFault::StoppedMonitor,
             Fault::StopWorker | Fault::StopWorkerThenMonitor => ContenderFault::StoppedWorker,
             Fault::Suspend => ContenderFault::Suspended,

@@ -133,7 +133,7 @@ impl Invocation {
         // The error of `newest` grows with the session timeout. That of `sync` shrinks with it, but the next contender
         // has to keep its own session through an election.
         let session = Duration::from_secs(match aim {
-            Aim::Off | Aim::Revoke => 2,
+            Aim::Off | Aim::Revoke | Aim::Kill => 2,
             Aim::Newest => 4,
             Aim::Sync => 3,
             Aim::Connect | Aim::Doom => return self,

@@ -27,6 +27,8 @@ pub(crate) enum Aim {
     Doom,
     /// A revoked lock is kept.
     Revoke,
+    /// A command lives on although zklock was killed.
+    Kill,
 }
 
 impl Options {
@@ -87,6 +89,7 @@ fn aim(text: &str) -> Result<Aim, String> {
         "connect" => Ok(Aim::Connect),
         "doom" => Ok(Aim::Doom),
         "revoke" => Ok(Aim::Revoke),
-        _ => Err(format!("--aim {text}: off, newest, sync, connect, doom or revoke")),
+        "kill" => Ok(Aim::Kill),
+        _ => Err(format!("--aim {text}: off, newest, sync, connect, doom, revoke or kill")),
     }
 }

@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::cell::RefCell;
 use std::fs;
+use std::process::Command;
 
 /// The value of a line of `/proc/PID/status`; `None` once the process is reaped.
 pub(crate) fn status_of(pid: Pid, name: &str) -> Option<String> {
@@ -49,6 +50,16 @@ pub(crate) fn worker_of(zklock: Pid) -> Pid {
         let mut children = children_of(zklock).into_iter().map(|(pid, _)| pid);
         children.find(|pid| status_of(*pid, "Name").as_deref() == Some(WORKER))
     })
+}
+
+/// The processes of this zklock that an operator finds by zklock's name or by its lock path.
+pub(crate) fn found_by_name(zklock: Pid, path: &str) -> Vec<Pid> {
+    let pgrep = |arguments: &[&str]| Command::new("pgrep").args(arguments).output().expect("pgrep").stdout;
+    let printed = [pgrep(&["zklock"]), pgrep(&["-f", "zklock"]), pgrep(&["-f", path])].concat();
+    let printed = String::from_utf8(printed).expect("UTF-8");
+    let found: Vec<&str> = printed.lines().collect();
+    let own = [zklock].into_iter().chain(children_of(zklock).into_iter().map(|(pid, _)| pid));
+    own.filter(|pid| found.contains(&pid.to_string().as_str())).collect()
 }
 
 /// Waits until a zklock has started its command, which is a child of the worker, and returns the command.

@@ -43,7 +43,8 @@ pub(crate) use {
     helper::{signal_printer, skewed_clock},
     history::{History, Section},
     inspect::{
-        Held, WORKER, children_of, command_of, freeze, is_alive, is_stopped, status_of, thaw, worker_of,
+        Held, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped, status_of, thaw,
+        worker_of,
     },
     jvm::release,
     keys::{Authority, Identity, Keys},

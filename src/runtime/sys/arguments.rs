@@ -18,9 +18,9 @@ pub fn replace_arguments(shown: impl FnOnce(usize) -> Vec<u8>) -> io::Result<()>
 }
 
 /// The start and end of the arguments in memory (`arg_start` and `arg_end` in proc(5)).
-fn range(stat: &str) -> Option<(usize, usize)> {
+fn range(process: &str) -> Option<(usize, usize)> {
     // Field 3 is the first one after the name, which may contain any character.
-    let (_, rest) = stat.rsplit_once(") ")?;
+    let (_, rest) = process.rsplit_once(") ")?;
     let mut fields = rest.split(' ').skip(48 - 3);
     let (start, end) = (fields.next()?.parse().ok()?, fields.next()?.trim().parse().ok()?);
     (start != 0 && start < end).then_some((start, end))

@@ -4,7 +4,7 @@ use super::history::{FIRST, History};
 use super::processes::first_child;
 use super::rng::Rng;
 use super::run::{Environment, Target};
-use crate::support::Proxy;
+use crate::support::{Proxy, found_by_name};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
@@ -13,6 +13,10 @@ use std::time::Duration;
 pub(crate) enum Fault {
     KillMonitor,
     KillWorker,
+    /// Both at once.
+    KillBoth,
+    /// All that an operator finds by zklock's name or its lock path, at once.
+    KillFound,
     StopMonitor,
     StopWorker,
     /// An operator deletes the lock node, so that the command is stopped by force.
@@ -22,9 +26,11 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::KillMonitor,
         Self::KillWorker,
+        Self::KillBoth,
+        Self::KillFound,
         Self::StopMonitor,
         Self::StopWorker,
         Self::DeleteNode,
@@ -35,11 +41,18 @@ impl Fault {
         match self {
             Self::KillMonitor => "kill-monitor",
             Self::KillWorker => "kill-worker",
+            Self::KillBoth => "kill-both",
+            Self::KillFound => "kill-found",
             Self::StopMonitor => "stop-monitor",
             Self::StopWorker => "stop-worker",
             Self::DeleteNode => "delete-node",
             Self::Blackhole => "blackhole",
         }
+    }
+
+    /// Whether it kills the process that was started, which the command may outlive for a moment.
+    pub(super) fn kills_the_monitor(self) -> bool {
+        matches!(self, Self::KillMonitor | Self::KillBoth | Self::KillFound)
     }
 
     /// Whether it takes effect only when the lease is nearly over.
@@ -53,6 +66,18 @@ impl Fault {
         match self {
             Self::KillMonitor => send(target.monitor, Signal::SIGKILL).then_some(Undo::Nothing),
             Self::KillWorker => send(first_child(target.monitor)?, Signal::SIGKILL).then_some(Undo::Nothing),
+            Self::KillBoth => {
+                let worker = first_child(target.monitor)?;
+                [target.monitor, worker]
+                    .map(|pid| send(pid, Signal::SIGKILL))
+                    .contains(&true)
+                    .then_some(Undo::Nothing)
+            }
+            Self::KillFound => {
+                let found = found_by_name(target.monitor, target.path);
+                let hit = found.into_iter().filter(|&pid| send(pid, Signal::SIGKILL)).count();
+                (hit > 0).then_some(Undo::Nothing)
+            }
             Self::StopMonitor => {
                 send(target.monitor, Signal::SIGSTOP).then_some(Undo::Continue(target.monitor))
             }
@@ -129,7 +154,7 @@ impl Plan {
             0 | 1 => (Moment::Spawn(micros(0, 90_000)), brief),
             2 => (Moment::Begin(brief.saturating_sub(micros(0, 4_000)) + micros(0, 12_000)), brief),
             3 => (Moment::End(micros(0, 8_000)), brief),
-            _ if fault.is_slow() || fault == Fault::DeleteNode => {
+            _ if fault.is_slow() || matches!(fault, Fault::DeleteNode | Fault::KillBoth) => {
                 (Moment::Begin(micros(0, 400_000)), Duration::from_secs(6))
             }
             _ => (Moment::Begin(micros(0, 400_000)), Duration::from_millis(400)),

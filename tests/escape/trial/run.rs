@@ -57,6 +57,7 @@ impl Call {
         command.arg(environment.beat.program()).arg("lead").arg(history).args(job);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", environment.beat.dir()).env(MARKER, mark).current_dir(environment.beat.dir());
+        command.envs(std::env::vars_os().filter(|(name, _)| name == "ZKLOCK_PLANTED"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
         Self { child: command.spawn().expect("zklock"), stderr, status: None }
     }
@@ -130,10 +131,15 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
         thread::sleep(due.map_or(LOOK, |due| due.saturating_sub(now)).min(LOOK));
     };
     history.read();
+    let stop = |name| fs::write(file.with_extension(format!("beats.{name}.stop")), "").expect("a file");
+    // No process of zklock was left to end these.
+    if fault == Fault::KillBoth && was_injected == Some(true) {
+        stop(FIRST);
+    }
 
     // A session that was not closed lasts this long, with the server's rounding. If a process has already been seen to
     // live too long, there is no point in waiting for the end.
-    let limit = if history.overlapping().is_empty() {
+    let limit = if history.overlapping().is_empty() || fault == Fault::KillBoth {
         Duration::from_secs(u64::from(environment.session) + 3)
     } else {
         LOOK
@@ -142,9 +148,7 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
     let nodes = || environment.observer.children(&path);
     let nodes = try_for(limit, || nodes().is_empty().then(Vec::new)).unwrap_or_else(nodes);
     history.read();
-    for name in [FIRST, NEXT] {
-        fs::write(file.with_extension(format!("beats.{name}.stop")), "").expect("a file");
-    }
+    [FIRST, NEXT].into_iter().for_each(stop);
     if hangs || !processes.is_empty() {
         processes::kill_left(&mark);
     }

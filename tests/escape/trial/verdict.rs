@@ -10,6 +10,9 @@ const DONE: i32 = 7;
 const LOST: i32 = 123;
 const FAILURE: i32 = 125;
 
+/// The kind of the command's first process.
+const LEADER: &str = "lead";
+
 /// The observations that aren't in the history.
 pub(super) struct Evidence {
     pub(super) fault: Fault,
@@ -53,8 +56,12 @@ pub(super) fn judge(
         escaped.extend(history.overlapping());
     }
     // The command may outlive a monitor that is killed.
-    if seen.fault != Fault::KillMonitor {
+    if !seen.fault.kills_the_monitor() {
         escaped.extend(history.outliving());
+    }
+    // No process of zklock is left, so only the command's first process is certain to end.
+    if seen.fault == Fault::KillBoth && seen.met {
+        escaped.retain(|kind| kind == LEADER);
     }
     escaped.sort();
     escaped.dedup();
@@ -112,7 +119,11 @@ fn is_plausible(seen: &Evidence, phase: Phase, ended: bool, status: ExitStatus) 
     match (seen.fault, phase) {
         _ if !seen.met => done,
         // zklock may have ended between the last check and the fault.
-        (Fault::KillMonitor, _) => status.signal() == Some(9) || (phase == Phase::After && done),
+        // The search takes longer than a short command.
+        (Fault::KillFound, _) => status.signal() == Some(9) || done,
+        (Fault::KillMonitor | Fault::KillBoth, _) => {
+            status.signal() == Some(9) || (phase == Phase::After && done)
+        }
         (Fault::StopMonitor, _) => done,
         // The command starts before it writes its first word, and ends after it has written its last.
         (Fault::KillWorker, Phase::Before) => [LOST, FAILURE].contains(&code.unwrap_or_default()),
