@@ -2,7 +2,6 @@
 
 use crate::clock;
 use crate::contender::{Contender, Place};
-use crate::contender_fault::ContenderFault;
 use crate::exit_check::{ExitCheck, LOST, check_exit};
 use crate::fault::Fault;
 use crate::fault_log::FaultLog;
@@ -173,7 +172,7 @@ impl Harness {
     /// network.
     fn cause_of_loss(&self, exit_check: &ExitCheck, contender: &Contender) -> Option<String> {
         let killed = exit_check.status.signal() == Some(9)
-            && exit_check.contender_faults.contains(&ContenderFault::KilledMonitor);
+            && exit_check.contender_faults.iter().any(|fault| fault.kills_the_monitor());
         if exit_check.status.code() != Some(LOST) && !killed {
             return None;
         }
