@@ -1,7 +1,8 @@
 //! Servers that can be reached, and servers that can't.
 
 use super::{assert_fields, assert_line, check, json};
-use crate::support::{Authority, Case, Ensemble, Keys, Proxy, Server, shared};
+use crate::support::{Authority, Case, Ensemble, Keys, Proxy, Server, shared, skip};
+use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -22,7 +23,31 @@ fn one_dead_server_of_three_is_a_warning() {
         assert_eq!(roles.iter().filter(|said| **said == role).count(), 1, "{document}");
     }
     assert!(document["warnings"][0]["what"].as_str().unwrap().contains("connection refused"), "{document}");
+    // The other warnings are about the servers' version.
+    let about = |warning: &Value| warning["about"].as_str().unwrap().to_owned();
+    let mut others = document["warnings"].as_array().unwrap().iter().skip(1).map(about);
+    assert!(others.all(|about| about.starts_with("version ")), "{document}");
+}
+
+/// Which versions these are is up to a unit test; this one is about servers that are asked.
+#[test]
+fn an_ensemble_whose_version_can_forget_lock_nodes_is_one_warning() {
+    let ensemble = Ensemble::start();
+    let case = Case::at(&ensemble.connect_string(), "check-version");
+    let plain = check(&case, &[]).run();
+    let document = json(&check(&case, &["--json"]).run());
+    assert_fields(&document);
+    let version = document["servers"][0]["version"].as_str().unwrap();
+    if version != "3.8.0" {
+        skip(&format!("the servers are {version}"));
+        return;
+    }
+    let line = "(ZOOKEEPER-4785): upgrade to 3.9.4 or later, or to 3.8.5 or a later 3.8";
+    assert_line(plain.assert_code(1), "warn", "version", line);
     assert_eq!(document["warnings"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(document["verdict"], "warnings");
+    let quiet = check(&case, &["-q"]).run();
+    assert!(quiet.assert_code(1).stdout.starts_with("warn  version 3.8.0"), "{quiet}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod lock;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use std::time::Duration;
 
@@ -97,6 +98,7 @@ impl Fitness {
 /// All findings, in the order of the report.
 pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
     let mut findings = servers::servers(facts);
+    findings.extend(versions::versions(facts));
     findings.extend(certificates::certificates(facts));
     findings.extend(servers::session(facts));
     findings.extend(servers::line(facts));

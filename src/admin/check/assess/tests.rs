@@ -12,7 +12,7 @@ fn server(name: &str, info: Result<ServerInfo, String>) -> ServerReport {
 }
 
 fn leader() -> ServerInfo {
-    ServerInfo { version: Some("3.8.0".to_owned()), role: Some("leader".to_owned()), certificate_ends: None }
+    ServerInfo { version: Some("3.8.5".to_owned()), role: Some("leader".to_owned()), certificate_ends: None }
 }
 
 /// A set-up without a fault.
@@ -64,7 +64,7 @@ fn a_set_up_without_a_fault_is_fit_and_described() {
     assert_eq!(faults(&fit(), Fitness::Fit), "");
     let text: Vec<String> = assess(&fit()).into_iter().map(|finding| finding.what).collect();
     let line = "a quorum write takes 20 ms, the median is 30 ms; a holder rides out 9.9 s of silence";
-    for what in ["ZooKeeper 3.8.0, leader", "timeout 30s, as asked", line, "CREATE and DELETE on /locks"] {
+    for what in ["ZooKeeper 3.8.5, leader", "timeout 30s, as asked", line, "CREATE and DELETE on /locks"] {
         assert!(text.iter().any(|found| found == what), "no {what:?} in {text:?}");
     }
 }
@@ -80,6 +80,23 @@ fn a_dead_server_is_a_warning_while_there_is_a_session_and_a_failure_without() {
     facts.probe = None;
     let text = faults(&facts, Fitness::Unfit);
     assert!(text.contains("fail server zk2:2181") && text.contains("no server gave a session"), "{text}");
+}
+
+#[test]
+fn a_version_that_can_forget_is_one_warning_however_many_servers_run_it() {
+    let of = |version: &str, role: &str| {
+        let (version, role) = (Some(version.to_owned()), Some(role.to_owned()));
+        server("zk:2181", Ok(ServerInfo { version, role, certificate_ends: None }))
+    };
+    let servers = vec![of("3.8.4", "leader"), of("3.8.4", "follower"), of("3.9.4", "follower")];
+    let facts = Facts { servers, ..fit() };
+    let parts =
+        ["warn version 3.8.4: can forget", "(ZOOKEEPER-4785): upgrade to 3.9.4 or later, or to 3.8.5"];
+    assert_fault(&facts, Fitness::Warnings, &parts);
+    let facts = Facts { servers: vec![of("3.8.4", "follower"), of("3.9.3", "leader")], ..fit() };
+    assert_eq!(faults(&facts, Fitness::Warnings).lines().count(), 2);
+    let facts = Facts { servers: vec![of("3.8.4", "standalone")], ..fit() };
+    assert_eq!(faults(&facts, Fitness::Fit), "");
 }
 
 #[test]
