@@ -170,3 +170,32 @@ fn control_characters_are_escaped_in_messages() {
         assert!(output.stderr.chars().all(|c| c == '\n' || !c.is_control()), "{output}");
     }
 }
+
+/// A verb's options aren't in `zklock --help`.
+#[test]
+fn a_mistake_behind_a_verb_names_the_verb_s_help() {
+    let case = Case::new("verb-help");
+    for (words, said) in [
+        (&["status", "-r"][..], "unexpected argument '-r' found; did you mean '--recursive'?"),
+        (&["status", "-w"], "unexpected argument '-w' found; did you mean '--watch'?"),
+        (&["status", "/l", "-e"], "unexpected argument '-e' found; did you mean '--exit-code'?"),
+        (&["status", "-n"], "unexpected argument '-n' found\n"),
+        (&["revoke", "-f", "/l"], "unexpected argument '-f' found; did you mean '--force'?"),
+        (&["status", "l"], "invalid value 'l' for '[PATH]...'"),
+        (&["status", "-z"], "a value is required for '--zookeeper <HOSTS>'"),
+        (&["revoke", "--node"], "a value is required for '--node <NODE>'"),
+        (&["revoke", "l"], "invalid value 'l' for '<PATH>'"),
+        (&["check", "--session-timeout", "soon"], "invalid value 'soon' for '--session-timeout <SECS>'"),
+        (&["completions", "ksh"], "invalid value 'ksh' for '<SHELL>'"),
+    ] {
+        let output = case.zklock().args(words).run();
+        let help = format!("\nzklock: see 'zklock {} --help'\n", words[0]);
+        output.assert_code(125).assert_stderr(said);
+        assert!(output.stderr.ends_with(&help), "{words:?}: {output}");
+    }
+    // These are on the lock's part of the command line.
+    for words in [&["-r", "status"][..], &["-w", "soon", "status"], &["-w", "soon", "/l", "status"]] {
+        let output = case.zklock().args(words).run();
+        assert!(output.assert_code(125).stderr.ends_with("\nzklock: see 'zklock --help'\n"), "{output}");
+    }
+}

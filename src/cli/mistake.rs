@@ -16,15 +16,28 @@ pub fn text(error: &Error) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => {
-            let suggested = context(error, ContextKind::SuggestedArg);
+            let verb = verb(error);
+            let by_letter = || long_option(verb.as_deref()?, argument);
+            let suggested = context(error, ContextKind::SuggestedArg).map(str::to_owned).or_else(by_letter);
             let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
             // These remedies are about the command line of a lock, not of a verb.
-            let of_a_lock = if verb(error).is_none() { other_tools::option(argument) } else { None };
+            let of_a_lock = if verb.is_none() { other_tools::option(argument) } else { None };
             let remedy = of_a_lock.or_else(similar).map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
         _ => config::mistake(error),
     }
+}
+
+/// The verb's own option that begins with the letter of `short`, if there is one: a verb's options have no short form.
+fn long_option(verb: &str, short: &str) -> Option<String> {
+    let letter = short.strip_prefix('-').filter(|letter| letter.len() == 1 && *letter != "-")?;
+    let definition = definition();
+    let verb = definition.find_subcommand(verb)?;
+    let own = verb.get_arguments().filter(|arg| !arg.is_hide_set() && !arg.is_global_set());
+    let mut found = own.filter_map(|arg| arg.get_long()).filter(|long| long.starts_with(letter));
+    let option = found.next()?;
+    found.next().is_none().then(|| format!("--{option}"))
 }
 
 /// The verb on whose command line the error is, as clap's usage line names it.
@@ -50,7 +63,26 @@ pub(super) fn attribute(error: Error, words: &[OsString]) -> StartError {
             _ => return StartError::Variable(variable.display().to_string(), config::reason(&error, &value)),
         }
     }
-    error.into()
+    with_verb(error, words).into()
+}
+
+/// Adds the usage line of the verb behind which the error is: clap has none for a value that is invalid or missing.
+fn with_verb(mut error: Error, words: &[OsString]) -> Error {
+    if error.get(ContextKind::Usage).is_none()
+        && let Some(verb) = verb_before(&error, words)
+    {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(format!("Usage: zklock {verb}").into()));
+    }
+    error
+}
+
+/// The verb among these words, unless the error is in the words before it.
+fn verb_before(error: &Error, words: &[OsString]) -> Option<String> {
+    let matches = definition().ignore_errors(true).try_get_matches_from(words).ok()?;
+    let verb = matches.subcommand_name()?;
+    let before = words.iter().take_while(|word| *word != verb);
+    let is_before = definition().try_get_matches_from(before).is_err_and(|other| text(&other) == text(error));
+    (!is_before).then(|| verb.to_owned())
 }
 
 /// Finds an option whose variable is invalid but not needed, because the command line has another value or a verb
@@ -129,6 +161,9 @@ mod tests {
             ),
             (&["forget", "--json"], "unexpected argument '--json' found"),
             (&["status", "--jsn"], "unexpected argument '--jsn' found; did you mean '--json'?"),
+            (&["status", "-r"], "unexpected argument '-r' found; did you mean '--recursive'?"),
+            (&["status", "-x"], "unexpected argument '-x' found"),
+            (&["revoke", "-é", "/a"], "unexpected argument '-é' found"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {
             assert_eq!(message(words), expected);
