@@ -140,10 +140,16 @@ fn not_toml(definition: &Command, file: &str, why: &toml::de::Error, text: &str)
     let content = text.lines().nth(line - 1).unwrap_or_default();
     let why = match why.message() {
         "duplicate key" => set_already(text, content, line),
-        message => unquoted(definition, content).unwrap_or_else(|| message.replace('\n', "; ")),
+        message => out_of_range(definition, content)
+            .or_else(|| unquoted(definition, content))
+            // The number is in a list.
+            .or_else(|| message.starts_with("invalid type: integer").then(|| IN_LIST.to_owned()))
+            .unwrap_or_else(|| message.replace('\n', "; ")),
     };
     ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
 }
+
+const IN_LIST: &str = "a number in it is too large; write a smaller one";
 
 /// The message for a key that is set again in this line, with the line that set it first.
 fn set_already(text: &str, content: &str, line: usize) -> String {
@@ -152,6 +158,51 @@ fn set_already(text: &str, content: &str, line: usize) -> String {
     let first = text.lines().take(line - 1).position(|line| key(line) == wanted);
     let first = first.map_or_else(String::new, |first| format!(", in line {}", first + 1));
     format!("'{}' is set already{first}", wanted.unwrap_or_default())
+}
+
+/// The message for a line whose value is a number beyond what TOML's numbers can be.
+fn out_of_range(definition: &Command, content: &str) -> Option<String> {
+    let (key, value) = content.split_once('=')?;
+    let value = value.split('#').next()?.trim();
+    let key = key.trim().trim_matches(['"', '\'']);
+    let with_dashes = key.replace('_', "-");
+    if with_dashes == AUTH || !is_out_of_range(value) {
+        return None;
+    }
+    let known = KEYS.iter().find(|known| **known == with_dashes);
+    let is_text = |key: &&&'static str| {
+        !check::is_switch(definition, key) && check::as_option(definition, "", key, value).is_ok()
+    };
+    Some(match known.filter(is_text) {
+        Some(key) => {
+            format!("{key}: the number is too large; if it is a text, write {key} = \"{value}\"")
+        }
+        None if value.starts_with('-') => format!("{key}: the number is too small; write a larger one"),
+        None => format!("{key}: the number is too large; write a smaller one"),
+    })
+}
+
+/// Whether it is a number as TOML writes it, but no 64-bit integer or float.
+fn is_out_of_range(value: &str) -> bool {
+    let number = value.replace('_', "");
+    let unsigned = number.strip_prefix(['+', '-']).unwrap_or(&number);
+    let has_radix = |radix: u32, digits: &str| {
+        !digits.is_empty()
+            && digits.chars().all(|c| c.is_digit(radix))
+            && i64::from_str_radix(digits, radix).is_err()
+    };
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = number.strip_prefix(prefix) {
+            return has_radix(radix, digits);
+        }
+    }
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.parse::<i64>().is_err();
+    }
+    number.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// The remedy for a line whose value has no quotes. The parser's own message may be about a number or a boolean,
@@ -243,6 +294,40 @@ mod tests {
             ("kill-after = 5\n\nkill-after = 5", "f.toml: line 3: 'kill-after' is set already, in line 1"),
             ("\nzookeeper = a:1", "f.toml: line 2: a text needs quotes: write zookeeper = \"a:1\""),
             ("kill-after = 5s", "f.toml: line 1: a text needs quotes: write kill-after = \"5s\""),
+            (
+                "\nsession-timeout = 99999999999999999999",
+                "f.toml: line 2: session-timeout: the number is too large; write a smaller one",
+            ),
+            (
+                "slots = 99999999999999999999",
+                "f.toml: line 1: slots: the number is too large; write a smaller",
+            ),
+            (
+                "kill-after = 1e400 # x",
+                "f.toml: line 1: kill-after: the number is too large; write a smaller",
+            ),
+            ("slots = 1e400", "f.toml: line 1: slots: the number is too large; write a smaller one"),
+            ("verbose = 9223372036854775808", "f.toml: line 1: verbose: the number is too large"),
+            ("'verbose' = +9_223_372_036_854_775_808", "f.toml: line 1: verbose: the number is too large"),
+            ("verbose = 0xffff_ffff_ffff_ffff_f", "f.toml: line 1: verbose: the number is too large"),
+            ("quiet = 99999999999999999999", "f.toml: line 1: quiet: the number is too large"),
+            (
+                "kill-after = -1e400",
+                "f.toml: line 1: kill-after: the number is too small; write a larger one",
+            ),
+            ("verbose = -9223372036854775809", "f.toml: line 1: verbose: the number is too small"),
+            (
+                "label = 99999999999999999999",
+                "f.toml: line 1: label: the number is too large; if it is a text, write label = \"99999999999999999999\"",
+            ),
+            (
+                "x = [\n1,\n99999999999999999999]",
+                "f.toml: line 3: a number in it is too large; write a smaller",
+            ),
+            ("kill-after = 1e400s", "f.toml: line 1: a text needs quotes: write kill-after = \"1e400s\""),
+            ("kill-after = 99999999999999999999s", "f.toml: line 1: a text needs quotes: write kill-after"),
+            ("kill-after = 007", "f.toml: line 1: a text needs quotes: write kill-after = \"007\""),
+            ("auth = 99999999999999999999", "f.toml: line 1: auth is a list of texts in quotes"),
             ("kill-after = 1.5s", "f.toml: line 1: a text needs quotes: write kill-after = \"1.5s\""),
             ("zookeeper = fs1:2181", "f.toml: line 1: a text needs quotes: write zookeeper = \"fs1:2181\""),
             ("signal = INT # x", "f.toml: line 1: a text needs quotes: write signal = \"INT\""),

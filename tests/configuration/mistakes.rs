@@ -36,6 +36,18 @@ fn an_unknown_key_is_refused_with_the_nearest_right_one() {
 }
 
 #[test]
+fn a_number_that_is_too_large_is_told_so() {
+    let case = Case::new("config-large");
+    for key in
+        ["session-timeout = 99999999999999999999", "slots = 99999999999999999999", "kill-after = 1e400"]
+    {
+        let name = key.split(' ').next().unwrap();
+        let reason = format!("line 2: {name}: the number is too large; write a smaller one");
+        assert_refused(&case, &format!("quiet = true\n{key}"), &[&reason]);
+    }
+}
+
+#[test]
 fn a_bad_value_is_refused_with_its_key() {
     let case = Case::new("config-value");
     for (text, reasons) in [
