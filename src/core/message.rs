@@ -315,9 +315,16 @@ impl Message {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.who)?;
-        self.held_for.iter().try_for_each(|held| write!(f, " for {}", whole(*held)))?;
-        self.queued_for.iter().try_for_each(|queued| write!(f, ", queued {} ago", whole(*queued)))
+        write!(f, "{}{}", self.who, self.details())
+    }
+}
+
+impl Holder {
+    /// The times, as they follow its description.
+    pub fn details(&self) -> String {
+        let held = self.held_for.map(|held| format!(" for {}", whole(held))).unwrap_or_default();
+        let queued = self.queued_for.map(|queued| format!(", queued {} ago", whole(queued)));
+        held + &queued.unwrap_or_default()
     }
 }
 

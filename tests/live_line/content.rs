@@ -91,17 +91,25 @@ fn the_live_line_is_erased_when_a_waiter_gives_up() {
     end(holder);
 }
 
+/// Label and path are longer than the terminal is wide.
 #[test]
-fn the_live_line_fits_a_narrow_terminal() {
-    let case = Case::new("line-narrow");
+fn the_live_line_keeps_the_holders_pid_and_the_time_left_on_a_narrow_terminal() {
+    let case = Case::new("a-lock-path-that-is-longer-than-these-terminals-are-wide");
     let holder = holder(&case, "a label that is longer than the terminal is wide");
-    let zklock = case.lock(&[], ["echo", "work"]).prelude("stty cols 30").env("TERM", "xterm");
-    let mut waiter = zklock.in_terminal();
-    waiter.expect("zklock: /t/", DEADLINE);
+    for (columns, options) in [(60, &[][..]), (60, &["-w", "3000"]), (40, &["-w", "3000"]), (30, &[])] {
+        let zklock = case.lock(options, ["echo", "work"]).prelude(&format!("stty cols {columns}"));
+        let mut waiter = zklock.env("TERM", "xterm").in_terminal();
+        waiter.expect("position 2, ", DEADLINE);
+        let seen = waiter.expect(&format!(":{}", holder.pid()), DEADLINE);
+        assert_eq!(seen.contains(" min left"), !options.is_empty(), "{columns}: {seen:?}");
+        let screen = visible(&waiter.text());
+        let fits = |line: &String| line.chars().count() <= columns;
+        assert!(screen.len() == 1 && screen.iter().all(fits), "{columns}: {screen:?}");
+        waiter.send(b"\x03");
+        waiter.wait(DEADLINE);
+        assert_eq!(visible(&waiter.text()).iter().filter(|line| line.contains("position")).count(), 0);
+    }
     end(holder);
-    waiter.expect("work\r\n", DEADLINE);
-    assert!(waiter.wait(DEADLINE).success());
-    assert_eq!(visible(&waiter.text()), ["work"]);
 }
 
 #[test]

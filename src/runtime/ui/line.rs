@@ -7,8 +7,10 @@ use std::env;
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
+use console::Term;
 use nix::unistd::{Pid, tcgetpgrp};
 
+use super::narrow::Parts;
 use super::output;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::ServerTime;
@@ -127,7 +129,9 @@ impl WaitingLine {
             ServerTime(server.0.saturating_add(since))
         });
         let left = self.deadline.map(|deadline| now.until(deadline));
-        Some(queue.text(server_now, now, now.since(self.began), left))
+        let columns = Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
+        let columns = columns.filter(|&columns| columns > 0);
+        Some(queue.text(server_now, now, now.since(self.began), left).fit(columns))
     }
 }
 
@@ -144,21 +148,27 @@ impl QueueLine {
         now: BootTime,
         waited: Duration,
         left: Option<Duration>,
-    ) -> String {
-        let described = |seen: &Seen| seen.at(server_now);
-        let holder = match &self.holder {
-            None => format!("held by {}", described(&self.nearest)),
-            Some((_, None)) => format!("behind {}", described(&self.nearest)),
+    ) -> Parts {
+        let (seen, rest) = match &self.holder {
             Some((_, Some((seen, at)))) => {
                 let age = now.since(*at);
                 let old = if age > FRESH { format!(" (seen {} ago)", whole(age)) } else { String::new() };
-                format!("held by {}{old}; behind {}", described(seen), self.nearest.who)
+                (seen, format!("{old}; behind {}", self.nearest.who))
             }
+            _ => (&self.nearest, String::new()),
         };
-        let left = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
-        let position = self.ahead + 1;
-        // The most important part comes first, because a narrow terminal cuts off the end.
-        format!("zklock: {}: position {position}, waiting {}{left}; {holder}", self.path, whole(waited))
+        let holder = seen.at(server_now);
+        let details = holder.details() + &rest;
+        let is_holder = !matches!(self.holder, Some((_, None)));
+        Parts {
+            path: self.path.to_string(),
+            position: self.ahead + 1,
+            waited,
+            left,
+            is_holder,
+            who: holder.who,
+            details,
+        }
     }
 }
 
@@ -177,7 +187,7 @@ mod tests {
         let (now, waited) = (clock::now(), Duration::from_millis(12_700));
         let text = queue(None).text(Some(ServerTime(310_000)), now, waited, Some(Duration::from_secs(7)));
         assert_eq!(
-            text,
+            text.fit(None),
             "zklock: /locks/job: position 3, waiting 12 s, 7 s left; held by b:2 (two), queued 4 min 10 s ago"
         );
     }
@@ -186,7 +196,7 @@ mod tests {
     fn a_holder_with_a_known_start_is_shown_with_both_times() {
         let mut queue = queue(None);
         queue.nearest.held_since = Some(ServerTime(300_000));
-        let text = queue.text(Some(ServerTime(310_000)), clock::now(), Duration::ZERO, None);
+        let text = queue.text(Some(ServerTime(310_000)), clock::now(), Duration::ZERO, None).fit(None);
         assert!(text.ends_with("; held by b:2 (two) for 10 s, queued 4 min 10 s ago"), "{text}");
     }
 
@@ -195,7 +205,7 @@ mod tests {
         let seen = Seen { who: "a:1 (one)".to_owned(), since: ServerTime(0), held_since: None };
         let at = clock::now();
         let queue = queue(Some(("/locks/job/a".into(), Some((seen, at)))));
-        let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None);
+        let text = |after| queue.text(None, at + Duration::from_secs(after), Duration::ZERO, None).fit(None);
         assert_eq!(
             text(1),
             "zklock: /locks/job: position 3, waiting 0 s; held by a:1 (one); behind b:2 (two)"

@@ -2,6 +2,7 @@
 
 mod json;
 mod line;
+mod narrow;
 mod output;
 
 use std::env;
