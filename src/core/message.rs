@@ -436,7 +436,8 @@ impl fmt::Display for Message {
             Self::WaitsForItself { pid } => write!(
                 f,
                 "this would wait for itself: PID {pid} holds the lock and started this command; pass \
-                 ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD"
+                 ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD, or start a background process \
+                 outside the lock"
             ),
             Self::OncePerInside => {
                 f.write_str("already held by the surrounding command: put --once-per there")

@@ -1,5 +1,6 @@
 //! zklock inside a command of zklock.
 
+mod background;
 mod ensembles_and_chroots;
 mod faults;
 mod lost_outer_lock;
