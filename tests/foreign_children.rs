@@ -63,6 +63,41 @@ fn a_persistent_node_with_a_contenders_name_is_refused() {
     }
 }
 
+/// A contender waits only for lower numbers, so such a node is an obstacle once the counter has reached its number.
+#[test]
+fn a_persistent_node_is_an_obstacle_only_to_contenders_behind_it() {
+    for mode in [CreateMode::Persistent, CreateMode::Container] {
+        let case = Case::new("persistent-behind");
+        let lock = |options: &[&str]| case.lock(options, ["echo", "ran"]).run();
+        let check = || case.zklock().args(["check", case.path()]).run();
+        // The path's first child has taken number 0, whatever its name says.
+        let node = child(&case, "lock-0000000006", mode);
+        for options in [&[][..], &["-n"], &["-n", "-s"]] {
+            assert_eq!(lock(options).assert_code(0).stdout, "ran\n");
+        }
+        // The probe has number 4, and a contender that comes next has number 5.
+        check().assert_code(0);
+        // The probe has number 5, and a contender that comes next would have the node's own number.
+        check().assert_code(125).assert_stdout("fail  queue");
+        for options in [&[][..], &["-n", "-E", "0"]] {
+            lock(options).assert_code(125).assert_stderr("lock-0000000006");
+        }
+        assert_eq!(case.observer().children(case.path()), ["lock-0000000006"]);
+        case.observer().delete(&node);
+    }
+}
+
+#[test]
+fn a_persistent_node_of_another_kind_is_no_obstacle_behind() {
+    let case = Case::new("persistent-kind");
+    let node = child(&case, "slots3-lock-0000000100", CreateMode::Persistent);
+    for options in [&[][..], &["-n"], &["-n", "--slots", "2"]] {
+        assert_eq!(case.lock(options, ["echo", "ran"]).run().assert_code(0).stdout, "ran\n");
+    }
+    case.zklock().args(["check", case.path()]).run().assert_code(0);
+    case.observer().delete(&node);
+}
+
 #[test]
 fn older_clients_of_the_same_naming_are_queued_behind() {
     let case = Case::new("family");

@@ -90,6 +90,8 @@ pub(super) struct Probe {
     pub(super) parent: String,
     /// How far the servers' clock was ahead of this host's at the create, in milliseconds; or why the create failed.
     pub(super) create: Result<i64, RequestError>,
+    /// The node's number, if it was created. A contender's would have been the same.
+    pub(super) number: Option<i32>,
     /// Whether the parent's children can be listed; `None` if the parent isn't the lock path.
     pub(super) read: Option<Result<(), RequestError>>,
     /// Whether the node could be deleted; `None` if it wasn't created.

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
 use super::gather::{ask_one, host_time};
+use crate::core::lock::name::sequence;
 use crate::runtime::clock;
 use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, RequestError, ServerTime};
 
@@ -34,16 +35,16 @@ pub(super) fn probe(
             (reply, _) => break (reply, before),
         }
     };
-    let (create, node) = match reply {
+    let (create, number, node) = match reply {
         Reply::Created(Ok(created)) => {
             let ahead = ahead(created.created, before, host_time());
-            (Ok(ahead), Some(format!("{chroot}{parent}/{}", created.name)))
+            (Ok(ahead), sequence(&created.name), Some(format!("{chroot}{parent}/{}", created.name)))
         }
-        Reply::Created(Err(failure)) => (Err(failure), None),
-        other => (Err(RequestError::Other(format!("an answer to another question: {other:?}"))), None),
+        Reply::Created(Err(failure)) => (Err(failure), None, None),
+        other => (Err(RequestError::Other(format!("an answer to another question: {other:?}"))), None, None),
     };
     let parent_path = if parent.is_empty() { "/" } else { parent };
-    facts.probe = Some(Probe { parent: parent_path.to_owned(), create, read: None, delete: None });
+    facts.probe = Some(Probe { parent: parent_path.to_owned(), create, number, read: None, delete: None });
     let read = match (&facts.path, parent == path) {
         (Some(_), true) => Some(list(inquiry, format!("{chroot}{path}"))?),
         _ => None,

@@ -19,9 +19,7 @@ pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), 
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.as_ref().map(|path| format!("{chroot}{path}"));
     let Some(lock) = path.and_then(|path| LockPath::parse(OsStr::new(&path)).ok()) else { return Ok(()) };
-    if !matches!(facts.probe, Some(Probe { read: Some(Ok(())), .. })) {
-        return Ok(());
-    }
+    let Some(Probe { read: Some(Ok(())), number, .. }) = facts.probe else { return Ok(()) };
     let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(lock.node()))? else { return Ok(()) };
     facts.queue = match other_recipe(inquiry, &lock, &children)? {
         Some(error) => Some(error),
@@ -30,7 +28,7 @@ pub(super) fn check(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), 
             Decision::Refuse(refusal) if !matches!(refusal, QueueError::OtherKind { .. }) => {
                 Some(refusal.into())
             }
-            _ => not_ephemeral(inquiry, &lock, &chroot, &children)?,
+            _ => not_ephemeral(inquiry, &lock, &chroot, &children, number)?,
         },
     };
     Ok(())
@@ -60,13 +58,21 @@ fn other_recipe(
     }
 }
 
+/// The first node that isn't ephemeral and isn't behind the next contender.
+///
+/// The probe's `number` shows which number is next. The parent's `cversion` would too, but it counts creates and
+/// deletes, so it only shows the number together with the number of children. A node with the next number is an obstacle
+/// as well: the next contender refuses it as a tie, and the ones after that are behind it.
 fn not_ephemeral(
     inquiry: &mut Inquiry<'_>,
     lock: &LockPath,
     chroot: &str,
     children: &[String],
+    number: Option<i32>,
 ) -> Result<Option<ContentionError>, InquiryError> {
-    let contenders = children.iter().filter(|child| Name::parse(child).is_some()).take(MOST);
+    let next = number.map(|number| number.saturating_add(1));
+    let may_be_ahead = |name: Name<'_>| next.is_none_or(|next| name.sequence <= next);
+    let contenders = children.iter().filter(|child| Name::parse(child).is_some_and(may_be_ahead)).take(MOST);
     let reads: Vec<_> = contenders.map(|child| Request::Get(lock.child(child))).collect();
     let replies = inquiry.ask_all(&reads)?;
     Ok(replies.into_iter().find_map(|reply| match reply {

@@ -11,7 +11,7 @@ use crate::core::text::printable;
 pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
 
 /// Why a queue is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum QueueError {
     /// A node of another naming scheme is queued here; its owner would not see zklock's nodes.
     #[error(

@@ -30,7 +30,7 @@ pub(super) fn chroot(facts: &Facts) -> Option<Finding> {
 /// Whether zklock has the permissions of a contender at the lock path.
 pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     let (Some(path), Some(probe)) = (&facts.path, &facts.probe) else { return vec![] };
-    let Probe { parent, create, read, delete } = probe;
+    let Probe { parent, create, read, delete, .. } = probe;
     let remedy = match facts.credentials.as_slice() {
         [] => "ask for it, or give credentials with --auth-file".to_owned(),
         names => format!("ask for it for {}, or use other credentials", names.join(", ")),

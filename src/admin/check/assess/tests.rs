@@ -30,7 +30,13 @@ fn fit() -> Facts {
         credentials: vec![],
         own_certificate_ends: None,
         path: Some("/locks/job".to_owned()),
-        probe: Some(Probe { parent: "/locks".to_owned(), create: Ok(0), read: None, delete: Some(Ok(())) }),
+        probe: Some(Probe {
+            parent: "/locks".to_owned(),
+            create: Ok(0),
+            number: None,
+            read: None,
+            delete: Some(Ok(())),
+        }),
         family: Family::Curator,
         queue: None,
         records: vec![],
@@ -127,7 +133,9 @@ fn a_line_that_is_too_slow_is_a_failure_with_the_timeout_that_works() {
 fn each_missing_permission_is_named_with_its_node() {
     let denied = || Err(RequestError::NoAuth);
     let mut facts = fit();
-    let probe = |create, read, delete| Some(Probe { parent: "/locks/job".to_owned(), create, read, delete });
+    let probe = |create, read, delete| {
+        Some(Probe { parent: "/locks/job".to_owned(), create, number: None, read, delete })
+    };
     facts.probe = probe(Err(RequestError::NoAuth), None, None);
     assert_fault(&facts, Fitness::Unfit, &["no CREATE on /locks/job", "give credentials"]);
     facts.probe = probe(Ok(0), Some(denied()), Some(Ok(())));

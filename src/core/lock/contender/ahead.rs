@@ -41,14 +41,8 @@ impl Contender {
             {
                 self.read_again(path, result)
             }
-            ContenderPhase::Naming(holder) if self.path().child(holder) == *path => {
-                if result.as_ref().is_ok_and(Node::is_permanent) {
-                    return self.fail(ContentionError::NotEphemeral(path.to_string()));
-                }
-                let data = result.map(|node| node.data).unwrap_or_default();
-                let news = vec![News::Busy { holder: holder.clone(), data }];
-                self.phase = ContenderPhase::Ended;
-                Step { requests: vec![], news }
+            ContenderPhase::Naming { node, refusal } if self.path().child(node) == *path => {
+                self.named(node.clone(), refusal.clone(), result)
             }
             _ => Step::default(),
         }

@@ -5,9 +5,9 @@ use super::step::{News, Step};
 use super::{Contender, ContenderPhase, Inspection, InspectionResult};
 use crate::core::lock::name::Mode;
 use crate::core::lock::queue;
-use crate::core::lock::queue::Decision;
+use crate::core::lock::queue::{Decision, QueueError};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Reply, Request};
+use crate::core::protocol::{Node, Reply, Request, RequestError};
 
 impl Contender {
     /// The step that checks other recipes on the path, if these children show any. The queue is listed again
@@ -60,7 +60,7 @@ impl Contender {
                 step.append(told);
                 step
             }
-            Decision::Wait { holder, .. } if self.entry.nonblock => self.busy(holder),
+            Decision::Wait { holder, .. } if self.entry.nonblock => self.look_at(holder, None),
             Decision::Wait { watch, ahead, holder } => {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
@@ -90,9 +90,35 @@ impl Contender {
         self.write_own()
     }
 
-    pub(super) fn busy(&mut self, holder: String) -> Step {
-        self.seen_busy = true;
-        let watch = Request::Watch(self.path().child(&holder));
-        self.go(ContenderPhase::Naming(holder), watch)
+    /// With `nonblock`: reads the node in the way, before the lock counts as busy or the queue as refused.
+    pub(super) fn look_at(&mut self, node: String, refusal: Option<QueueError>) -> Step {
+        self.seen_busy = refusal.is_none();
+        let watch = Request::Watch(self.path().child(&node));
+        self.go(ContenderPhase::Naming { node, refusal }, watch)
+    }
+
+    /// The answer about the node in the way.
+    pub(super) fn named(
+        &mut self,
+        node: String,
+        refusal: Option<QueueError>,
+        result: Result<Node, RequestError>,
+    ) -> Step {
+        match (result, refusal) {
+            // A waiter would ignore it if it were behind, and only zklock's own number tells whether it is.
+            (Ok(read), _) if read.is_permanent() && self.own.is_none() => {
+                self.seen_busy = false;
+                self.enter()
+            }
+            (Ok(read), _) if read.is_permanent() => {
+                self.fail(ContentionError::NotEphemeral(self.path().child(&node).to_string()))
+            }
+            (_, Some(refusal)) => self.fail(refusal.into()),
+            (result, None) => {
+                let data = result.map(|node| node.data).unwrap_or_default();
+                self.phase = ContenderPhase::Ended;
+                Step { requests: vec![], news: vec![News::Busy { holder: node, data }] }
+            }
+        }
     }
 }

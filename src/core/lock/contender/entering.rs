@@ -5,7 +5,7 @@ use super::step::{News, OwnNode, Step};
 use super::{Contender, ContenderPhase, MOST_ENTRIES};
 use crate::core::lock::name::{Name, prefix};
 use crate::core::lock::queue;
-use crate::core::lock::queue::Decision;
+use crate::core::lock::queue::{Decision, QueueError};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Created, Reply, Request, RequestError, ServerTime};
 
@@ -56,7 +56,11 @@ impl Contender {
                     return step;
                 }
                 match queue::look(&children, self.entry.family, self.entry.mode) {
-                    Decision::Wait { holder, .. } => self.busy(holder),
+                    Decision::Wait { holder, .. } => self.look_at(holder, None),
+                    // Like a waiter, it ignores another kind of contender behind it.
+                    Decision::Refuse(QueueError::OtherKind { node, theirs, ours }) => {
+                        self.look_at(node.clone(), Some(QueueError::OtherKind { node, theirs, ours }))
+                    }
                     Decision::Refuse(refusal) => self.fail(refusal.into()),
                     Decision::Hold | Decision::Gone => self.enter(),
                 }

@@ -17,6 +17,7 @@ pub use self::inspection::{Inspection, InspectionResult};
 use self::neighbour_check::NeighbourCheck;
 use self::own_node::NodeContent;
 pub use self::step::{Entry, Ids, News, OwnNode, Step};
+use crate::core::lock::queue::QueueError;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Created, Node, Reply, Request, RequestError};
@@ -30,8 +31,9 @@ const MOST_ENTRIES: u32 = 10;
 enum ContenderPhase {
     /// With `nonblock`: the queue is listed first, and nothing is created yet.
     Looking,
-    /// With `nonblock` and a busy lock: reading the holder's node.
-    Naming(String),
+    /// With `nonblock` and a queue that stops this contender: reading the node in the way, which is the holder's, or the
+    /// cause of the refusal.
+    Naming { node: String, refusal: Option<QueueError> },
     /// Create and list are in flight together.
     Entering { created: Option<Result<Created, RequestError>> },
     /// The lock path doesn't exist yet.

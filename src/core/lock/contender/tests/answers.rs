@@ -230,9 +230,18 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
         let error = ContentionError::NotEphemeral(at(&other(3)).to_string());
         let mut approaching = behind(&[3]).0;
         assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
-        let mut naming = looking();
-        naming.take(Reply::Listed(Ok(vec![other(3)])));
-        assert_eq!(failed(&naming.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+        // With nonblock, zklock's own number decides.
+        for (number, error) in [(5, Some(&error)), (2, None)] {
+            let mut naming = looking();
+            naming.take(Reply::Listed(Ok(vec![other(3)])));
+            let entering = naming.take(Reply::Read(at(&other(3)), permanent()));
+            assert!(!naming.seen_busy());
+            let own = name(&prefix(&entering), number);
+            naming.take(Reply::Created(Ok(created(own.clone()))));
+            naming.take(Reply::Listed(Ok(vec![own, other(3)])));
+            let step = naming.take(Reply::Read(at(&other(3)), permanent()));
+            assert_eq!((failed(&step), naming.holds()), (error, error.is_none()));
+        }
     }
     let mut approaching = behind(&[3]).0;
     let step = approaching.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
@@ -241,6 +250,25 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
     naming.take(Reply::Listed(Ok(vec![other(3)])));
     let step = naming.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
     assert!(matches!(step.news[..], [News::Busy { .. }]));
+}
+
+#[test]
+fn with_nonblock_another_kind_is_refused_unless_no_session_owns_it() {
+    let semaphore = "slots3-lock-0000000003".to_owned();
+    let look = |read| {
+        let mut looking = looking();
+        let step = looking.take(Reply::Listed(Ok(vec![semaphore.clone()])));
+        assert_eq!(step.requests, [Request::Watch(at(&semaphore))]);
+        looking.take(Reply::Read(at(&semaphore), read))
+    };
+    for read in [Ok(theirs()), Ok(Node::HIDDEN), Err(RequestError::ConnectionLost)] {
+        let step = look(read);
+        let is_refused =
+            |error: &ContentionError| matches!(error, ContentionError::Refused(QueueError::OtherKind { .. }));
+        assert!(failed(&step).is_some_and(is_refused), "{step:?}");
+    }
+    let step = look(Ok(Node { owner: 0, ..theirs() }));
+    assert!(matches!(step.requests[..], [Request::Create { .. }, Request::List(_)]), "{step:?}");
 }
 
 #[test]
