@@ -64,3 +64,4 @@ mod support;
 mod terminal;
 mod two_processes;
 mod unread_stderr;
+mod unwritable_stdout;

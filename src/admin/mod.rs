@@ -13,15 +13,13 @@ mod session;
 mod settings;
 mod status;
 
-use std::io::{self, ErrorKind, Write};
-
 use anyhow::Result;
-use nix::sys::signal::Signal;
 
 pub use self::complete::{complete, completions};
 pub use self::manual::manual;
 use crate::cli::{Options, Setting, Verb};
 use crate::core::exit::Exit;
+use crate::runtime::stdout::print;
 
 /// Carries out a verb, and returns how zklock is to exit.
 pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
@@ -33,15 +31,5 @@ pub fn run(verb: &Verb, options: &Options, all: &[Setting]) -> Result<Exit> {
         Verb::Forget(forget) => forget::run(forget, options),
         Verb::Completions { shell } => print(completions(*shell).as_bytes()),
         Verb::Man => print(&manual()?),
-    }
-}
-
-/// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
-fn print(bytes: &[u8]) -> Result<Exit> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(Exit::Code(0)),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Signal(Signal::SIGPIPE as i32)),
-        Err(error) => Err(error.into()),
     }
 }

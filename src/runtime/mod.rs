@@ -22,6 +22,7 @@ pub mod planted;
 mod proc_stat;
 pub mod run;
 pub mod side_sessions;
+pub mod stdout;
 pub mod sys;
 pub mod ui;
 pub mod worker;

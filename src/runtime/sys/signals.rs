@@ -2,29 +2,10 @@
 
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc;
 
-static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-
-/// Rust's runtime ignores SIGPIPE before `main` and doesn't remember the state before. This function runs earlier.
-// SAFETY: the C library calls the functions of this section one after the other before `main`. This one only reads a
-// disposition and stores to an atomic; it needs nothing of Rust's runtime.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static REMEMBER_SIGPIPE: extern "C" fn() = {
-    extern "C" fn remember() {
-        let ignored = disposition(libc::SIGPIPE) == Some(libc::SIG_IGN);
-        SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
-    }
-    remember
-};
-
-/// Whether zklock was started with SIGPIPE ignored.
-pub fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
-}
+use super::start::sigpipe_was_ignored;
 
 /// The current disposition of `signal`: default, ignored, or a handler. `None`: there is no such signal.
 pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {

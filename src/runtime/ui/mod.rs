@@ -10,13 +10,14 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+use anyhow::Result;
 use clap::error::ErrorKind;
 use env_logger::Target;
 use log::{Level, LevelFilter};
-use nix::sys::signal::Signal;
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
+use super::stdout;
 use crate::cli::{LogFormat, StartError, mistake, mistaken_verb};
 use crate::core::exit::{self, Exit};
 use crate::core::message::{self, Message};
@@ -83,11 +84,9 @@ pub fn report_start_error(error: &StartError) -> Exit {
         StartError::Usage(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
-            return shown(error.print());
+            return shown(stdout::print_by(|| error.print()));
         }
-        StartError::ShortHelp(text) => {
-            return shown(write!(io::stdout(), "{text}"));
-        }
+        StartError::ShortHelp(text) => return shown(stdout::print(text.as_bytes())),
         StartError::Usage(error) => usage(error),
         StartError::Variable(..) | StartError::Config(_) => {
             drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string())));
@@ -96,17 +95,12 @@ pub fn report_start_error(error: &StartError) -> Exit {
     Exit::Code(exit::FAILURE)
 }
 
-/// The exit code for a text that was written to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like
-/// other programs.
-fn shown(written: io::Result<()>) -> Exit {
-    match written.and_then(|()| io::stdout().flush()) {
-        Ok(()) => Exit::Code(0),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Signal(Signal::SIGPIPE as i32),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "zklock: {error}");
-            Exit::Code(exit::FAILURE)
-        }
-    }
+/// The exit code for help that was written to stdout, or an error that is reported here.
+fn shown(printed: Result<Exit>) -> Exit {
+    printed.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "zklock: {error}");
+        Exit::Code(exit::FAILURE)
+    })
 }
 
 /// Reports a mistake on the command line in one line, and where to find help.

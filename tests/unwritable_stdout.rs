@@ -1,0 +1,71 @@
+//! A stdout that can't be written to: an error for whatever prints there, and nothing to a command.
+
+use crate::support::Case;
+use nix::sys::signal::Signal;
+use zookeeper::CreateMode;
+
+/// Shell lines that make stdout closed, full, or only readable.
+const UNWRITABLE: [&str; 3] = ["exec >&-", "exec >/dev/full", "exec 1</dev/null"];
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let case = Case::new("unwritable");
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = case.observer().create(&name, "10.0.0.7", CreateMode::EphemeralSequential);
+    for prelude in UNWRITABLE {
+        for words in [
+            &["status", case.path()][..],
+            &["status", "--json", case.path()],
+            &["status", "--watch", case.path()],
+            &["status", "--watch", "--json", case.path()],
+            &["status", "--exit-code", case.path()],
+            &["status", "--show-config"],
+            &["check", case.path()],
+            &["check", "--json"],
+            &["revoke", case.path()],
+            &["forget", case.path()],
+            &["man"],
+            &["completions", "bash"],
+            &["--help"],
+            &["-h"],
+            &["--version"],
+            &["revoke", "--help"],
+        ] {
+            let output = case.zklock().args(words).prelude(prelude).run();
+            output.assert_code(125).assert_stderr("zklock: can't write to stdout: ");
+        }
+    }
+    case.observer().delete(&node);
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_zklock_by_sigpipe() {
+    let case = Case::new("gone-reader");
+    for words in [&["man"][..], &["--help"], &["-h"], &["status", case.path()]] {
+        // The reader of a process substitution has ended before zklock starts.
+        let prelude = "exec > >(exec true); wait $!";
+        case.zklock().args(words).prelude(prelude).run().assert_signal(Signal::SIGPIPE);
+    }
+}
+
+#[test]
+fn nothing_to_print_needs_no_stdout() {
+    let case = Case::new("silent");
+    case.observer().mkdirs(case.path());
+    for prelude in UNWRITABLE {
+        case.zklock().args(["-q", "check", case.path()]).prelude(prelude).run().assert_code(0);
+        case.zklock().args(["-q", "forget", case.path()]).prelude(prelude).run().assert_code(0);
+    }
+}
+
+/// Rust's runtime opens `/dev/null` in place of a closed descriptor, which the command inherits.
+#[test]
+fn a_command_runs_without_stdout() {
+    let case = Case::new("no-stdout");
+    for (prelude, seen) in UNWRITABLE.into_iter().zip(["/dev/null\n", "/dev/full\n", "/dev/null\n"]) {
+        let shows = "seen=$(readlink /proc/$$/fd/1); echo $seen >&2; exit 3";
+        let output = case.lock(&[], ["sh", "-c", shows]).prelude(prelude).run();
+        assert_eq!(output.assert_code(3).stderr, seen);
+    }
+}
