@@ -109,6 +109,14 @@ pub(super) fn locks(session: &mut AdminSession, paths: &[LockPath]) -> Result<Li
     Ok(Listing::new(describe(session, found)?, closed))
 }
 
+/// The lock with this path and, as if it were alone, the contender with this node, if there is one. The path isn't
+/// listed, which would need READ on it.
+pub(super) fn lock_of(session: &mut AdminSession, path: &LockPath, node: &str) -> Result<Listing> {
+    let contender = Name::parse(node).map(|name| name.text.to_owned());
+    let found = BTreeMap::from([(path.to_string(), contender.into_iter().collect())]);
+    Ok(Listing::new(describe(session, found)?, vec![]))
+}
+
 /// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
 pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];

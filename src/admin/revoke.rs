@@ -6,7 +6,7 @@ use std::process;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::listing::{ListedContender, locks};
+use super::listing::{ListedContender, lock_of, locks};
 use super::neighbours;
 use super::print;
 use super::session::AdminSession;
@@ -30,7 +30,10 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
     let mut session = AdminSession::open(options)?;
     session.check_chroot(options).with_context(|| path.to_string())?;
-    let mut listing = locks(&mut session, std::slice::from_ref(path))?;
+    let mut listing = match &revoke.node {
+        Some(node) => lock_of(&mut session, path, node)?,
+        None => locks(&mut session, std::slice::from_ref(path))?,
+    };
     listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
     let lock = listing.locks.pop();
     let (contenders, neighbours) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();

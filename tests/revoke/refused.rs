@@ -51,6 +51,41 @@ fn a_hidden_node_can_be_deleted_by_force() {
     assert_eq!(case.contenders(), Vec::<String>::new());
 }
 
+/// Deleting a named node takes DELETE on its parent, and nothing else.
+#[test]
+fn a_named_node_can_be_deleted_by_force_without_read_on_the_path() {
+    let case = Case::new("revoke-unlisted");
+    let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
+    let path = format!("{}-guarded", case.path());
+    owner.mkdirs(&path);
+    let make = |name: &str, permissions| {
+        let name = format!("{path}/{name}");
+        owner
+            .create_with_acl(&name, "10.0.0.7", CreateMode::EphemeralSequential, anyone(permissions))
+            .unwrap()
+    };
+    let lock = format!("_c_{}-lock-", case.marker());
+    let nodes =
+        [Permission::ALL, Permission::READ, Permission::ADMIN].map(|permissions| make(&lock, permissions));
+    let other = make("config-", Permission::ALL);
+    let guarded = path.clone();
+    owner.call("set_acl", move |client| client.set_acl(&guarded, anyone(Permission::DELETE), None)).unwrap();
+    let revoke = |words: &[&str]| case.zklock().args(["revoke", &path]).args(words).run();
+    for words in [&["--force"][..], &["--force", "--all"]] {
+        revoke(words).assert_code(125).assert_stderr("no permission to look there (READ)");
+    }
+    for node in &nodes {
+        for (code, ends) in [(0, ": its node is deleted\n"), (1, "")] {
+            let output = revoke(&["--force", "--node", node]);
+            assert!(output.assert_code(code).stdout.ends_with(ends), "{output}");
+        }
+        assert!(!owner.exists(node));
+    }
+    // No recipe's contender has such a name.
+    revoke(&["--force", "--node", &other]).assert_code(1).assert_stderr("no contender has the node");
+    assert!(owner.exists(&other));
+}
+
 #[test]
 fn an_invalid_revoke_changes_nothing() {
     let case = Case::new("revoke-usage");
