@@ -58,6 +58,7 @@ mod selftest;
 mod several_locks;
 mod signals;
 mod slow_connections;
+mod special_files;
 mod status;
 mod stopping;
 mod support;

@@ -1,7 +1,6 @@
 //! Reads and parses one configuration file: TOML with a flat table of keys.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use toml::{Spanned, Value as Toml};
 use super::check;
 use super::{AUTH, ConfigError, Definition, KEYS, id};
 use crate::core::text::escaped;
-use crate::runtime::files::refuse_if_others_can_read;
+use crate::runtime::files::{open_to_read, refuse_if_others_can_read};
 
 /// A setting of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +65,7 @@ const LONGEST: u64 = 1024 * 1024;
 pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, ConfigError> {
     let file = escaped(path.as_os_str().as_encoded_bytes());
     let unreadable = |why| ConfigError::Unreadable { file: file.clone(), why };
-    let open = File::open(path).map_err(unreadable)?;
-    let metadata = open.metadata().map_err(unreadable)?;
+    let (open, metadata) = open_to_read(path).map_err(unreadable)?;
     let mut bytes = vec![];
     open.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LONGEST {

@@ -1,11 +1,14 @@
 //! Short files named by the user, some of which hold secrets.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::stat::makedev;
+use nix::sys::statfs::{FsType, fstatfs};
 
 /// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;
@@ -39,12 +42,42 @@ pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Res
 }
 
 fn open(path: &Path) -> Result<(File, Metadata)> {
-    let opened = || -> std::io::Result<_> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        Ok((file, metadata))
+    open_to_read(path).with_context(|| format!("can't read {}", path.display()))
+}
+
+/// Opens a file that ends: a regular file, a pipe of a shell, or `/dev/null`. Anything else could block zklock or never
+/// end.
+///
+/// The file is checked after it is opened, so the checked file is the one that is read. Opening blocks neither at a
+/// named pipe nor at a terminal, and takes no controlling terminal.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
+    let refused = if kind.is_dir() {
+        Some("a directory")
+    } else if kind.is_fifo() {
+        (!is_of_a_shell(&file)?).then_some("a named pipe")
+    } else {
+        (!kind.is_file() && metadata.rdev() != NULL).then_some("a device")
     };
-    opened().with_context(|| format!("can't read {}", path.display()))
+    if let Some(kind) = refused {
+        return Err(io::Error::other(format!("it is {kind}; give a regular file or <(COMMAND)")));
+    }
+    // The command at the other end of a pipe may ask for a passphrase first.
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+    Ok((file, metadata))
+}
+
+/// The device number of `/dev/null`.
+const NULL: u64 = makedev(1, 3);
+
+/// Whether this pipe has no name: `<(COMMAND)`, or stdin in a pipeline. It ends when the command ends.
+fn is_of_a_shell(pipe: &File) -> io::Result<bool> {
+    /// The file system of all pipes without a name (`PIPEFS_MAGIC`).
+    const PIPES: FsType = FsType(0x5049_5045);
+    Ok(fstatfs(pipe)?.filesystem_type() == PIPES)
 }
 
 fn read(path: &Path, file: File, longest: u64) -> Result<String> {

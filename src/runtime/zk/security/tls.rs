@@ -1,10 +1,10 @@
 //! TLS settings: CA certificates, and the client's certificate and key.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
@@ -16,6 +16,7 @@ use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
 use super::rotation::TlsFiles;
+use crate::runtime::files::open_to_read;
 use crate::runtime::zk::hosts::Server;
 
 /// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.
@@ -230,7 +231,9 @@ fn roots(pem: &str) -> Result<RootCertStore, TlsError> {
 
 /// Reads a CA bundle. Some have comments that aren't UTF-8.
 fn read_lossy(file: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
+    let mut bytes = vec![];
+    open_to_read(file)?.0.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl fmt::Debug for Identity {
