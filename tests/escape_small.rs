@@ -29,7 +29,7 @@ fn when_the_worker_is_killed() {
 }
 
 #[test]
-fn when_both_are_killed_except_what_the_command_has_started() {
+fn when_both_are_killed_except_what_has_left_the_process_group() {
     assert_no_process_escapes(Fault::KillBoth);
 }
 

@@ -122,13 +122,11 @@ impl Contender {
     /// Whether zklock's guarantees cover this fault after the earlier ones.
     fn is_covered(&self, fault: ContenderFault, life: &Life) -> bool {
         // A descendant outside the command's process group gets no forwarded signal, and may outlive the command.
-        let gets_signals =
+        let stays_in_group =
             !matches!(self.invocation.job.descendants, Descendants::Setsid | Descendants::Daemon);
-        // If both processes are killed, only the command's first process is certain to end.
-        let is_alone = self.invocation.job.descendants == Descendants::None;
-        (gets_signals || fault != ContenderFault::Terminated)
-            && (is_alone || fault != ContenderFault::KilledBoth)
-            && fault.may_follow(&life.contender_faults, life.stopped)
+        // The same goes for the KILL that the kernel sends if both processes are killed.
+        let needs_the_group = matches!(fault, ContenderFault::Terminated | ContenderFault::KilledBoth);
+        (stays_in_group || !needs_the_group) && fault.may_follow(&life.contender_faults, life.stopped)
     }
 
     pub(crate) fn stderr(&self) -> String {

@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     KillWorker,
     /// Kills monitor, worker and job at once, as a crash of the host would.
     KillHost,
-    /// Kills monitor and worker at once: what is left of the command is its descendants.
+    /// Kills monitor and worker at once. The kernel ends the command's process group.
     KillBoth,
     /// Kills at once what an operator finds of a zklock by its name or its lock path.
     KillFound,

@@ -108,15 +108,20 @@ fn a_stopped_job_dies_with_a_stopped_worker() {
     assert_lost(&case, running);
 }
 
-/// The monitor was stopped, for example by Ctrl-Z, before one of the two was killed.
+/// The monitor was stopped, for example by Ctrl-Z, before one of the two was killed. The kernel ends the command's group
+/// meanwhile, and the monitor what has left the group.
 #[test]
 fn a_stopped_monitor_notices_the_worker_s_death_when_it_is_continued() {
     let case = Case::new("kill-9-monitor-stopped");
-    let running = start(&case, &[], FAMILY);
+    let running = start(&case, &[], &format!("setsid sleep 66 & {FAMILY}"));
+    let leads_a_session = |pid| nix::unistd::getsid(Some(pid)) == Ok(pid) && pid != running.pid();
+    wait_until("a process in a session of its own", DEADLINE, || {
+        processes_of(case.marker()).into_iter().any(|(pid, _)| leads_a_session(pid))
+    });
     freeze(running.pid());
     kill_worker(&running);
     assert!(is_stopped(running.pid()));
-    wait_until("a job without a worker", DEADLINE, || processes_of(case.marker()).len() == ALL - 1);
+    wait_until("the end of the group", DEADLINE, || processes_of(case.marker()).len() == 2);
     running.signal(Signal::SIGCONT);
     assert_lost(&case, running);
     assert_eq!(processes_of(case.marker()), []);

@@ -128,7 +128,7 @@ fn run_planted(options: &Options) -> ExitCode {
     let mut missed = 0;
     for mistake in Mistake::value_variants() {
         // The names of real processes aren't simulated, nor is what the kernel does for them: `scripts/chaos` finds these.
-        if matches!(mistake, Mistake::WorkerNamed | Mistake::LeaderUnleashed) {
+        if matches!(mistake, Mistake::WorkerNamed | Mistake::NoDeathSignal) {
             continue;
         }
         plant(Some(*mistake));

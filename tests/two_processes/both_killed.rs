@@ -1,11 +1,20 @@
-//! Both of zklock's processes are killed at once. The kernel ends the command's first process with its worker; what
-//! that process has started lives on, and only the session's end and the fencing token protect the next holder.
+//! Both of zklock's processes are killed at once. The kernel then kills the command's process group; what has left the
+//! group lives on, and only the end of the session and the fencing token protect the next holder from it.
 
 use super::worker_of;
-use crate::support::{Case, DEADLINE, Running, command_of, is_alive, kill_all, start, wait_until};
-use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use crate::support::{
+    Case, DEADLINE, Running, children_of, command_of, is_alive, kill_all, processes_of, start, wait_for,
+    wait_until,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpgid};
 use std::process::Command;
+
+/// A command that ignores what can be ignored. It prints the pids of a child, of a child of that, and of one that has
+/// left its group.
+const SCRIPT: &str = "trap '' TERM HUP INT; \
+    bash -c 'sleep 61 & echo \"in $!\"; wait' & echo \"in $!\"; \
+    setsid sleep 62 & echo \"out $!\"; wait";
 
 /// Kills both, as one `kill` by hand does.
 fn kill_both(zklock: &Running) {
@@ -13,34 +22,70 @@ fn kill_both(zklock: &Running) {
     assert!(Command::new("kill").arg("-9").args(both).status().expect("kill").success());
 }
 
+fn pids(running: &Running, place: &str) -> Vec<Pid> {
+    let printed = running.stdout().text();
+    let pids = printed.lines().filter_map(|line| line.strip_prefix(place));
+    pids.map(|pid| Pid::from_raw(pid.trim().parse().expect("a pid"))).collect()
+}
+
 #[test]
-fn the_command_dies_with_both_processes_and_the_next_starts_when_the_session_has_ended() {
+fn the_command_s_group_dies_with_both_processes_and_the_next_starts_when_the_session_has_ended() {
     let case = Case::new("both-killed");
-    // It ignores what can be ignored, and is a shell with a child: the child is what lives on.
-    let script = "trap '' TERM HUP INT; sleep 61 & echo \"child $!\"; echo ready; wait";
-    let first = start(&case, &["--session-timeout", "4"], script);
+    let first = case.lock(&["--session-timeout", "4"], ["bash", "-c", SCRIPT]).spawn();
+    let inside =
+        wait_for("two children", DEADLINE, || Some(pids(&first, "in ")).filter(|pids| pids.len() == 2));
+    let outside = wait_for("a third", DEADLINE, || pids(&first, "out ").pop());
     let command = command_of(first.pid());
-    let printed = first.stdout().text();
-    let child = printed.lines().find_map(|line| line.strip_prefix("child ")).expect("the child's pid");
-    let child = Pid::from_raw(child.parse().expect("a pid"));
+    wait_until("it to leave the group", DEADLINE, || getpgid(Some(outside)) == Ok(outside));
     let next = case.lock(&[], ["echo", "next"]).spawn();
     case.wait_for_contenders(2);
     kill_both(&first);
-    wait_until("the command to die", DEADLINE, || !is_alive(command));
+    for pid in [command].into_iter().chain(inside) {
+        wait_until("the group to die", DEADLINE, || !is_alive(pid));
+    }
     assert_eq!(next.wait(DEADLINE).assert_code(0).stdout, "next\n");
-    assert!(is_alive(child), "if nothing lives on any more, the documentation must say so");
+    assert!(is_alive(outside), "if nothing lives on any more, the documentation must say so");
     kill_all(case.marker());
     first.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
-/// The kernel ends it with the thread that started it, and not with the process: that thread must live as long.
+/// A stopped process takes no signal but KILL.
 #[test]
-fn the_command_lives_as_long_as_its_worker() {
-    let case = Case::new("long-command");
-    let running = start(&case, &["--session-timeout", "2"], "echo ready; sleep 60; :");
-    // Longer than any thread that lives only for the start, and through several confirmations.
-    crate::support::pass_time(std::time::Duration::from_secs(2));
-    assert!(is_alive(command_of(running.pid())));
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+fn a_stopped_command_dies_with_both_processes() {
+    let case = Case::new("both-killed-stopped");
+    let running = start(&case, &["--session-timeout", "2"], "echo ready; sleep 61; :");
+    let command = command_of(running.pid());
+    let child = wait_for("its child", DEADLINE, || children_of(command).first().map(|(pid, _)| *pid));
+    for pid in [child, command] {
+        kill(pid, Signal::SIGSTOP).expect("a process");
+    }
+    kill_both(&running);
+    wait_until("the end of all", DEADLINE, || processes_of(case.marker()).is_empty());
+    case.wait_for_contenders(0);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+}
+
+/// Then only the parent-death signal reaches it.
+#[test]
+fn a_command_that_has_left_its_group_dies_with_both_processes() {
+    let case = Case::new("both-killed-outside");
+    let script = "$| = 1; setpgrp(0, getpgrp(getppid)) or die $!; print qq(ready\n); sleep 61";
+    let running = case.lock(&["--session-timeout", "2"], ["perl", "-e", script]).spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    let command = command_of(running.pid());
+    assert_ne!(getpgid(Some(command)), Ok(command));
+    kill_both(&running);
+    wait_until("the command to die", DEADLINE, || !is_alive(command));
+    case.wait_for_contenders(0);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+}
+
+#[test]
+fn a_background_process_of_the_command_outlives_a_normal_end() {
+    let case = Case::new("background-lives");
+    let output = case.lock(&[], ["bash", "-c", "sleep 61 >&- 2>&- & echo \"in $!\""]).run();
+    output.assert_code(0);
+    let pid = output.stdout.trim().trim_start_matches("in ").parse().expect("a pid");
+    assert!(is_alive(Pid::from_raw(pid)));
+    kill_all(case.marker());
 }

@@ -22,7 +22,7 @@ use crate::core::supervisor::{Action, Foreground};
 use crate::core::time::BootTime;
 use crate::runtime::descendants::{self, Children, Left, Round, Sweep};
 use crate::runtime::pair::WorkerSide;
-use crate::runtime::sys::{self, ChildState};
+use crate::runtime::sys::{self, ChildState, DeadMansSwitch};
 
 /// The most scans for processes to signal: a job that forks all the time is never listed completely.
 const SCANS: usize = 16;
@@ -41,6 +41,8 @@ pub struct Job {
     refused: bool,
     children: Children,
     sweep: Option<Sweep>,
+    /// `None` if the kernel provides none, or the command has ended.
+    switch: Option<DeadMansSwitch>,
 }
 
 impl Job {
@@ -55,7 +57,13 @@ impl Job {
         let children = Children::of_this_process();
         let terminal = Terminal::open(own_group);
         let in_foreground = terminal.starts_in_foreground(worker.monitor);
-        let group = spawn::spawn(launch, in_foreground.then_some(&terminal), latest, worker.page())?;
+        let switch = DeadMansSwitch::new();
+        if let Err(error) = &switch {
+            log::debug!("can't make a dead man's switch: {error}");
+        }
+        let switch = switch.ok();
+        let foreground = in_foreground.then_some(&terminal);
+        let group = spawn::spawn(launch, foreground, latest, worker.page(), switch.as_ref())?;
         Ok(Self {
             group,
             terminal,
@@ -66,6 +74,7 @@ impl Job {
             refused: false,
             children,
             sweep: None,
+            switch,
         })
     }
 
@@ -188,6 +197,10 @@ impl Job {
 
     /// Reaps the leader, and takes the terminal back. Nothing is signalled after this.
     pub fn reap(&mut self) -> io::Result<()> {
+        // Background processes of the command live on.
+        if let Some(switch) = self.switch.take() {
+            switch.disarm();
+        }
         let had_terminal = self.terminal.take_back(self.group);
         let status = sys::reap(self.group)?;
         self.status = Some(status);

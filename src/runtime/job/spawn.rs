@@ -18,7 +18,7 @@ use crate::core::text::escaped;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 use crate::runtime::pair::{InheritedState, Page};
-use crate::runtime::sys::{self, Image, Spawned};
+use crate::runtime::sys::{self, DeadMansSwitch, Image, Spawned};
 
 /// The command to start.
 #[derive(Debug)]
@@ -73,12 +73,13 @@ impl SpawnError {
 }
 
 /// Starts the command, unless `latest` has passed by the time of its exec. With `foreground`, it starts in that
-/// terminal's foreground.
+/// terminal's foreground. The `switch` is armed for its process group.
 pub fn spawn(
     launch: &Launch,
     foreground: Option<&Terminal>,
     latest: Option<BootTime>,
     page: Page,
+    switch: Option<&DeadMansSwitch>,
 ) -> Result<Pid, SpawnError> {
     let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let worker = getpid();
@@ -86,9 +87,11 @@ pub fn spawn(
     let started = sys::spawn(&launch.image()?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
-        // If both of zklock's processes are killed at once, this ends at least the command's first process.
-        if !planted(Mistake::LeaderUnleashed) {
+        // These end the command if both of zklock's processes are killed at once: the switch its process group, and
+        // the signal its first process, whatever group that joins.
+        if !planted(Mistake::NoDeathSignal) {
             sys::die_with(worker)?;
+            let _ = switch.map(|switch| switch.arm(getpid()));
         }
         if let Some(tty) = foreground.and_then(Terminal::tty) {
             // Not essential: a job that finds itself in the background is given the terminal when it asks.

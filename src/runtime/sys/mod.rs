@@ -3,6 +3,7 @@
 
 mod arguments;
 mod children;
+mod dead_mans_switch;
 mod fork;
 mod image;
 mod page;
@@ -13,6 +14,7 @@ mod start;
 
 pub use self::arguments::replace_arguments;
 pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};
+pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{Half, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;

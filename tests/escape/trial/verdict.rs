@@ -10,8 +10,8 @@ const DONE: i32 = 7;
 const LOST: i32 = 123;
 const FAILURE: i32 = 125;
 
-/// The kind of the command's first process.
-const LEADER: &str = "lead";
+/// The kinds that leave the command's process group; `su -c` starts a session.
+const LEAVE_THE_GROUP: [&str; 5] = ["setsid", "daemon", "chain", "reaped", "user"];
 
 /// The observations that aren't in the history.
 pub(super) struct Evidence {
@@ -59,9 +59,9 @@ pub(super) fn judge(
     if !seen.fault.kills_the_monitor() {
         escaped.extend(history.outliving());
     }
-    // No process of zklock is left, so only the command's first process is certain to end.
+    // No process of zklock is left, and the kernel ends only the command's process group.
     if seen.fault == Fault::KillBoth && seen.met {
-        escaped.retain(|kind| kind == LEADER);
+        escaped.retain(|kind| !LEAVE_THE_GROUP.contains(&kind.as_str()));
     }
     escaped.sort();
     escaped.dedup();
