@@ -21,7 +21,7 @@ pub fn print(bytes: &[u8]) -> Result<Exit> {
     print_by(|| io::stdout().write_all(bytes))
 }
 
-/// Like [`print`], for something that writes to stdout itself.
+/// Like [`print()`], for something that writes to stdout itself.
 ///
 /// # Errors
 /// If stdout can't be written to.
