@@ -39,6 +39,11 @@ fn when_all_that_is_found_by_name_is_killed() {
 }
 
 #[test]
+fn when_the_monitor_and_the_command_are_killed() {
+    assert_no_process_escapes(Fault::KillCommand);
+}
+
+#[test]
 fn when_the_monitor_is_stopped_and_the_command_finishes_under_its_lock() {
     assert_no_process_escapes(Fault::StopMonitor);
 }

@@ -35,7 +35,7 @@ variants!(Message, message_name, MESSAGES:
     SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
-    ConnectedAgain, LockLost, CommandStopped, Suspended, Neighbour, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
+    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, Neighbour, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
 );
 
@@ -181,6 +181,7 @@ fn messages() -> Vec<Message> {
         M::Started { command: job() },
         M::ConnectionLost,
         M::ConnectedAgain,
+        M::CommandKilled { command: job() },
         M::Suspended { command: job(), wants_terminal: false, held: true },
         M::Suspended { command: job(), wants_terminal: false, held: false },
         M::Suspended { command: job(), wants_terminal: true, held: true },

@@ -45,6 +45,7 @@ impl Message {
             Self::Started { .. } => "started",
             Self::LockLost { .. } => "lost",
             Self::CommandStopped { .. } => "stopped",
+            Self::CommandKilled { .. } => "killed",
             Self::Suspended { .. } => "suspended",
             Self::LeftAfterKill(_) | Self::Neighbour(_) => "warning",
             Self::SuccessRecorded => "recorded",
@@ -87,7 +88,7 @@ impl Message {
                 let host = host.clone().map_or(Fact::Unknown, Fact::Text);
                 vec![("host", host), span("ago", *ago), span("period", *period)]
             }
-            Self::Started { command } => vec![text("command", command)],
+            Self::Started { command } | Self::CommandKilled { command } => vec![text("command", command)],
             Self::LockLost { loss, command, stops } => {
                 let mut facts = lost(loss, command);
                 facts.push(("stops", Fact::Flag(*stops)));
@@ -149,6 +150,7 @@ impl Message {
             | Self::ConnectedAgain
             | Self::LockLost { .. }
             | Self::CommandStopped { .. }
+            | Self::CommandKilled { .. }
             | Self::Suspended { .. }
             | Self::LeftAfterKill(_)
             | Self::SuccessRecorded

@@ -246,6 +246,11 @@ pub enum Message {
         /// How long after the last confirmation, if there is a lease.
         after: Option<Duration>,
     },
+    /// The command's first process was killed with KILL, and the rest of the command is ended.
+    CommandKilled {
+        /// The command's name.
+        command: String,
+    },
     /// The command was suspended, for example by Ctrl-Z, or wants the terminal.
     Suspended {
         /// The command's name.
@@ -286,6 +291,7 @@ impl Message {
             | Self::LeftTheQueueStopped
             | Self::ConnectionLost
             | Self::ConnectedAgain
+            | Self::CommandKilled { .. }
             | Self::Suspended { wants_terminal: true, .. }
             | Self::SuccessRecorded
             | Self::Released
@@ -465,6 +471,12 @@ impl fmt::Display for Message {
             Self::CommandStopped { loss, command, after } => {
                 write!(f, "{}; {command} was stopped", loss.told("was"))?;
                 after.map_or(Ok(()), |after| write!(f, " {} after the last confirmation", time(after)))
+            }
+            Self::CommandKilled { command } => {
+                write!(
+                    f,
+                    "{command} was killed; the processes that it has left are killed before the release"
+                )
             }
             Self::Suspended { command, wants_terminal, held } => {
                 let kept = if *held { "the lock is kept" } else { "it no longer holds the lock" };

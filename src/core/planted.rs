@@ -100,6 +100,8 @@ pub enum Mistake {
     AncestorUnseen,
     /// The worker has a name that `pkill zklock` finds, so that both processes are killed at once.
     WorkerNamed,
+    /// A command whose first process was killed with KILL counts as ended, whatever it has left.
+    KilledIsEnded,
     /// The kernel is not asked to end the command when monitor and worker are killed at once.
     NoDeathSignal,
     /// Messages are written immediately, and so zklock waits for a slow reader.

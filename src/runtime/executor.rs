@@ -172,7 +172,7 @@ impl<'a> Executor<'a> {
             Effect::LookAtChildren { all } => {
                 job.reap_orphans();
                 let leader = job.observe().map(|state| match state {
-                    sys::ChildState::Dead => LeaderChange::Died,
+                    sys::ChildState::Dead(by) => LeaderChange::Died { by },
                     sys::ChildState::Stopped(signal) => {
                         LeaderChange::Stopped { signal, terminal: job.foreground() }
                     }

@@ -52,22 +52,31 @@ fn open(path: &Path) -> Result<(File, Metadata)> {
 /// named pipe nor at a terminal, and takes no controlling terminal.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|error| {
+        let is_socket = error.raw_os_error() == Some(nix::libc::ENXIO);
+        if is_socket { refused("a socket") } else { error }
+    })?;
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
-    let refused = if kind.is_dir() {
+    let other = if kind.is_dir() {
         Some("a directory")
     } else if kind.is_fifo() {
         (!is_of_a_shell(&file)?).then_some("a named pipe")
     } else {
         (!kind.is_file() && metadata.rdev() != NULL).then_some("a device")
     };
-    if let Some(kind) = refused {
-        return Err(io::Error::other(format!("it is {kind}; give a regular file or <(COMMAND)")));
+    if let Some(other) = other {
+        return Err(refused(other));
     }
-    // The command at the other end of a pipe may ask for a passphrase first.
-    fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+    // The command at the other end of a pipe may ask for a passphrase first. A file of `/proc` may wait without end.
+    if kind.is_fifo() {
+        fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+    }
     Ok((file, metadata))
+}
+
+fn refused(kind: &str) -> io::Error {
+    io::Error::other(format!("it is {kind}; give a regular file or <(COMMAND)"))
 }
 
 /// The device number of `/dev/null`.

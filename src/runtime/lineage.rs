@@ -11,9 +11,6 @@ use super::proc_stat::{self, ProcessStat};
 use crate::core::lock::record::Process;
 use crate::core::run::Ancestor;
 
-/// The name of a process that may hold a lock, unless its file was renamed.
-const NAME: &str = "zklock";
-
 /// The longest chain of ancestors that is followed.
 const LONGEST: usize = 1024;
 
@@ -30,10 +27,8 @@ pub fn process(pid: Pid) -> Option<Process> {
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let parent = |process: &ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
     let chain: Vec<ProcessStat> = successors(proc_stat::of(pid), parent).take(LONGEST).collect();
-    let own_name = chain.first().map_or(NAME, |own| own.name.as_str());
-    let is_zklock = |process: &ProcessStat| process.name == NAME || process.name == own_name;
-    let outer = chain.array_windows().filter(|[below, worker, monitor]| {
-        is_zklock(monitor) && is_worker(&worker.name) && (is_command(below, worker) || has_command(worker))
+    let outer = chain.array_windows().filter(|[below, worker, _]| {
+        is_worker(&worker.name) && (is_command(below, worker) || has_command(worker))
     });
     outer
         .filter_map(|[.., monitor]| {

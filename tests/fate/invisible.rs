@@ -36,7 +36,7 @@ fn monitor_worker_and_command_are_a_chain_of_three_in_groups_of_their_own() {
     assert_eq!([worker, command].map(|pid| getsid(Some(pid))), [getsid(Some(monitor)); 2], "one session");
     let line = |pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a process");
     let title = line(worker);
-    assert_eq!(title.trim_end_matches('\0'), format!("lease-keeper of {monitor}"));
+    assert_eq!(title.trim_end_matches('\0'), format!("lease-guard of {monitor}"));
     assert!(line(monitor).contains(case.path()), "the monitor is what the user called");
     running.signal(Signal::SIGTERM);
     running.wait(DEADLINE);

@@ -120,7 +120,7 @@ fn the_memory_of_zklock_is_protected_if_it_has_secrets() {
         let found = [zklock, worker, command_of(zklock)].map(is_hidden);
         assert_eq!(found, [hidden, hidden, false], "monitor, worker, command");
         let title = shown(worker, &["cmdline"]);
-        assert!(title.starts_with(&format!("lease-keeper of {zklock}\0")), "{title}");
+        assert!(title.starts_with(&format!("lease-guard of {zklock}\0")), "{title}");
         // The worker can still clean up without the monitor.
         running.signal(Signal::SIGKILL);
         case.wait_for_contenders(0);

@@ -411,7 +411,7 @@ impl Bare {
             }
             Effect::LookAtChildren { all } => {
                 let dead = matches!(self.job, Job::Dead { .. });
-                let leader = dead.then_some(LeaderChange::Died);
+                let leader = dead.then_some(LeaderChange::Died { by: None });
                 self.answers.push_back(Input::Children { leader, none_left: all && dead });
             }
             Effect::Kill { .. } => {

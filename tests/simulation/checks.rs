@@ -142,7 +142,9 @@ impl World {
         let may_be = match (&zklock.command, natural) {
             // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
             (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
-            (Some(_), None) => exit == Exit::Code(LOST),
+            (Some(command), None) => {
+                exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit
+            }
             // The worker was hit, or its host suspended, when the command might already have been started.
             (None, _)
                 if (zklock.was_hit || zklock.was_suspended())

@@ -1,6 +1,7 @@
 //! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
 
 use zklock::core::exit::Exit;
+use zklock::core::signal::SIGKILL;
 
 /// How a command behaves.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub(crate) struct Command {
     pub(crate) reaped: bool,
     /// The leader ended by itself, so the remaining processes are left alone.
     pub(crate) ended_by_itself: bool,
+    /// If KILL ends the leader, it may come from another process than zklock.
+    may_be_killed: bool,
     /// The worker was told that the leader stopped.
     pub(crate) stop_told: bool,
 }
@@ -65,7 +68,8 @@ impl Command {
             stopped: None,
         });
         let processes = std::iter::once(leader).chain(others).collect();
-        Self { processes, reaped: false, ended_by_itself: false, stop_told: false }
+        let may_be_killed = behaviour.exit == Exit::Signal(SIGKILL);
+        Self { processes, reaped: false, ended_by_itself: false, may_be_killed, stop_told: false }
     }
 
     /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
@@ -73,6 +77,34 @@ impl Command {
     pub(crate) fn inner(now: u64) -> Self {
         let lasts = u64::MAX / 4;
         Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
+    }
+
+    /// Kills the leader from outside, unless it is dead.
+    pub(crate) fn kill_leader(&mut self, now: u64) {
+        if !self.leader().dead {
+            self.processes[0].stopped = None;
+            self.leader_ends(Exit::Signal(SIGKILL), now);
+        }
+    }
+
+    /// Another process than zklock killed the leader, so the remaining processes must end.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.may_be_killed && self.leader().exit == Exit::Signal(SIGKILL)
+    }
+
+    /// Another process replaces the leader.
+    pub(crate) fn becomes(&mut self, other: Self) {
+        self.may_be_killed |= other.may_be_killed;
+        let mut started = other.processes;
+        self.processes[0] = started.remove(0);
+        self.processes.extend(started);
+    }
+
+    /// The leader ends now.
+    pub(crate) fn leader_ends(&mut self, exit: Exit, now: u64) {
+        let leader = &mut self.processes[0];
+        (leader.ends, leader.exit) = (now, exit);
+        self.may_be_killed |= exit == Exit::Signal(SIGKILL);
     }
 
     pub(crate) fn leader(&self) -> &Process {

@@ -67,6 +67,8 @@ pub(crate) enum FaultKind {
     Reset,
     KillWorker,
     KillMonitor,
+    /// The command's first process is killed.
+    KillLeader,
     FreezeWorker,
     FreezeMonitor,
     /// Its host is suspended.
@@ -98,6 +100,7 @@ impl FaultKind {
             self,
             Self::KillWorker
                 | Self::KillMonitor
+                | Self::KillLeader
                 | Self::FreezeWorker
                 | Self::FreezeMonitor
                 | Self::Suspend
@@ -219,8 +222,9 @@ impl Fault {
                 ServerFault::Lags,
             ],
         );
-        let kind = match rng.u8(0..31) {
-            28.. => FaultKind::Suspend,
+        let kind = match rng.u8(0..33) {
+            31.. => FaultKind::KillLeader,
+            28..31 => FaultKind::Suspend,
             20..28 => FaultKind::Server(trouble),
             0..5 => FaultKind::Cut,
             5..7 => FaultKind::Reset,

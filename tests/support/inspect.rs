@@ -40,7 +40,7 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
 }
 
 /// The name of workers: no part of it is in zklock's own name or arguments.
-pub(crate) const WORKER: &str = "lease-keeper";
+pub(crate) const WORKER: &str = "lease-guard";
 
 /// Waits until a zklock has a worker that has set its process name, and returns the worker. The worker's parent is the
 /// monitor, which is the process that was started.

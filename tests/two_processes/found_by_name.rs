@@ -3,10 +3,13 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, DEADLINE, Running, children_of, processes_of, skip, start, status_of, wait_for, wait_until,
+    Case, DEADLINE, Running, children_of, command_of, processes_of, skip, start, status_of, wait_for,
+    wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -115,7 +118,7 @@ fn killing_all_that_is_found_of_a_nested_pair_frees_both_locks() {
 
 #[test]
 fn the_worker_is_not_found_whatever_zklock_s_file_is_called_and_wherever_it_is() {
-    for name in ["my-lock", "lease-keeper", "keeper", "a-lock-with-a-long-name"] {
+    for name in ["my-lock", "lease-guard", "guard", "companion", "a-lock-with-a-long-name"] {
         let case = Case::new("found-renamed");
         symlink(env!("CARGO_BIN_EXE_zklock"), case.dir().join(name)).expect("a link");
         let renamed = format!("cd '{}' && exec ./{name} \"$@\"", case.dir().display());
@@ -135,5 +138,64 @@ fn the_worker_is_not_found_whatever_zklock_s_file_is_called_and_wherever_it_is()
         kill(running.pid(), Signal::SIGKILL).expect("the monitor");
         case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
         running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+    }
+}
+
+/// Such a search finds the monitor and the command, but not the worker. It must not take the death of the command for
+/// its end, and release the lock beside what is left of the command.
+#[test]
+fn killing_monitor_and_command_leaves_no_process_of_the_command() {
+    let case = Case::new("found-command");
+    let script = case.dir().join("nightly.sh");
+    fs::write(&script, "setsid sleep 61 & echo ready; sleep 62; :").expect("a script");
+    for _ in 0..10 {
+        let holder = case.lock(&[], [OsStr::new("bash"), script.as_os_str()]).spawn();
+        holder.wait_for_stdout("ready", DEADLINE);
+        let both = [holder.pid(), command_of(holder.pid())];
+        let found = || found_by(&case, "pgrep", &["-f", script.to_str().expect("UTF-8")]).expect("pgrep");
+        wait_until("the children to be programs of their own", DEADLINE, || found() == both);
+        let family = processes_of(case.marker()).into_iter().map(|(pid, _)| pid);
+        let family = family.filter(|&pid| pid != holder.pid() && pid != worker_of(holder.pid()));
+        let family: Vec<_> = family.map(|pid| pid.to_string()).collect();
+        assert_eq!(family.len(), 3, "{family:?}");
+        let look = format!("for pid in {}; do kill -0 $pid && echo $pid is alive; done", family.join(" "));
+        let next = case.lock(&[], ["bash", "-c", &format!("{look}; :")]).spawn();
+        case.wait_for_contenders(2);
+        kill_all_at_once(&both);
+        assert_eq!(next.wait(HAND_OFF).assert_code(0).stdout, "");
+        assert!(holder.wait(DEADLINE).assert_signal(Signal::SIGKILL).closed);
+    }
+}
+
+#[test]
+fn killing_the_command_alone_ends_what_it_has_started_before_the_release() {
+    let case = Case::new("killed-command");
+    let script = "trap '' TERM; setsid sleep 61 & sleep 62 & echo ready; wait";
+    let holder = case.lock(&["-v"], ["bash", "-c", script]).spawn();
+    holder.wait_for_stdout("ready", DEADLINE);
+    kill(command_of(holder.pid()), Signal::SIGKILL).expect("the command");
+    let output = holder.wait(DEADLINE);
+    output
+        .assert_signal(Signal::SIGKILL)
+        .assert_stderr("was killed; the processes that it has left are killed");
+    assert!(output.closed, "{output}");
+    assert_eq!(processes_of(case.marker()), []);
+}
+
+/// As `pkill -f nightly.sh` does: monitor and command get TERM, and its child gets it once, through either.
+#[test]
+fn a_term_to_the_command_reaches_its_group_whether_or_not_the_monitor_got_it() {
+    let case = Case::new("term-command");
+    let child = "trap 'echo child; exit' TERM; echo ready; while :; do read -rt 0.05 -u 9; done";
+    let script = format!("exec 9<> <(:); bash -c '{}' & wait", child.replace('\'', "'\\''"));
+    for with_monitor in [false, true] {
+        let holder = case.lock(&[], ["bash", "-c", &script]).spawn();
+        holder.wait_for_stdout("ready", DEADLINE);
+        let command = command_of(holder.pid());
+        for pid in [Some(command), with_monitor.then_some(holder.pid())].into_iter().flatten() {
+            kill(pid, Signal::SIGTERM).expect("a process");
+        }
+        let output = holder.wait(DEADLINE);
+        assert_eq!(output.assert_signal(Signal::SIGTERM).stdout.matches("child").count(), 1, "{output}");
     }
 }

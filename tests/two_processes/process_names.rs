@@ -23,7 +23,7 @@ fn the_worker_s_name_has_the_monitor_s_pid_and_no_arguments() {
         running.wait_for_stdout("ready", DEADLINE);
         let worker = worker_of(running.pid());
         wait_until("its name", DEADLINE, || {
-            command_line(worker) == format!("lease-keeper of {}", running.pid())
+            command_line(worker) == format!("lease-guard of {}", running.pid())
         });
         assert_eq!(status_of(running.pid(), "Name").as_deref(), Some("zklock"));
         assert!(command_line(running.pid()).contains("nightly-backup"));

@@ -59,7 +59,8 @@ fn next(message: &Message) -> Option<Message> {
         M::LockLost { .. } => {
             M::CommandStopped { loss: Loss::NodeDeleted, command: word(), after: Some(waited) }
         }
-        M::CommandStopped { .. } => M::Suspended { command: word(), wants_terminal: false, held: true },
+        M::CommandStopped { .. } => M::CommandKilled { command: word() },
+        M::CommandKilled { .. } => M::Suspended { command: word(), wants_terminal: false, held: true },
         M::Suspended { wants_terminal: false, .. } => {
             M::Suspended { command: word(), wants_terminal: true, held: true }
         }

@@ -89,7 +89,10 @@ pub enum LookUp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaderChange {
     /// It is dead, and not reaped.
-    Died,
+    Died {
+        /// The signal that killed it, if one did.
+        by: Option<i32>,
+    },
     /// It was stopped.
     Stopped {
         /// By this signal.

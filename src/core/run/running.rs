@@ -202,7 +202,7 @@ impl Running {
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {
         match leader {
-            Some(LeaderChange::Died) => self.happened(JobInput::LeaderDied, scene),
+            Some(LeaderChange::Died { by }) => self.leader_died(by, scene),
             Some(LeaderChange::Stopped { signal, terminal }) => {
                 self.happened(JobInput::Stopped { signal, terminal }, scene);
             }
@@ -213,6 +213,14 @@ impl Running {
         }
     }
 
+    fn leader_died(&mut self, by: Option<i32>, scene: &mut Scene<'_>) {
+        let was_stopping = self.supervisor.is_stopping();
+        self.happened(JobInput::LeaderDied { by }, scene);
+        if self.supervisor.is_stopping() && !was_stopping {
+            scene.says(Message::CommandKilled { command: scene.plan.command.clone() });
+        }
+    }
+
     /// After the first KILL, kills every process of the command that appears, until none is left.
     fn kill_what_is_left(&mut self, scene: &mut Scene<'_>) {
         if !self.supervisor.has_killed() {
@@ -220,7 +228,7 @@ impl Running {
         }
         // After a certain loss another contender may hold the lock already: there is no time left.
         let may_still_be_held =
-            matches!(self.lost, Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
+            matches!(self.lost, None | Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
         let lease = scene.state.claim.lease().filter(|_| may_still_be_held);
         let latest = lease.map_or(scene.now, Lease::too_late_at);
         scene.does(Effect::Kill { latest });

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::planted::{Mistake, planted};
-use super::signal::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+use super::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
 use super::time::BootTime;
 
 /// An event that concerns the job, while the job exists.
@@ -23,7 +23,10 @@ pub enum JobInput {
     /// zklock was to stop with the job, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
     /// The job's leader is dead and not reaped.
-    LeaderDied,
+    LeaderDied {
+        /// The signal that killed it, if one did.
+        by: Option<i32>,
+    },
     /// No process of the job is left besides the leader.
     NoneLeft,
     /// The lock can't be trusted any more: the job must be gone, with KILL at `kill_at` at the latest.
@@ -71,10 +74,11 @@ pub enum Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobState {
     /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was sent HUP because it can't
-    /// get a terminal.
+    /// get a terminal. `terminated`: a TERM was forwarded to the job.
     Running {
         suspended: Option<i32>,
         hung_up: bool,
+        terminated: bool,
     },
     Stopping {
         kill_at: BootTime,
@@ -94,7 +98,7 @@ pub struct Supervisor {
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { state: JobState::Running { suspended: None, hung_up: false } }
+        Self { state: JobState::Running { suspended: None, hung_up: false, terminated: false } }
     }
 }
 
@@ -102,7 +106,13 @@ impl Supervisor {
     /// The actions for an event that was noticed `now`.
     pub fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Action> {
         match self.state {
-            JobState::Running { suspended, hung_up } => self.running(input, suspended, hung_up, now),
+            JobState::Running { suspended, hung_up, terminated } => {
+                let actions = self.running(input, suspended, hung_up, terminated, now);
+                if let JobState::Running { terminated, .. } = &mut self.state {
+                    *terminated |= actions.contains(&Action::SignalGroup(SIGTERM));
+                }
+                actions
+            }
             JobState::Stopping { kill_at, killed, leader_dead } => {
                 self.stopping(input, kill_at, killed, leader_dead, now)
             }
@@ -115,6 +125,7 @@ impl Supervisor {
         input: JobInput,
         suspended: Option<i32>,
         hung_up: bool,
+        terminated: bool,
         now: BootTime,
     ) -> Vec<Action> {
         match input {
@@ -124,11 +135,11 @@ impl Supervisor {
                 if hung_up {
                     return vec![];
                 }
-                self.state = JobState::Running { suspended: None, hung_up: true };
+                self.state = JobState::Running { suspended: None, hung_up: true, terminated };
                 vec![Action::SignalGroup(SIGHUP), Action::Resume]
             }
             JobInput::Signalled(SIGCONT) | JobInput::NotStopped if suspended.is_some() => {
-                self.state = JobState::Running { suspended: None, hung_up };
+                self.state = JobState::Running { suspended: None, hung_up, terminated };
                 vec![Action::Resume]
             }
             JobInput::Signalled(signal) => vec![Action::SignalGroup(signal)],
@@ -137,10 +148,21 @@ impl Supervisor {
             }
             JobInput::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
-                self.state = JobState::Running { suspended: Some(signal), hung_up };
+                self.state = JobState::Running { suspended: Some(signal), hung_up, terminated };
                 vec![Action::Suspend(signal)]
             }
-            JobInput::LeaderDied => {
+            // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
+            // the monitor too (`pkill -9 -f job.sh` finds both), so nothing of it may be left beside the next holder.
+            JobInput::LeaderDied { by: Some(SIGKILL) } if !planted(Mistake::KilledIsEnded) => {
+                self.kill(now, true)
+            }
+            // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
+            // come too late.
+            JobInput::LeaderDied { by: Some(SIGTERM) } if !terminated => {
+                self.state = JobState::Over { forced: false };
+                vec![Action::SignalGroup(SIGTERM), Action::Reap]
+            }
+            JobInput::LeaderDied { .. } => {
                 self.state = JobState::Over { forced: false };
                 vec![Action::Reap]
             }
@@ -170,11 +192,11 @@ impl Supervisor {
         now: BootTime,
     ) -> Vec<Action> {
         match input {
-            JobInput::LeaderDied if planted(Mistake::LeaderIsAll) => {
+            JobInput::LeaderDied { .. } if planted(Mistake::LeaderIsAll) => {
                 self.state = JobState::Over { forced: true };
                 vec![Action::Reap]
             }
-            JobInput::LeaderDied => {
+            JobInput::LeaderDied { .. } => {
                 self.state = JobState::Stopping { kill_at, killed, leader_dead: true };
                 vec![]
             }

@@ -25,8 +25,37 @@ fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
     assert_eq!(supervisor.next_tick(), None, "no grace begins");
-    assert_eq!(supervisor.on(JobInput::LeaderDied, LATE), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::LeaderDied { by: None }, LATE), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(false));
+}
+
+#[test]
+fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
+    let mut supervisor = Supervisor::default();
+    let killed = JobInput::LeaderDied { by: Some(SIGKILL) };
+    assert_eq!(supervisor.on(killed, NOW), [Action::Kill]);
+    assert!(supervisor.has_killed() && supervisor.is_over().is_none());
+    assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
+    assert_eq!(supervisor.on(killed, NOW), [], "seen again");
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Action::Reap]);
+    assert_eq!(supervisor.is_over(), Some(true));
+}
+
+#[test]
+fn a_term_to_the_command_alone_goes_to_its_group_once() {
+    let died = JobInput::LeaderDied { by: Some(SIGTERM) };
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(died, NOW), [Action::SignalGroup(SIGTERM), Action::Reap]);
+    assert_eq!(supervisor.is_over(), Some(false));
+    let mut supervisor = Supervisor::default();
+    supervisor.on(JobInput::Signalled(SIGTERM), NOW);
+    let stopped = JobInput::Stopped { signal: SIGTSTP, terminal: Foreground::Job };
+    assert_eq!(supervisor.on(stopped, NOW), [Action::Suspend(SIGTSTP)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(supervisor.on(died, NOW), [Action::Reap], "the group has got it");
+    for by in [None, Some(SIGINT), Some(SIGHUP)] {
+        assert_eq!(Supervisor::default().on(JobInput::LeaderDied { by }, NOW), [Action::Reap]);
+    }
 }
 
 #[test]
@@ -35,7 +64,7 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     assert_eq!(supervisor.next_tick(), Some(SOON));
     assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
     assert_eq!(supervisor.on(JobInput::Tick, SOON), [Action::Kill]);
-    assert_eq!(supervisor.on(JobInput::LeaderDied, SOON), []);
+    assert_eq!(supervisor.on(JobInput::LeaderDied { by: None }, SOON), []);
     assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
     assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Action::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
@@ -121,7 +150,8 @@ fn input() -> impl Strategy<Value = JobInput> {
         (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
             .prop_map(|(signal, terminal)| JobInput::Stopped { signal, terminal }),
         Just(JobInput::NotStopped),
-        Just(JobInput::LeaderDied),
+        prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
+            .prop_map(|by| JobInput::LeaderDied { by }),
         Just(JobInput::NoneLeft),
         Just(JobInput::Tick),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
@@ -136,15 +166,16 @@ proptest! {
     fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
         let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
-        let end = [JobInput::Tick, JobInput::LeaderDied, JobInput::NoneLeft].map(|input| (input, 10_000));
+        let end = [JobInput::Tick, JobInput::LeaderDied { by: None }, JobInput::NoneLeft].map(|input| (input, 10_000));
         for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
-            died |= input == JobInput::LeaderDied;
+            died |= matches!(input, JobInput::LeaderDied { .. });
             // The leader dies before no other process is left.
             if input == JobInput::NoneLeft && !died { continue; }
             none_left |= input == JobInput::NoneLeft;
             let was_running = supervisor.is_over().is_none();
-            forced |= was_running && matches!(input, JobInput::MustStop { .. });
+            let forces = matches!(input, JobInput::MustStop { .. } | JobInput::LeaderDied { by: Some(SIGKILL) });
+            forced |= was_running && forces;
             for action in supervisor.on(input, now) {
                 prop_assert_eq!(reaped, 0, "no action may follow the reap: {:?}", action);
                 match action {

@@ -13,18 +13,20 @@ use nix::unistd::Pid;
 pub enum ChildState {
     /// It was stopped by the signal with this number.
     Stopped(i32),
-    /// It is dead, and not reaped: its pid and its group's id can't be reused yet.
-    Dead,
+    /// It is dead, and not reaped: its pid and its group's id can't be reused yet. If a signal killed it, this one.
+    Dead(Option<i32>),
 }
 
 /// Checks the child `pid` without waiting and without reaping it. A stop is reported once.
 pub fn observe(pid: i32) -> Option<ChildState> {
     let pid = libc::id_t::try_from(pid).ok()?;
-    if wait(libc::P_PID, pid, libc::WEXITED | libc::WNOWAIT).is_some() {
-        return Some(ChildState::Dead);
+    if let Some(info) = wait(libc::P_PID, pid, libc::WEXITED | libc::WNOWAIT) {
+        let is_killed = matches!(info.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
+        // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
+        return Some(ChildState::Dead(is_killed.then(|| unsafe { info.si_status() })));
     }
     let info = wait(libc::P_PID, pid, libc::WSTOPPED)?;
-    // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
+    // SAFETY: as above.
     Some(ChildState::Stopped(unsafe { info.si_status() }))
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     KillBoth,
     /// All that an operator finds by zklock's name or its lock path, at once.
     KillFound,
+    /// The monitor and the command's first process at once: what a search for the command's name finds.
+    KillCommand,
     StopMonitor,
     StopWorker,
     /// An operator deletes the lock node, so that the command is stopped by force.
@@ -26,11 +28,12 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::KillMonitor,
         Self::KillWorker,
         Self::KillBoth,
         Self::KillFound,
+        Self::KillCommand,
         Self::StopMonitor,
         Self::StopWorker,
         Self::DeleteNode,
@@ -43,6 +46,7 @@ impl Fault {
             Self::KillWorker => "kill-worker",
             Self::KillBoth => "kill-both",
             Self::KillFound => "kill-found",
+            Self::KillCommand => "kill-command",
             Self::StopMonitor => "stop-monitor",
             Self::StopWorker => "stop-worker",
             Self::DeleteNode => "delete-node",
@@ -52,7 +56,7 @@ impl Fault {
 
     /// Whether it kills the process that was started, which the command may outlive for a moment.
     pub(super) fn kills_the_monitor(self) -> bool {
-        matches!(self, Self::KillMonitor | Self::KillBoth | Self::KillFound)
+        matches!(self, Self::KillMonitor | Self::KillBoth | Self::KillFound | Self::KillCommand)
     }
 
     /// Whether it takes effect only when the lease is nearly over.
@@ -77,6 +81,11 @@ impl Fault {
                 let found = found_by_name(target.monitor, target.path);
                 let hit = found.into_iter().filter(|&pid| send(pid, Signal::SIGKILL)).count();
                 (hit > 0).then_some(Undo::Nothing)
+            }
+            Self::KillCommand => {
+                let leader = first_child(first_child(target.monitor)?)?;
+                let hit = [leader, target.monitor].map(|pid| send(pid, Signal::SIGKILL));
+                hit.contains(&true).then_some(Undo::Nothing)
             }
             Self::StopMonitor => {
                 send(target.monitor, Signal::SIGSTOP).then_some(Undo::Continue(target.monitor))

@@ -121,7 +121,7 @@ fn is_plausible(seen: &Evidence, phase: Phase, ended: bool, status: ExitStatus) 
         // zklock may have ended between the last check and the fault.
         // The search takes longer than a short command.
         (Fault::KillFound, _) => status.signal() == Some(9) || done,
-        (Fault::KillMonitor | Fault::KillBoth, _) => {
+        (Fault::KillMonitor | Fault::KillBoth | Fault::KillCommand, _) => {
             status.signal() == Some(9) || (phase == Phase::After && done)
         }
         (Fault::StopMonitor, _) => done,

@@ -45,6 +45,14 @@ impl World {
                     self.tell_outer(index, Exit::Signal(SIGKILL));
                 }
             }
+            FaultKind::KillLeader => {
+                let now = self.now;
+                if let Some(command) = self.zklocks[index].command.as_mut().filter(|command| !command.reaped)
+                {
+                    command.kill_leader(now);
+                    self.at(now, Event::Command(index));
+                }
+            }
             FaultKind::FreezeWorker => {
                 if self.zklocks[index].worker.alive {
                     self.zklocks[index].was_hit = true;

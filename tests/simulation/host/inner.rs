@@ -70,9 +70,8 @@ impl World {
         let Some(outer) = self.outer_of(index) else { return };
         let now = self.now;
         if let Some(command) = &mut self.zklocks[outer].command {
-            let leader = &mut command.processes[0];
-            if !leader.dead {
-                (leader.ends, leader.exit) = (now, exit);
+            if !command.leader().dead {
+                command.leader_ends(exit, now);
                 self.at(now, Event::Command(outer));
             }
         }
@@ -131,9 +130,7 @@ impl World {
         self.trace.print(now, || format!("zklock {index} becomes its command"));
         let Some(outer) = self.outer_of(index) else { return };
         if let Some(command) = self.zklocks[outer].command.as_mut().filter(|command| !command.leader().dead) {
-            let mut started = Command::start(&behaviour, now).processes;
-            command.processes[0] = started.remove(0);
-            command.processes.extend(started);
+            command.becomes(Command::start(&behaviour, now));
         }
         self.expect_command(outer);
     }

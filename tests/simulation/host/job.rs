@@ -106,7 +106,7 @@ impl World {
                 let worker_forces = self.zklocks[index].worker.kill_began;
                 let command = self.zklocks[index].command.as_mut().unwrap();
                 command.reaped = true;
-                command.ended_by_itself = !worker_forces;
+                command.ended_by_itself = !worker_forces && !command.was_killed();
                 let exit = command.leader().exit;
                 if worker_forces {
                     self.check_inner_stopped(index);
@@ -163,7 +163,11 @@ impl World {
         let Some(command) = &mut self.zklocks[index].command else { return };
         let stopped = std::mem::take(&mut command.stop_told) && command.leader().stopped.is_some();
         let leader = if command.leader().dead {
-            Some(LeaderChange::Died)
+            let by = match command.leader().exit {
+                Exit::Signal(signal) => Some(signal),
+                Exit::Code(_) => None,
+            };
+            Some(LeaderChange::Died { by })
         } else if stopped {
             Some(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job })
         } else {

@@ -39,7 +39,7 @@ fn a_lost_lease_stops_the_command_in_time() {
     };
     script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
     script
-        .on(Input::Children { leader: Some(LeaderChange::Died), none_left: true })
+        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
         .on(Input::Reaped(Some(Exit::Code(7))));
     script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
@@ -180,7 +180,8 @@ fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
 fn a_command_is_reaped_once_all_its_processes_are_gone() {
     let mut script = Script::of(plan());
     script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
-    let leader_died = |none_left| Input::Children { leader: Some(LeaderChange::Died), none_left };
+    let leader_died =
+        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left };
     script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
     script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
 }
