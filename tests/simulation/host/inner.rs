@@ -69,11 +69,10 @@ impl World {
     pub(super) fn tell_outer(&mut self, index: usize, exit: Exit) {
         let Some(outer) = self.outer_of(index) else { return };
         let now = self.now;
-        if let Some(command) = &mut self.zklocks[outer].command {
-            if !command.leader().dead {
-                command.leader_ends(exit, now);
-                self.at(now, Event::Command(outer));
-            }
+        let command = self.zklocks[outer].command.as_mut();
+        if let Some(command) = command.filter(|command| !command.leader().dead) {
+            command.leader_ends(exit, now);
+            self.at(now, Event::Command(outer));
         }
     }
 
