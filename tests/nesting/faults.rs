@@ -27,7 +27,7 @@ fn a_session_expired_while_looking_up_the_outer_lock_does_not_make_zklock_queue(
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "look-expired");
     proxy.once(op::GET_DATA, At::Hold);
-    let options = ["--session-timeout", "1", "-w", "15"];
+    let options = ["--session-timeout", "1", "-w", "60"];
     let running = run(&proxy, &options, &case).spawn();
     proxy.wait_fired(1, DEADLINE);
     let sessions = server.sessions();
