@@ -56,7 +56,7 @@ pub enum StartError {
 }
 
 /// Parses the command line `words`, of which the first is the program. Precedence: command line, environment,
-/// configuration files. Also returns the settings in effect with their sources.
+/// configuration files. Also returns the settings in effect with their sources, for a verb that shows them.
 ///
 /// # Errors
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
@@ -98,7 +98,9 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
-    Ok((options, settings::in_effect(&matches, &config)))
+    let shows_settings = matches!(&options.verb, Some(Verb::Status(status)) if status.show_config);
+    let settings = if shows_settings { settings::in_effect(&matches, &config) } else { vec![] };
+    Ok((options, settings))
 }
 
 fn options(matches: &ArgMatches) -> Result<Options, clap::Error> {
