@@ -1,6 +1,5 @@
 //! The signals sent to zklock, as received by the monitor.
 
-use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -10,6 +9,8 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
+
+use crate::runtime::sys;
 
 /// The signals forwarded to the worker in addition to SIGINT; Ctrl-Z sends SIGTSTP.
 const CAUGHT: [Signal; 9] = [
@@ -35,8 +36,7 @@ impl CaughtSignals {
     /// Starts to listen. A signal that is already ignored stays ignored: nohup and `&` in a script intend that. A
     /// signal that was blocked (`mask`) stays blocked. SIGCHLD is always received.
     pub(super) fn listen(mask: &SigSet) -> Result<Self> {
-        let ignored = ignored();
-        let is_wanted = |signal: &Signal| !contains(ignored, *signal) && !mask.contains(*signal);
+        let is_wanted = |signal: &Signal| !sys::is_ignored(*signal as i32) && !mask.contains(*signal);
         let interrupts = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
             .context("can't make a channel for SIGINT")?;
         let interrupts = Arc::new(interrupts);
@@ -80,21 +80,6 @@ fn deliver(signals: impl Iterator<Item = Signal>) -> Result<SignalDelivery<UnixS
     Ok(SignalDelivery::with_pipe(read, write, SignalOnly, signals.map(|signal| signal as i32))?)
 }
 
-/// The mask of ignored signals, from the kernel.
-fn ignored() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    parse_mask(&status).unwrap_or_default()
-}
-
-fn parse_mask(status: &str) -> Option<u64> {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
-}
-
-fn contains(mask: u64, signal: Signal) -> bool {
-    mask & (1 << (signal as i32 - 1)) != 0
-}
-
 #[cfg(test)]
 mod tests {
     use nix::sys::signal::raise;
@@ -116,13 +101,5 @@ mod tests {
         assert_eq!(signals.take(), [Signal::SIGTSTP]);
         assert_eq!(signals.take(), []);
         Ok(())
-    }
-
-    #[test]
-    fn the_mask_counts_from_one() {
-        let mask = parse_mask("Name:\tzklock\nSigIgn:\t0000000000001001\nSigCgt:\t0\n").unwrap_or_default();
-        assert!(contains(mask, Signal::SIGHUP) && contains(mask, Signal::SIGPIPE));
-        assert!(!contains(mask, Signal::SIGINT));
-        assert_eq!(parse_mask("nothing"), None);
     }
 }

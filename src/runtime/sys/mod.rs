@@ -20,7 +20,7 @@ pub use self::image::Image;
 pub use self::page::SharedPage;
 pub use self::process::{fail_on_abort, let_go_of_the_caller, share_one_heap};
 pub use self::signals::{
-    die_of, drop_handlers, ignore_until_exec, restore_ignored, stop_by, stop_ignoring_children,
+    die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::start::{sigpipe_was_ignored, stdout_was_closed};

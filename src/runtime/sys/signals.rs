@@ -18,6 +18,11 @@ pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     }
 }
 
+/// Whether this process ignores `signal`.
+pub fn is_ignored(signal: i32) -> bool {
+    disposition(signal) == Some(libc::SIG_IGN)
+}
+
 /// Resets every signal that has a handler to its default. For a process that is about to exec: a handler would still
 /// deliver to zklock a signal that was meant for the command.
 pub fn drop_handlers() {

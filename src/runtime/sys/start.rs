@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc;
 
-use super::signals::disposition;
+use super::signals::is_ignored;
 
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
@@ -18,7 +18,7 @@ static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = ".init_array")]
 static REMEMBER: extern "C" fn() = {
     extern "C" fn remember() {
-        let ignored = disposition(libc::SIGPIPE) == Some(libc::SIG_IGN);
+        let ignored = is_ignored(libc::SIGPIPE);
         SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
         // SAFETY: a system call on numbers.
         let closed = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } < 0;
