@@ -98,7 +98,11 @@ impl<'a> Executor<'a> {
                 let session = Session::open(key, settings, self.events.clone());
                 self.session = Some(session.context("can't start the session")?);
             }
-            Effect::Introduce => return Ok(Done::Answer(Input::Introduced(self.introduction()))),
+            // The session is connecting meanwhile, and there is no node yet.
+            Effect::Introduce => {
+                self.worker.take_its_name();
+                return Ok(Done::Answer(Input::Introduced(self.introduction())));
+            }
             Effect::FindAncestors => {
                 return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
             }

@@ -134,13 +134,18 @@ fn adopt_orphans() -> io::Result<()> {
 }
 
 impl WorkerSide {
-    /// Makes the worker a subreaper, gives it its own name, and has it continued when the monitor dies. Returns `false`
-    /// if the monitor is already dead.
+    /// Makes the worker a subreaper, and has it continued when the monitor dies. Returns `false` if the monitor is
+    /// already dead.
     pub fn set_up(&self) -> io::Result<bool> {
         // A fork doesn't inherit the subreaper flag.
         adopt_orphans()?;
-        title::set(self.monitor);
         Ok(sys::wake_on_death_of(self.monitor))
+    }
+
+    /// Gives the worker its own name and command line. Not part of [`set_up`](Self::set_up), because only a worker that
+    /// has something to release needs it, and connecting shouldn't wait for it.
+    pub fn take_its_name(&self) {
+        title::set(self.monitor);
     }
 
     /// The receiver of the monitor's messages.
