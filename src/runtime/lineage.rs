@@ -7,6 +7,7 @@ use nix::unistd::Pid;
 
 use super::descendants::children_of;
 use super::pair::is_worker;
+use super::proc_file;
 use super::proc_stat::{self, ProcessStat};
 use crate::core::lock::record::Process;
 use crate::core::run::Ancestor;
@@ -18,7 +19,7 @@ const LONGEST: usize = 1024;
 /// provide it.
 pub fn process(pid: Pid) -> Option<Process> {
     let started = proc_stat::of(pid)?.started;
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
+    let boot = proc_file::read("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();
     Some(Process { boot, namespace, started })
 }

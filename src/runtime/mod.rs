@@ -19,6 +19,7 @@ pub mod monitor;
 pub mod pair;
 #[cfg(planted)]
 pub mod planted;
+mod proc_file;
 mod proc_stat;
 pub mod run;
 pub mod side_sessions;

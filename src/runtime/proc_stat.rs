@@ -1,8 +1,8 @@
 //! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
-use std::fs;
-
 use nix::unistd::Pid;
+
+use super::proc_file;
 
 /// The fields of `/proc/PID/stat` that zklock needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct ProcessStat {
 
 /// The process with this pid. `None` if there is none, or the kernel doesn't show it.
 pub(super) fn of(pid: Pid) -> Option<ProcessStat> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(&proc_file::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.

@@ -1,11 +1,13 @@
 //! The command line that the kernel shows for this process.
 
-use std::{fs, io, ptr};
+use std::{io, ptr};
+
+use crate::runtime::proc_file;
 
 /// Shows, in place of this process's arguments, what `shown` returns for the number of bytes that there is room for;
 /// the rest of the room shows nothing. Only for a process that has read its arguments and won't read them again.
 pub fn replace_arguments(shown: impl FnOnce(usize) -> Vec<u8>) -> io::Result<()> {
-    let Some((start, end)) = range(&fs::read_to_string("/proc/self/stat")?) else { return Ok(()) };
+    let Some((start, end)) = range(&proc_file::read("/proc/self/stat")?) else { return Ok(()) };
     // The last byte stays zero: otherwise the kernel would show the environment as well.
     let room = end - start - 1;
     let mut bytes = shown(room);
@@ -28,6 +30,7 @@ fn range(process: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::FileExt;
 
     use super::*;
