@@ -10,7 +10,7 @@ mod signals;
 
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::process::{self, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -77,6 +77,9 @@ struct MonitorLoop {
     worker: Option<Observed>,
     /// Unrelated children, inherited by zklock from the program that became zklock by exec. They are left alone.
     unrelated: Vec<Pid>,
+    /// A check has shown that there are none, and so there never will be any: while the worker is alive, its
+    /// descendants become its own children. Only PID 1 also inherits the orphans of other processes.
+    has_only_the_worker: bool,
     /// The worker's end of the socket is closed, so the socket is always readable.
     socket_closed: bool,
     memory: MemoryLock,
@@ -106,6 +109,7 @@ impl MonitorLoop {
             children: Children::of_this_process(),
             worker,
             unrelated: vec![],
+            has_only_the_worker: false,
             socket_closed: false,
             memory: MemoryLock::Off,
         };
@@ -152,7 +156,9 @@ impl MonitorLoop {
         let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
         let lock = self.lock_memory_when_due(shown, now);
         self.wait([self.machine.wake_at(shown), check, lock].into_iter().flatten().min())?;
-        self.check_children();
+        if !self.has_only_the_worker {
+            self.check_children();
+        }
         Ok(())
     }
 
@@ -245,8 +251,9 @@ impl MonitorLoop {
         children.retain(|&child| child != worker);
         // Checked after the listing: if the worker isn't ending now, the monitor had inherited none of the command's
         // processes when the children were listed. Before the command may run, there are none.
-        let worker_is_alive = self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
-        if worker_is_alive || self.shown().stage == Stage::Waiting {
+        let worker_is_alive = || self.worker.as_ref().is_some_and(|worker| !worker.is_ending());
+        if self.monitor.page.stage() == Stage::Waiting || worker_is_alive() {
+            self.has_only_the_worker = children.is_empty() && process::id() != 1;
             self.unrelated = children;
         }
     }
