@@ -38,7 +38,7 @@ pub fn work(
     });
     ui::drain_at_the_end();
     match end {
-        End::Exit(exit) => reporter.send_final(&Report::Exit(exit)),
+        End::Exit(exit) => reporter.send_final_exit(exit),
         End::Become(variables) => reporter.send_final(&Report::Become(variables)),
         End::Leave(exit, remains) => {
             reporter.send(&Report::Leave(exit));
@@ -46,10 +46,10 @@ pub fn work(
             sys::let_go_of_the_caller();
             remains.map(|remains| clean(settings, &remains, || false));
             // For a monitor that was stopped meanwhile.
-            reporter.send_final(&Report::Exit(exit));
+            reporter.send_final_exit(exit);
         }
     }
-    process::exit(0)
+    sys::exit_at_once(0)
 }
 
 fn begin(

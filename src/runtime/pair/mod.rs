@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::rc::Rc;
 use std::time::Duration;
-use std::{fs, io, process};
+use std::{fs, io, mem, process};
 
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow};
@@ -71,6 +71,7 @@ pub struct WorkerSide {
     page: Page,
     deadline: Option<Deadline>,
     continued: Rc<Cell<u64>>,
+    exit: Rc<Cell<Option<Exit>>>,
     /// The process that the user knows as zklock.
     pub monitor: Pid,
     /// The monitor's process group.
@@ -115,6 +116,7 @@ pub fn split() -> io::Result<Side> {
                 page,
                 deadline: None,
                 continued: Rc::default(),
+                exit: Rc::default(),
                 monitor,
                 group,
                 inherited,
@@ -155,7 +157,7 @@ impl WorkerSide {
 
     /// A sender of reports to the monitor, for the time after `self` is dropped.
     pub fn reporter(&self) -> Reporter {
-        Reporter(Rc::clone(&self.socket))
+        Reporter { socket: Rc::clone(&self.socket), exit: Rc::clone(&self.exit) }
     }
 
     /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
@@ -168,27 +170,31 @@ impl WorkerSide {
     /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The worker counts as
     /// frozen if the rest takes longer than `limit`.
     pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
-        self.send(&Report::Exit(exit));
-        self.page.set_stage(Stage::Over);
         let end = clock::now() + limit;
-        self.set_deadline(Some(Deadline { act: end, latest: end }));
+        // The report wakes the monitor, which then reads the deadline, too.
+        self.show_deadline(Some(Deadline { act: end, latest: end }));
+        self.reporter().send_exit(exit);
+        self.page.set_stage(Stage::Over);
     }
 
     /// Sets the time from which on the monitor ends the command.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
+        if self.show_deadline(deadline) {
+            self.send(&Report::Shorter);
+        }
+    }
+
+    /// Puts the deadline into the page. Returns whether the monitor may be asleep until a later moment.
+    fn show_deadline(&mut self, deadline: Option<Deadline>) -> bool {
         if self.deadline == deadline {
-            return;
+            return false;
         }
         self.page.set_deadline(deadline);
-        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
-        let shorter = match (self.deadline, deadline) {
+        match (mem::replace(&mut self.deadline, deadline), deadline) {
             (Some(old), Some(new)) => new.act < old.act,
             (None, Some(_)) => true,
             (_, None) => false,
-        };
-        self.deadline = deadline;
-        if shorter {
-            self.send(&Report::Shorter);
         }
     }
 
@@ -221,21 +227,41 @@ impl WorkerSide {
 
 /// Sends reports to the monitor.
 #[derive(Debug)]
-pub struct Reporter(Rc<PairSocket>);
+pub struct Reporter {
+    socket: Rc<PairSocket>,
+    /// The last exit that was reported.
+    exit: Rc<Cell<Option<Exit>>>,
+}
 
 impl Reporter {
     /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
     pub fn send_final(&self, report: &Report) {
-        if let Err(error) = self.0.send_and_wait(report) {
+        if let Err(error) = self.socket.send_and_wait(report) {
             log::debug!("the monitor doesn't listen: {error}");
         }
     }
 
+    /// Sends the final exit, unless the monitor has it since the command's end: another message would only wake it
+    /// before the worker can be reaped.
+    pub fn send_final_exit(&self, exit: Exit) {
+        if self.exit.get() != Some(exit) {
+            self.send_final(&Report::Exit(exit));
+        }
+    }
+
     /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
-    /// way.
-    pub fn send(&self, report: &Report) {
-        if let Err(error) = self.0.send(report) {
+    /// way. Returns whether it was sent.
+    pub fn send(&self, report: &Report) -> bool {
+        let sent = self.socket.send(report);
+        if let Err(error) = &sent {
             log::debug!("the monitor doesn't listen: {error}");
+        }
+        sent.is_ok()
+    }
+
+    fn send_exit(&self, exit: Exit) {
+        if self.send(&Report::Exit(exit)) {
+            self.exit.set(Some(exit));
         }
     }
 }
