@@ -11,8 +11,10 @@ use nix::unistd::Pid;
 use super::image::Image;
 use super::signals::drop_handlers;
 
-/// Enough for the functions that the child calls: the largest item is a path of 4 KiB.
-const STACK: usize = 64 * 1024;
+/// Far more than the functions need that the child calls: their largest item is a path of 4 KiB. The C library maps
+/// such a large allocation, and only the pages in use are ever touched. A smaller one would come from the heap, and be
+/// zeroed page by page.
+const STACK: usize = 256 * 1024;
 
 /// A child that was started.
 #[derive(Debug)]
