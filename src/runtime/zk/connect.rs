@@ -174,10 +174,12 @@ impl<'a> Dialer<'a> {
             None => connector,
         };
         let hosts = Hosts { servers: vec![server.clone()], chroot: self.settings.hosts.chroot.clone() };
-        let connecting = self.settings.security.connect(connector, &hosts, self.rotation);
+        // On the heap, and freed when the client is connected: the library's future is large, and it would be part of
+        // each future around it, on the stack of a thread that lives as long as the session.
+        let connecting = Box::pin(self.settings.security.connect(connector, &hosts, self.rotation));
         let client = match all {
             None => connecting.await?,
-            Some(all) => match select(Box::pin(connecting), Timer::after(all)).await {
+            Some(all) => match select(connecting, Timer::after(all)).await {
                 Either::Left((client, _)) => client?,
                 Either::Right(_) => return Err(Error::Timeout),
             },

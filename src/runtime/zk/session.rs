@@ -126,7 +126,8 @@ impl Drop for SessionSink {
 
 fn run(settings: &Settings, inbox: UnboundedReceiver<Command>, sink: &SessionSink) {
     let library = LibraryTask::default();
-    library.block_on(run_session(settings, inbox, sink, &library));
+    // On the heap, because it would be moved into each of the functions that poll it, and a stack never shrinks.
+    library.block_on(Box::pin(run_session(settings, inbox, sink, &library)));
 }
 
 /// Connects, carries out requests, and reconnects whenever the connection is lost, until the session is closed or lost.
