@@ -31,8 +31,8 @@ pub fn let_go_of_the_caller() {
     }
 }
 
-/// Ends this process without the functions that libraries have registered for its end. For a child of a fork: they
-/// clean up nothing that outlives it, and would only copy pages that it shares with its parent.
+/// Ends this process without the functions that libraries have registered for its end: they clean up nothing that
+/// outlives it, and would only touch more of its memory.
 pub fn exit_at_once(code: u8) -> ! {
     // SAFETY: a system call on a number; no code of this process runs afterwards.
     unsafe { libc::_exit(code.into()) }
