@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use uuid::Uuid;
 
 use super::event::Emitter;
-use super::job::Job;
-use super::job::spawn::Launch;
+use super::job::{Job, PreparedLaunch};
 use super::pair::WorkerSide;
 use super::side_sessions::SideSessions;
 use super::ui::{self, WaitingLine};
@@ -44,6 +43,8 @@ pub struct Executor<'a> {
     events: Emitter,
     session: Option<Session>,
     side_sessions: SideSessions,
+    /// The command, until it is started.
+    prepared: Option<PreparedLaunch>,
     job: Option<Job>,
     /// zklock's nodes: a message in JSON names the node that it is about.
     own: Vec<OwnedNode>,
@@ -72,6 +73,7 @@ impl<'a> Executor<'a> {
             events,
             session: None,
             side_sessions,
+            prepared: None,
             job: None,
             own: vec![],
             stopped_alone: false,
@@ -101,7 +103,9 @@ impl<'a> Executor<'a> {
             // The session is connecting meanwhile, and there is no node yet.
             Effect::Introduce => {
                 self.worker.take_its_name();
-                return Ok(Done::Answer(Input::Introduced(self.introduction())));
+                let introduction = self.introduction();
+                self.prepared = Some(PreparedLaunch::new(self.invocation, &self.worker));
+                return Ok(Done::Answer(Input::Introduced(introduction)));
             }
             Effect::FindAncestors => {
                 return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
@@ -126,8 +130,10 @@ impl<'a> Executor<'a> {
             }
             Effect::StartCommand { variables, latest, deadline } => {
                 self.worker.command_begins(deadline);
-                let signal = self.options.lock.signal;
-                let started = Job::start(&self.launch(variables), &self.worker, latest, signal);
+                let prepare = || PreparedLaunch::new(self.invocation, &self.worker);
+                let (prepared, signal) =
+                    (self.prepared.take().unwrap_or_else(prepare), self.options.lock.signal);
+                let started = Job::start(prepared, &variables, &self.worker, latest, signal);
                 let started = started.map(|job| self.job = Some(job));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));
@@ -154,6 +160,8 @@ impl<'a> Executor<'a> {
             }
             Effect::LetGoOfCaller => {
                 ui::drain();
+                // It has the terminal open.
+                self.prepared = None;
                 sys::let_go_of_the_caller();
             }
             Effect::Finish(end) => return Ok(Done::Over(end)),
@@ -208,15 +216,6 @@ impl<'a> Executor<'a> {
         let record = identity::record(self.worker.monitor, program, lock.label.clone(), lock.mode());
         let ids = self.invocation.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
-    }
-
-    fn launch(&self, environment: Vec<(String, String)>) -> Launch {
-        Launch {
-            environment,
-            program: self.invocation.program.clone(),
-            arguments: self.invocation.arguments.clone(),
-            inherited: self.worker.inherited,
-        }
     }
 
     fn say(&self, path: &LockPath, message: &Message) {

@@ -37,7 +37,7 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
                 Outcome::Become(variables, inherited) => {
-                    Ok(under_outer_locks(invocation, variables, inherited))
+                    Ok(under_outer_locks(invocation, &variables, inherited))
                 }
             }
         }
@@ -48,18 +48,13 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
 /// the command.
 fn under_outer_locks(
     invocation: &Invocation,
-    variables: Vec<(String, String)>,
+    variables: &[(String, String)],
     inherited: InheritedState,
 ) -> Exit {
     ui::step(invocation.first_lock(), "already held by the surrounding command");
     ui::drain();
-    let launch = Launch {
-        program: invocation.program.clone(),
-        arguments: invocation.arguments.clone(),
-        environment: variables,
-        inherited,
-    };
-    let error = become_command(launch);
+    let launch = Launch::new(invocation.program.clone(), &invocation.arguments, inherited);
+    let error = become_command(launch, variables);
     ui::error(invocation.first_lock(), &error);
     Exit::Code(error.code())
 }

@@ -6,13 +6,13 @@ use nix::unistd::execvpe;
 use super::spawn::{Launch, SpawnError, explain};
 use crate::runtime::sys;
 
-/// Becomes the command, in the same process group and under the outer zklock's lease. Returns only if that fails.
-pub fn become_command(launch: Launch) -> SpawnError {
-    let image = match launch.image() {
+/// Becomes the command with these variables added, in the same process group and under the outer zklock's lease. Returns only if that fails.
+pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> SpawnError {
+    let inherited = launch.inherited;
+    let image = match launch.image(variables) {
         Ok(image) => image,
         Err(error) => return error,
     };
-    let inherited = launch.inherited;
     // An exec keeps the subreaper flag, and the command didn't ask to adopt orphans.
     if !inherited.was_subreaper {
         let _ = prctl::set_child_subreaper(false);

@@ -1,6 +1,7 @@
 //! The command under the lock: started, supervised, stopped and reaped by one thread.
 
 mod become_command;
+mod prepared;
 pub mod spawn;
 pub mod terminal;
 
@@ -14,7 +15,8 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
 
 pub use self::become_command::become_command;
-use self::spawn::{Launch, SpawnError};
+pub use self::prepared::PreparedLaunch;
+use self::spawn::SpawnError;
 use self::terminal::Terminal;
 use crate::core::exit::Exit;
 use crate::core::planted::{Mistake, planted};
@@ -46,16 +48,16 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts the command, in the terminal's foreground if it belongs there; not after `latest`.
+    /// Starts the command with these variables added, in the terminal's foreground if it belongs there; not after
+    /// `latest`.
     pub fn start(
-        launch: &Launch,
+        prepared: PreparedLaunch,
+        variables: &[(String, String)],
         worker: &WorkerSide,
         latest: Option<BootTime>,
         stop_signal: Signal,
     ) -> Result<Self, SpawnError> {
-        let own_group = worker.group;
-        let children = Children::of_this_process();
-        let terminal = Terminal::open(own_group);
+        let PreparedLaunch { launch, children, terminal } = prepared;
         let in_foreground = terminal.starts_in_foreground(worker.monitor);
         let switch = DeadMansSwitch::new();
         if let Err(error) = &switch {
@@ -63,11 +65,11 @@ impl Job {
         }
         let switch = switch.ok();
         let foreground = in_foreground.then_some(&terminal);
-        let group = spawn::spawn(launch, foreground, latest, worker.page(), switch.as_ref())?;
+        let group = spawn::spawn(launch, variables, foreground, latest, worker.page(), switch.as_ref())?;
         Ok(Self {
             group,
             terminal,
-            own_group,
+            own_group: worker.group,
             stop_signal: stop_signal as i32,
             in_foreground,
             status: None,

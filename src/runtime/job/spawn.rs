@@ -1,7 +1,7 @@
 //! Starts the command: in its own process group, with its own environment, and otherwise in the state in which zklock
 //! was started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{NulError, OsStr, OsString};
 use std::io;
 use std::path::Path;
 
@@ -25,10 +25,8 @@ use crate::runtime::sys::{self, DeadMansSwitch, Image, Spawned};
 pub struct Launch {
     /// The program, looked up in `PATH` unless it contains a slash.
     pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Variables added to the environment.
-    pub environment: Vec<(String, String)>,
+    /// The program with its arguments and environment, if they can be passed on.
+    image: Result<Image, NulError>,
     /// The signal state that zklock was started with, restored for the command.
     pub inherited: InheritedState,
 }
@@ -54,10 +52,17 @@ pub enum SpawnError {
 }
 
 impl Launch {
-    /// The image to exec.
-    pub fn image(&self) -> Result<Image, SpawnError> {
-        Image::new(&self.program, &self.arguments, &self.environment)
-            .map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
+    /// The start of this program in zklock's environment.
+    pub fn new(program: OsString, arguments: &[OsString], inherited: InheritedState) -> Self {
+        let image = Image::new(&program, arguments);
+        Self { program, image, inherited }
+    }
+
+    /// The image to exec, with these variables added.
+    pub fn image(&mut self, variables: &[(String, String)]) -> Result<&Image, SpawnError> {
+        let image = self.image.as_mut().map_err(|error| error.clone());
+        let added = image.and_then(|image| image.add(variables).map(|()| &*image));
+        added.map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
     }
 }
 
@@ -72,10 +77,11 @@ impl SpawnError {
     }
 }
 
-/// Starts the command, unless `latest` has passed by the time of its exec. With `foreground`, it starts in that
+/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With `foreground`, it starts in that
 /// terminal's foreground. The `switch` is armed for its process group.
 pub fn spawn(
-    launch: &Launch,
+    mut launch: Launch,
+    variables: &[(String, String)],
     foreground: Option<&Terminal>,
     latest: Option<BootTime>,
     page: Page,
@@ -84,7 +90,7 @@ pub fn spawn(
     let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
-    let started = sys::spawn(&launch.image()?, || {
+    let started = sys::spawn(launch.image(variables)?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
         // These end the command if both of zklock's processes are killed at once: the switch its process group, and

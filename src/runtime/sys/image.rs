@@ -13,26 +13,22 @@ pub struct Image {
 }
 
 impl Image {
-    /// The program is looked up in `PATH` unless it contains a slash. `added` is added to zklock's environment and
-    /// replaces variables of the same name.
-    pub fn new(
-        program: &OsString,
-        arguments: &[OsString],
-        added: &[(String, String)],
-    ) -> Result<Self, NulError> {
+    /// The program with zklock's own environment. It is looked up in `PATH` unless it contains a slash.
+    pub fn new(program: &OsString, arguments: &[OsString]) -> Result<Self, NulError> {
         let words = [program].into_iter().chain(arguments);
-        let kept = env::vars_os().filter(|(name, _)| added.iter().all(|(new, _)| name != new.as_str()));
-        let added = added.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let variable = |(name, value): (OsString, OsString)| {
-            let mut bytes = name.into_vec();
-            bytes.push(b'=');
-            bytes.extend(value.into_vec());
-            CString::new(bytes)
-        };
         Ok(Self {
             arguments: words.map(|word| CString::new(word.clone().into_vec())).collect::<Result<_, _>>()?,
-            environment: kept.chain(added).map(variable).collect::<Result<_, _>>()?,
+            environment: env::vars_os().map(variable).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Adds these variables to the environment, in place of those of the same name.
+    pub fn add(&mut self, added: &[(String, String)]) -> Result<(), NulError> {
+        self.environment.retain(|kept| !added.iter().any(|(name, _)| is_called(kept, name)));
+        for (name, value) in added {
+            self.environment.push(variable((name.into(), value.into()))?);
+        }
+        Ok(())
     }
 
     /// The program's name, followed by its arguments.
@@ -51,6 +47,17 @@ impl Image {
     }
 }
 
+fn variable((name, value): (OsString, OsString)) -> Result<CString, NulError> {
+    let mut bytes = name.into_vec();
+    bytes.push(b'=');
+    bytes.extend(value.into_vec());
+    CString::new(bytes)
+}
+
+fn is_called(variable: &CStr, name: &str) -> bool {
+    variable.to_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,7 +67,8 @@ mod tests {
         let inherited = env::var("PATH").unwrap_or_default();
         let added =
             [("PATH", "/added"), ("ZKLOCK_NEW", "a=b")].map(|(name, value)| (name.into(), value.into()));
-        let image = Image::new(&"program".into(), &["-x".into()], &added).unwrap();
+        let mut image = Image::new(&"program".into(), &["-x".into()]).unwrap();
+        image.add(&added).unwrap();
         assert_eq!(image.program(), c"program");
         assert_eq!(image.arguments(), [c"program".to_owned(), c"-x".to_owned()]);
         let named = |name: &str| -> Vec<&str> {
@@ -75,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_string_with_a_zero_byte_is_refused() {
-        assert!(Image::new(&"a\0b".into(), &[], &[]).is_err());
-        assert!(Image::new(&"a".into(), &["b\0".into()], &[]).is_err());
+        assert!(Image::new(&"a\0b".into(), &[]).is_err());
+        assert!(Image::new(&"a".into(), &["b\0".into()]).is_err());
     }
 }

@@ -80,7 +80,7 @@ mod tests {
 
     fn image(program: &str, arguments: &[&str]) -> Image {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        Image::new(&program.into(), &arguments, &[]).unwrap()
+        Image::new(&program.into(), &arguments).unwrap()
     }
 
     #[test]
