@@ -10,6 +10,7 @@ mod page;
 mod process;
 mod signals;
 mod spawn;
+mod stack;
 mod start;
 
 pub use self::arguments::replace_arguments;
@@ -23,4 +24,5 @@ pub use self::signals::{
     die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
+pub use self::stack::return_unused_stack;
 pub use self::start::{sigpipe_was_ignored, stdout_was_closed};

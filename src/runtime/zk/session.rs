@@ -25,7 +25,7 @@ use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
 };
 use crate::core::time::BootTime;
-use crate::runtime::clock;
+use crate::runtime::{clock, sys};
 
 /// The name of a session's thread.
 const THREAD: &str = "session";
@@ -151,6 +151,8 @@ async fn run_session(
         timeout: client.session_timeout(),
         began,
     });
+    // Connecting needs a deep stack. Now another thread has the next step.
+    sys::return_unused_stack();
     let (session, timeout) = (client.session().clone(), client.session_timeout());
     let pause = ReconnectPause { connected_at: clock::now(), next: Duration::ZERO };
     let mut reconnection =
