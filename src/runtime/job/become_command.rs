@@ -6,7 +6,8 @@ use nix::unistd::execvpe;
 use super::spawn::{Launch, SpawnError, explain};
 use crate::runtime::sys;
 
-/// Becomes the command with these variables added, in the same process group and under the outer zklock's lease. Returns only if that fails.
+/// Becomes the command with these variables added, in the same process group and under the outer zklock's lease.
+/// Returns only if that fails.
 pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> SpawnError {
     let inherited = launch.inherited;
     let image = match launch.image(variables) {

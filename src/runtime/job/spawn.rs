@@ -77,8 +77,8 @@ impl SpawnError {
     }
 }
 
-/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With `foreground`, it starts in that
-/// terminal's foreground. The `switch` is armed for its process group.
+/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With
+/// `foreground`, it starts in that terminal's foreground. The `switch` is armed for its process group.
 pub fn spawn(
     mut launch: Launch,
     variables: &[(String, String)],
