@@ -102,9 +102,13 @@ fn the_live_line_keeps_the_holders_pid_and_the_time_left_on_a_narrow_terminal() 
         waiter.expect("position 2, ", DEADLINE);
         let seen = waiter.expect(&format!(":{}", holder.pid()), DEADLINE);
         assert_eq!(seen.contains(" min left"), !options.is_empty(), "{columns}: {seen:?}");
-        let screen = visible(&waiter.text());
         let fits = |line: &String| line.chars().count() <= columns;
-        assert!(screen.len() == 1 && screen.iter().all(fits), "{columns}: {screen:?}");
+        // For a moment the line is erased, before it is drawn again.
+        wait_until("one line", DEADLINE, || {
+            let screen = visible(&waiter.text());
+            assert!(screen.iter().all(fits), "{columns}: {screen:?}");
+            screen.len() == 1
+        });
         waiter.send(b"\x03");
         waiter.wait(DEADLINE);
         assert_eq!(visible(&waiter.text()).iter().filter(|line| line.contains("position")).count(), 0);
