@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use console::{Term, truncate_str};
 use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -19,6 +19,9 @@ const MOST_BYTES: usize = 256 * 1024;
 
 /// The longest wait for the queue to be written.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// Erases the line of the screen that the cursor is in.
+const ERASE: &str = "\r\x1b[2K";
 
 /// An entry of the queue.
 #[derive(Debug)]
@@ -189,7 +192,7 @@ impl OutputState {
 
 /// The writer thread.
 fn write_all() {
-    let mut bar: Option<ProgressBar> = None;
+    let mut line: Option<String> = None;
     let mut waiting = state();
     loop {
         let Some((dropped, item)) = waiting.pop() else {
@@ -210,14 +213,20 @@ fn write_all() {
             } else {
                 format!("zklock: {message}\n")
             };
-            without_line(bar.as_ref(), || write(text.as_bytes()));
+            write(&above(line.as_deref(), text.as_bytes()));
         }
         match item {
-            Item::Text(_, bytes) => without_line(bar.as_ref(), || write(&bytes)),
-            Item::Line(Some(text)) => show(&mut bar, text),
+            Item::Text(_, bytes) => write(&above(line.as_deref(), &bytes)),
+            Item::Line(Some(text)) => {
+                // The terminal may have become narrower since the line was queued.
+                let columns = Term::stderr().size().1;
+                let text = truncate_str(&text, columns.into(), "").into_owned();
+                write(&above(Some(&text), b""));
+                line = Some(text);
+            }
             Item::Line(None) => {
-                if let Some(bar) = bar.take() {
-                    bar.finish_and_clear();
+                if line.take().is_some() {
+                    write(ERASE.as_bytes());
                 }
             }
         }
@@ -225,22 +234,13 @@ fn write_all() {
     }
 }
 
-/// Runs `write` with the waiting line removed from the screen.
-fn without_line(bar: Option<&ProgressBar>, write: impl FnOnce()) {
-    match bar {
-        Some(bar) => bar.suspend(write),
-        None => write(),
+/// What writes whole lines above the waiting line, if there is one. In one piece, so that no other program's output
+/// comes between them.
+fn above(line: Option<&str>, lines: &[u8]) -> Vec<u8> {
+    match line {
+        Some(line) => [ERASE.as_bytes(), lines, line.as_bytes()].concat(),
+        None => lines.to_vec(),
     }
-}
-
-fn show(bar: &mut Option<ProgressBar>, text: String) {
-    let bar = bar.get_or_insert_with(|| {
-        let style =
-            ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        ProgressBar::new_spinner().with_style(style)
-    });
-    bar.set_message(text);
-    bar.tick();
 }
 
 fn can_write_at_once() -> bool {
@@ -310,6 +310,12 @@ mod tests {
             state.push(Item::Text(Level::Error, half()));
         }
         assert_eq!((state.dropped, state.queue.len()), (2, 2), "of errors the newest stay");
+    }
+
+    #[test]
+    fn messages_are_written_above_the_waiting_line() {
+        assert_eq!(above(None, b"text\n"), b"text\n");
+        assert_eq!(above(Some("waiting"), b"text\n"), b"\r\x1b[2Ktext\nwaiting");
     }
 
     #[test]
