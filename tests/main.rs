@@ -39,6 +39,7 @@ mod lock_nodes;
 mod log_json;
 mod manual_page;
 mod messages;
+mod name_services;
 mod neighbours;
 mod nesting;
 mod once_per;

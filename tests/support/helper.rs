@@ -1,4 +1,5 @@
-//! Helper programs: one prints the signals that it receives, the other shifts the time of day.
+//! Helper programs and libraries: one prints the signals that it receives, one shifts the time of day, and one knows
+//! names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,21 @@ pub(crate) fn signal_printer(args: &[&str]) -> Vec<String> {
     command.map(str::to_owned).collect()
 }
 
-/// Builds the library that shifts the time of day, from the source beside the other helpers, and puts it into `dir`. To
-/// use it, set `LD_PRELOAD` to its path and `SKEW` to the shift in seconds.
+/// Builds the library that shifts the time of day, and puts it into `dir`. To use it, set `LD_PRELOAD` to its path and
+/// `SKEW` to the shift in seconds.
 pub(crate) fn skewed_clock(dir: &Path) -> PathBuf {
-    let library = dir.join("skewed_clock.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/skewed_clock.c");
+    library("skewed_clock.c", dir.join("skewed_clock.so"))
+}
+
+/// Builds the service `zklock` for `/etc/nsswitch.conf`, and puts it into `dir`. To use it, set `LD_LIBRARY_PATH` to
+/// that directory. The source says which names it knows.
+pub(crate) fn name_service(dir: &Path) -> PathBuf {
+    library("nss_zklock.c", dir.join("libnss_zklock.so.2"))
+}
+
+/// Builds a library from a source beside the other helpers.
+fn library(source: &str, library: PathBuf) -> PathBuf {
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers")).join(source);
     let mut compiler = Command::new("cc");
     let built = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status();
     assert!(built.is_ok_and(|status| status.success()), "the C compiler that Rust links with");

@@ -40,7 +40,7 @@ mod zklock;
 pub(crate) use {
     case::Case,
     ensemble::{Ensemble, EnsembleBuilder},
-    helper::{signal_printer, skewed_clock},
+    helper::{name_service, signal_printer, skewed_clock},
     history::{History, Section},
     inspect::{
         Held, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped, status_of, thaw,

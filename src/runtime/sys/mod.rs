@@ -12,6 +12,7 @@ mod signals;
 mod spawn;
 mod stack;
 mod start;
+mod unwinder;
 
 pub use self::arguments::replace_arguments;
 pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};

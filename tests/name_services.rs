@@ -1,0 +1,100 @@
+//! Names of users and hosts, looked up as `/etc/nsswitch.conf` says, by whatever services the host has; and the
+//! libraries that zklock needs for that.
+
+use crate::support::{
+    Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, unshare,
+};
+use std::fs;
+
+/// A host name that is only in zklock's own `/etc/hosts`.
+const IN_FILE: &str = "file.zklock.test";
+
+/// A host name that only the service `zklock` knows.
+const IN_MODULE: &str = "module.zklock.test";
+
+const BIND: &str = "mount --bind /etc/nsswitch.conf /etc/nsswitch.conf && mount --bind /etc/hosts /etc/hosts";
+
+/// zklock with these lines for `/etc/nsswitch.conf`, with [`IN_FILE`] in `/etc/hosts`, and with the service `zklock`.
+fn with_services(case: &Case, zklock: Zklock, services: &str) -> Zklock {
+    let dir = case.dir();
+    fs::write(dir.join("nsswitch.conf"), services).expect("a configuration of name services");
+    fs::write(dir.join("hosts"), format!("127.0.0.1 {IN_FILE}\n")).expect("a hosts file");
+    name_service(dir);
+    let mount = |file: &str| format!("mount --bind '{}/{file}' /etc/{file}", dir.display());
+    let mounts = format!("{} && {}", mount("nsswitch.conf"), mount("hosts"));
+    let script = format!("{mounts} && exec \\\"\\$0\\\" \\\"\\$@\\\"");
+    let unshare = unshare("--mount");
+    let zklock = zklock.prelude(&format!("exec {unshare} bash -c \"{script}\" \"$0\" \"$@\""));
+    zklock.env("LD_LIBRARY_PATH", dir)
+}
+
+/// The user that a holder with these name services records, when it reaches the shared server by this host name.
+fn recorded_user(name: &str, services: &str) -> String {
+    let port = shared().connect_string().rsplit_once(':').expect("a port").1.to_owned();
+    let case = Case::new("services").through(&format!("{name}:{port}"));
+    let job = ["sh", "-c", "echo holding; exec sleep 60"];
+    let holder = with_services(&case, case.lock(&["-v"], job), services).spawn();
+    holder.wait_for_stdout("holding", DEADLINE);
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let record = case.observer().data(&node).expect("a record");
+    let record: serde_json::Value = serde_json::from_slice(record.as_ref()).expect("JSON");
+    end(holder);
+    record["user"].as_str().expect("a user").to_owned()
+}
+
+#[test]
+fn names_that_only_a_service_of_the_host_knows_are_found() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
+    let services = "passwd: sss zklock files systemd\n\
+         hosts: files mdns4_minimal zklock resolve [!UNAVAIL=return] dns myhostname\n";
+    assert_eq!(recorded_user(IN_MODULE, services), "module-user");
+}
+
+#[test]
+fn services_that_the_host_lacks_are_skipped() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
+    for services in [
+        "passwd: sss files systemd\nhosts: mdns4_minimal [NOTFOUND=return] files dns\n",
+        "passwd: files sss systemd\nhosts: resolve [!UNAVAIL=return] files myhostname dns\n",
+        "passwd: sss systemd files\nhosts: files myhostname resolve [!UNAVAIL=return] dns\n",
+    ] {
+        assert_eq!(recorded_user(IN_FILE, services), "root", "{services}");
+    }
+}
+
+/// With TLS, the client library looks the name up itself.
+#[test]
+fn names_that_only_a_service_of_the_host_knows_are_found_with_tls() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign("server", &[IN_MODULE]), &authority, "none");
+    let server = Server::builder().tls(&keys).start();
+    let case = Case::on(&server, "tls-service").through(&format!("{IN_MODULE}:{}", server.secure_port()));
+    let ca = keys.authority().display().to_string();
+    let zklock = case.lock(&["--tls-ca", &ca], ["echo", "ran"]);
+    let output = with_services(&case, zklock, "passwd: files\nhosts: zklock files dns\n").run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+/// Each further library costs hundredths of a run (`docs/decisions/0005-link.md`). Kerberos needs some all the same.
+#[cfg(not(feature = "gssapi"))]
+#[test]
+fn zklock_needs_no_library_besides_the_c_library() {
+    let mut zklock = std::process::Command::new(env!("CARGO_BIN_EXE_zklock"));
+    // The dynamic linker then prints the libraries instead of starting the program.
+    let output = zklock.arg("--version").env("LD_TRACE_LOADED_OBJECTS", "1").output().expect("zklock");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let is_expected = |line: &&str| {
+        let name = line.trim().rsplit('/').next().unwrap_or_default();
+        let first = line.split_whitespace().next().unwrap_or_default();
+        first.starts_with("linux-vdso") || first == "libc.so.6" || name.starts_with("ld-linux")
+    };
+    let others: Vec<&str> = text.lines().filter(|line| !is_expected(line)).collect();
+    assert!(others.is_empty(), "{text}");
+}
