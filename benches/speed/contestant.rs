@@ -24,8 +24,8 @@ pub(crate) enum Contestant {
     Floor(Servers),
     /// zklock.
     Zklock(Servers),
-    /// Another build of zklock, to measure a change.
-    Other(Servers),
+    /// The build of zklock before a change, to measure the change.
+    Before(Servers),
 }
 
 /// A new lock.
@@ -46,13 +46,28 @@ impl Contestant {
             Self::Curator(servers) => ("Curator program", Some(servers)),
             Self::Floor(servers) => ("floor", Some(servers)),
             Self::Zklock(servers) => ("**zklock**", Some(servers)),
-            Self::Other(servers) => ("the other zklock", Some(servers)),
+            Self::Before(servers) => ("build before", Some(servers)),
         };
         match servers {
             None => name.to_owned(),
             Some(Servers::One) => format!("{name}, 1 server"),
             Some(Servers::Three) => format!("{name}, 3 servers"),
         }
+    }
+
+    /// The program of a build of zklock.
+    pub(crate) fn zklock(self, environment: &Environment) -> &str {
+        match self {
+            Self::Before(_) => environment.before.as_deref().expect("the build before"),
+            _ => env!("CARGO_BIN_EXE_zklock"),
+        }
+    }
+
+    /// The available builds of zklock.
+    pub(crate) fn builds(environment: &Environment, servers: Servers) -> Vec<Self> {
+        let mut builds = vec![Self::Zklock(servers), Self::Before(servers)];
+        builds.retain(|build| build.is_available(environment));
+        builds
     }
 
     /// The ZooKeeper servers that it uses, if any.
@@ -62,7 +77,7 @@ impl Contestant {
             | Self::Curator(servers)
             | Self::Floor(servers)
             | Self::Zklock(servers)
-            | Self::Other(servers) => Some(servers),
+            | Self::Before(servers) => Some(servers),
             Self::Plain | Self::Flock | Self::Etcd => None,
         }
     }
@@ -73,7 +88,7 @@ impl Contestant {
             Self::Etcd => environment.etcd.is_some(),
             Self::Kazoo(_) => environment.python.is_some(),
             Self::Curator(_) => environment.curator.is_some(),
-            Self::Other(_) => environment.other.is_some(),
+            Self::Before(_) => environment.before.is_some(),
             _ => true,
         }
     }
@@ -118,10 +133,10 @@ impl Contestant {
                 let own = env::current_exe().expect("the path of this program");
                 vec![own.into(), "floor".into(), environment.hosts(servers).into(), (&lock.name).into()]
             }
-            Self::Zklock(servers) | Self::Other(servers) => {
-                let other = environment.other.as_deref().filter(|_| matches!(self, Self::Other(_)));
-                let zklock = other.unwrap_or(env!("CARGO_BIN_EXE_zklock"));
-                [zklock, "-z", environment.hosts(servers), &lock.name, "--"].map(OsString::from).into()
+            Self::Zklock(servers) | Self::Before(servers) => {
+                [self.zklock(environment), "-z", environment.hosts(servers), &lock.name, "--"]
+                    .map(OsString::from)
+                    .into()
             }
         };
         words.extend_from_slice(job);

@@ -16,8 +16,8 @@ pub(crate) struct Environment {
     pub(crate) python: Option<PathBuf>,
     /// A Java class path with Curator and the compiled `CuratorLock`, if there is one.
     pub(crate) curator: Option<String>,
-    /// Another build of zklock to compare with, if one was named.
-    pub(crate) other: Option<String>,
+    /// The build of zklock before a change, if one was named.
+    pub(crate) before: Option<String>,
     /// The directory for temporary files.
     pub(crate) dir: PathBuf,
     /// The file for the drawing.
@@ -67,7 +67,7 @@ impl Environment {
             etcd: variable("BENCH_ETCD"),
             python: variable("BENCH_PYTHON").map(PathBuf::from),
             curator: variable("BENCH_CURATOR"),
-            other: variable("BENCH_OTHER"),
+            before: variable("BENCH_BEFORE"),
             dir: needed("BENCH_DIR").into(),
             drawing: needed("BENCH_DRAWING").into(),
             locks: AtomicU32::new(0),

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
+use crate::contestant::Contestant;
 use crate::drawing;
-use crate::environment::{Environment, Size};
+use crate::environment::{Environment, Servers, Size, alternating};
 use crate::job::{self, now};
 use crate::many_nodes::{join, many_nodes};
 use crate::relay::{Relay, Side};
 use crate::stats::Sample;
-use crate::table::{Table, ms};
+use crate::table::{Table, ms, ratio};
 use crate::waiter::Waiter;
 use crate::wire;
 
@@ -45,20 +46,32 @@ pub(crate) struct Point {
 /// Measures the costs, prints a table and draws them.
 pub(crate) fn measure(environment: &Environment, size: Size) {
     let sizes: &[usize] = size.pick(&[10, 100, 1000], &[10, 30, 100, 300, 1000, 2000, 3500, 5000]);
-    let mut points: Vec<Point> = sizes.iter().map(|&nodes| Point { nodes, ..Point::default() }).collect();
+    let points =
+        || -> Vec<Point> { sizes.iter().map(|&nodes| Point { nodes, ..Point::default() }).collect() };
+    let mut builds: Vec<_> = Contestant::builds(environment, Servers::One)
+        .into_iter()
+        .map(|build| (build.zklock(environment).to_owned(), points()))
+        .collect();
     let relay = Relay::to(&environment.one);
-    for _ in 0..size.pick(2, 7) {
-        for point in &mut points {
-            wire::run(with_nodes_ahead(environment, &relay, point));
-            wire::run(with_nodes_behind(environment, &relay, point));
+    for round in 0..size.pick(2, 7) {
+        for index in 0..sizes.len() {
+            for (zklock, points) in alternating(round, &mut builds) {
+                wire::run(with_nodes_ahead(environment, zklock, &relay, &mut points[index]));
+                wire::run(with_nodes_behind(environment, zklock, &relay, &mut points[index]));
+            }
         }
     }
-    print(&points);
-    fs::write(&environment.drawing, drawing::draw(&points)).expect("the drawing");
+    let points = &builds[0].1;
+    print("How cost grows", points);
+    if let Some((_, before)) = builds.get(1) {
+        print("How cost grows, build before", before);
+        print_ratios(points, before);
+    }
+    fs::write(&environment.drawing, drawing::draw(points)).expect("the drawing");
 }
 
 /// The costs with `nodes` ahead.
-async fn with_nodes_ahead(environment: &Environment, relay: &Relay, point: &mut Point) {
+async fn with_nodes_ahead(environment: &Environment, zklock: &str, relay: &Relay, point: &mut Point) {
     let path = format!("/{}", environment.new_name());
     let client = many_nodes(&environment.one, &path).await;
     let mut names = join(&client, &path, point.nodes).await;
@@ -67,11 +80,11 @@ async fn with_nodes_ahead(environment: &Environment, relay: &Relay, point: &mut 
         client.list_children(&path).await.expect("the children");
         point.list.add(now() - began);
 
-        let (took, code) = look(&environment.one, &path);
+        let (took, code) = look(zklock, &environment.one, &path);
         assert_eq!(code, Some(124), "the lock is busy");
         point.look.add(took);
 
-        let mut waiter = Waiter::start(&environment.one, &path, &["true".into()]);
+        let mut waiter = Waiter::start(zklock, &environment.one, &path, &["true".into()]);
         point.enqueue.add(waiter.wait_until_queued() - waiter.began);
         let ahead = names.pop().expect("a node");
         let began = now();
@@ -81,9 +94,9 @@ async fn with_nodes_ahead(environment: &Environment, relay: &Relay, point: &mut 
         names.extend(join(&client, &path, 1).await);
     }
     relay.take();
-    look(&relay.hosts(), &path);
+    look(zklock, &relay.hosts(), &path);
     point.look_bytes = from_server(relay);
-    let mut waiter = Waiter::start(&relay.hosts(), &path, &["true".into()]);
+    let mut waiter = Waiter::start(zklock, &relay.hosts(), &path, &["true".into()]);
     waiter.wait_until_queued();
     waiter.give_up();
     point.enqueue_bytes = from_server(relay);
@@ -91,7 +104,7 @@ async fn with_nodes_ahead(environment: &Environment, relay: &Relay, point: &mut 
 }
 
 /// The costs of a wake-up with `nodes` behind, which shouldn't depend on their number.
-async fn with_nodes_behind(environment: &Environment, relay: &Relay, point: &mut Point) {
+async fn with_nodes_behind(environment: &Environment, zklock: &str, relay: &Relay, point: &mut Point) {
     let path = format!("/{}", environment.new_name());
     let times = environment.dir.join("wake.times");
     let words = job::words(&times, Duration::ZERO, None);
@@ -99,7 +112,7 @@ async fn with_nodes_behind(environment: &Environment, relay: &Relay, point: &mut
     for (hosts, ahead) in [(environment.one.clone(), 1), (environment.one.clone(), 2), (relay.hosts(), 2)] {
         let mut holders = join(&client, &path, ahead).await;
         relay.take();
-        let mut waiter = Waiter::start(&hosts, &path, &words);
+        let mut waiter = Waiter::start(zklock, &hosts, &path, &words);
         waiter.wait_until_queued();
         let behind = join(&client, &path, point.nodes).await;
         let last = holders.pop().expect("a holder");
@@ -118,9 +131,9 @@ async fn with_nodes_behind(environment: &Environment, relay: &Relay, point: &mut
     wire::close(client).await;
 }
 
-fn look(hosts: &str, path: &str) -> (f64, Option<i32>) {
+fn look(zklock: &str, hosts: &str, path: &str) -> (f64, Option<i32>) {
     let began = now();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zklock"));
+    let mut command = Command::new(zklock);
     let status = command.args(["-q", "-n", "-z", hosts, path, "true"]).stderr(Stdio::null()).status();
     (now() - began, status.expect("a process").code())
 }
@@ -131,25 +144,50 @@ fn from_server(relay: &Relay) -> f64 {
     bytes.sum::<usize>() as f64 / 1024.0
 }
 
-fn print(points: &[Point]) {
-    let mut table = Table::new(&[
-        "nodes in the queue",
-        "list alone, ms",
-        "`zklock -n`, ms",
-        "enqueue, ms",
-        "look again, ms",
-        "wake, ms",
-        "wake and look, ms",
-        "look, KiB",
-        "enqueue and leave, KiB",
-        "whole run, KiB",
-    ]);
-    for point in points {
-        let times =
-            [&point.list, &point.look, &point.enqueue, &point.look_again, &point.wake, &point.wake_and_look];
-        let bytes = [point.look_bytes, point.enqueue_bytes, point.run_bytes];
-        let cells = times.iter().map(|sample| ms(sample.median())).chain(bytes.map(ms));
-        table.row([point.nodes.to_string()].into_iter().chain(cells));
+const HEAD: [&str; 10] = [
+    "nodes in the queue",
+    "list alone, ms",
+    "`zklock -n`, ms",
+    "enqueue, ms",
+    "look again, ms",
+    "wake, ms",
+    "wake and look, ms",
+    "look, KiB",
+    "enqueue and leave, KiB",
+    "whole run, KiB",
+];
+
+impl Point {
+    /// The medians of the times, and the bytes, in the order of the columns.
+    fn values(&self) -> [f64; 9] {
+        [
+            self.list.median(),
+            self.look.median(),
+            self.enqueue.median(),
+            self.look_again.median(),
+            self.wake.median(),
+            self.wake_and_look.median(),
+            self.look_bytes,
+            self.enqueue_bytes,
+            self.run_bytes,
+        ]
     }
-    table.print("How cost grows");
+}
+
+fn print(title: &str, points: &[Point]) {
+    let mut table = Table::new(&HEAD);
+    for point in points {
+        table.row([point.nodes.to_string()].into_iter().chain(point.values().map(ms)));
+    }
+    table.print(title);
+}
+
+fn print_ratios(points: &[Point], before: &[Point]) {
+    let head = HEAD.map(|name| name.trim_end_matches(", ms").trim_end_matches(", KiB"));
+    let mut table = Table::new(&head);
+    for (point, before) in points.iter().zip(before) {
+        let ratios = point.values().into_iter().zip(before.values()).map(|(own, before)| ratio(own, before));
+        table.row([point.nodes.to_string()].into_iter().chain(ratios));
+    }
+    table.print("How cost grows, zklock to the build before");
 }

@@ -40,7 +40,7 @@ pub(crate) fn measure(environment: &Environment, size: Size) {
 
 /// The contestants, each with the longest queue that a machine has room for.
 fn contestants() -> Vec<(Contestant, usize)> {
-    use Contestant::{Curator, Etcd, Flock, Floor, Kazoo, Other, Zklock};
+    use Contestant::{Before, Curator, Etcd, Flock, Floor, Kazoo, Zklock};
     use Servers::{One, Three};
     vec![
         (Flock, 500),
@@ -49,10 +49,10 @@ fn contestants() -> Vec<(Contestant, usize)> {
         (Curator(One), 10),
         (Floor(One), 500),
         (Zklock(One), 500),
-        (Other(One), 500),
+        (Before(One), 500),
         (Floor(Three), 500),
         (Zklock(Three), 500),
-        (Other(Three), 500),
+        (Before(Three), 500),
     ]
 }
 
@@ -103,14 +103,16 @@ fn print(lengths: &[usize], rows: &[Row], title: &str, value: fn(&Sample) -> f64
     for servers in [Servers::One, Servers::Three] {
         let find =
             |wanted| rows.iter().find(|(contestant, ..)| *contestant == wanted).map(|(.., samples)| samples);
-        let (Some(floor), Some(zklock)) =
-            (find(Contestant::Floor(servers)), find(Contestant::Zklock(servers)))
-        else {
-            continue;
-        };
         let label = if servers == Servers::One { "1 server" } else { "3 servers" };
-        let cells = zklock.iter().zip(floor).map(|(zklock, floor)| ratio(value(zklock), value(floor)));
-        table.row([format!("zklock to the floor, {label}")].into_iter().chain(cells));
+        for (name, other) in
+            [("floor", Contestant::Floor(servers)), ("build before", Contestant::Before(servers))]
+        {
+            let (Some(other), Some(zklock)) = (find(other), find(Contestant::Zklock(servers))) else {
+                continue;
+            };
+            let cells = zklock.iter().zip(other).map(|(zklock, other)| ratio(value(zklock), value(other)));
+            table.row([format!("zklock to the {name}, {label}")].into_iter().chain(cells));
+        }
     }
     table.print(&format!("Hand-off, {title}"));
 }

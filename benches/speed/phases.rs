@@ -8,7 +8,7 @@ use crate::environment::{Environment, Servers, Size};
 use crate::job::{self, now};
 use crate::relay::{Passage, Relay, Side};
 use crate::stats::Sample;
-use crate::table::{Table, ms};
+use crate::table::{Table, ms, ratio};
 use crate::wire;
 
 const PHASES: [&str; 10] = [
@@ -28,11 +28,12 @@ const PHASES: [&str; 10] = [
 pub(crate) fn measure(environment: &Environment, size: Size) {
     let relay = Relay::to(&environment.one);
     let through = Environment::at(relay.hosts());
-    let available =
-        [Contestant::Floor, Contestant::Zklock, Contestant::Other].map(|contestant| contestant(Servers::One));
-    let available = available.into_iter().filter(|contestant| contestant.is_available(environment));
-    let mut columns: Vec<_> =
-        available.map(|contestant| (contestant, vec![Sample::default(); PHASES.len() + 5])).collect();
+    let builds = Contestant::builds(environment, Servers::One);
+    let mut columns: Vec<_> = [Contestant::Floor(Servers::One)]
+        .into_iter()
+        .chain(builds)
+        .map(|contestant| (contestant, vec![Sample::default(); PHASES.len() + 5]))
+        .collect();
     let lock = Lock { name: format!("/{}-phases", environment.new_name()) };
     wire::make(&environment.one, &lock.name);
     let (warm_up, rounds) = size.pick((2, 10), (10, 200));
@@ -90,7 +91,10 @@ fn totals(passages: &[Passage]) -> [f64; 3] {
 
 fn print(columns: &[(Contestant, Vec<Sample>)]) {
     let names: Vec<String> = columns.iter().map(|(contestant, _)| contestant.name()).collect();
-    let head: Vec<&str> = ["medians, ms"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let find = |wanted| columns.iter().find(|(contestant, _)| *contestant == wanted).map(|(_, found)| found);
+    let before = find(Contestant::Zklock(Servers::One)).zip(find(Contestant::Before(Servers::One)));
+    let mut head: Vec<&str> = ["medians, ms"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    head.extend(before.map(|_| "to the build before"));
     let mut table = Table::new(&head);
     let labels = PHASES.into_iter().chain([
         "until the process has ended",
@@ -101,7 +105,8 @@ fn print(columns: &[(Contestant, Vec<Sample>)]) {
     ]);
     for (index, label) in labels.enumerate() {
         let cells = columns.iter().map(|(_, samples)| ms(samples[index].median()));
-        table.row([label.to_owned()].into_iter().chain(cells));
+        let to_before = before.map(|(zklock, before)| ratio(zklock[index].median(), before[index].median()));
+        table.row([label.to_owned()].into_iter().chain(cells).chain(to_before));
     }
     table.print("Where an uncontended run's time goes");
 }

@@ -51,10 +51,10 @@ pub(crate) fn measure(environment: &Environment, size: Size) {
 }
 
 fn contestants() -> Vec<Contestant> {
-    use Contestant::{Curator, Etcd, Flock, Floor, Kazoo, Other, Plain, Zklock};
+    use Contestant::{Before, Curator, Etcd, Flock, Floor, Kazoo, Plain, Zklock};
     use Servers::{One, Three};
-    let one = [Kazoo(One), Curator(One), Floor(One), Zklock(One), Other(One)];
-    [Plain, Flock, Etcd].into_iter().chain(one).chain([Floor(Three), Zklock(Three), Other(Three)]).collect()
+    let one = [Kazoo(One), Curator(One), Floor(One), Zklock(One), Before(One)];
+    [Plain, Flock, Etcd].into_iter().chain(one).chain([Floor(Three), Zklock(Three), Before(Three)]).collect()
 }
 
 fn run(command: &mut Command, row: &mut Row, counts: bool) {
@@ -73,11 +73,16 @@ fn print(rows: &[Row]) {
     let ratio_to = |row: &Row, other: Option<&Row>| {
         other.map_or_else(String::new, |other| ratio(row.wall.ratio_to(&other.wall), 1.0))
     };
-    let head = ["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
+    let mut head =
+        vec!["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
+    let has_before = rows.iter().any(|row| matches!(row.contestant, Contestant::Before(_)));
+    if has_before {
+        head.push("to the build before");
+    }
     let mut table = Table::new(&head);
     for row in rows {
         let servers = row.contestant.servers().unwrap_or(Servers::One);
-        table.row([
+        let mut cells = vec![
             row.contestant.name(),
             ms(row.wall.median()),
             ms(row.wall.p90()),
@@ -85,7 +90,11 @@ fn print(rows: &[Row]) {
             row.wall.len().to_string(),
             ratio_to(row, find(Contestant::Floor(servers))),
             ratio_to(row, find(Contestant::Zklock(servers))),
-        ]);
+        ];
+        if has_before {
+            cells.push(ratio_to(row, find(Contestant::Before(servers))));
+        }
+        table.row(cells);
     }
     table.print("Uncontended");
 }

@@ -21,10 +21,10 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Starts zklock with `job` as the command.
-    pub(crate) fn start(hosts: &str, path: &str, job: &[OsString]) -> Self {
+    /// Starts this build of zklock with `job` as the command.
+    pub(crate) fn start(zklock: &str, hosts: &str, path: &str, job: &[OsString]) -> Self {
         let began = now();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zklock"));
+        let mut command = Command::new(zklock);
         command.args(["-v", "-z", hosts, path, "--"]).args(job).stdin(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("a contender");
         let (sender, lines) = channel();

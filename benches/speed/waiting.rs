@@ -14,7 +14,7 @@ use crate::job::{self, Times};
 use crate::process::{available, families, proportional, sleeps, spent, threads};
 use crate::queue;
 use crate::stats::Sample;
-use crate::table::{Table, ms};
+use crate::table::{Table, ms, ratio};
 
 /// The cost of waiting for some time.
 struct Rest {
@@ -27,14 +27,20 @@ struct Rest {
 
 /// Measures and prints the results.
 pub(crate) fn measure(environment: &Environment, size: Size) {
-    let builds = [Contestant::Zklock, Contestant::Other].map(|contestant| contestant(Servers::One));
-    builds
-        .into_iter()
-        .filter(|contestant| contestant.is_available(environment))
-        .for_each(|contestant| measure_one(environment, size, contestant));
+    let mut before = None;
+    // The build before comes first, because the table of this build has the ratios to it.
+    for build in Contestant::builds(environment, Servers::One).into_iter().rev() {
+        before = Some(measure_one(environment, size, build, before.as_deref()));
+    }
 }
 
-fn measure_one(environment: &Environment, size: Size, contestant: Contestant) {
+/// Prints a table, with the ratios to the medians of the build before if there are any. Returns the medians.
+fn measure_one(
+    environment: &Environment,
+    size: Size,
+    contestant: Contestant,
+    before: Option<&[f64]>,
+) -> Vec<f64> {
     let (count, watched) = size.pick((50, Duration::from_secs(12)), (1000, Duration::from_mins(1)));
     let (lock, times, gate) =
         (contestant.new_lock(environment), environment.dir.join("times"), environment.dir.join("gate"));
@@ -57,9 +63,15 @@ fn measure_one(environment: &Environment, size: Size, contestant: Contestant) {
 
     let workers = workers(&waiters);
     let taken = (memory - available()) / count as f64;
-    let mut table = Table::new(&[&format!("{count} waiters: {}", contestant.name()), "median", "most"]);
+    let title = format!("{count} waiters: {}", contestant.name());
+    let mut head = vec![title.as_str(), "median", "most"];
+    head.extend(before.map(|_| "to the build before"));
+    let (mut table, mut medians) = (Table::new(&head), Vec::new());
     let mut add_row = |what: &str, sample: &Sample| {
-        table.row([what.to_owned(), ms(sample.median()), ms(sample.most())]);
+        let to_before = before.map(|before| ratio(sample.median(), before[medians.len()]));
+        let cells = [what.to_owned(), ms(sample.median()), ms(sample.most())];
+        table.row(cells.into_iter().chain(to_before));
+        medians.push(sample.median());
     };
     let memory = |pid: &u32| proportional(*pid) / 1024.0;
     let ids: Vec<u32> = waiters.iter().map(Child::id).collect();
@@ -84,6 +96,7 @@ fn measure_one(environment: &Environment, size: Size, contestant: Contestant) {
     println!("the server's share included. At rest each sent {requests:.3} requests a second");
     println!("and used {:.2} ms of processor time in a second.", rest.processor);
     run_all(environment, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
+    medians
 }
 
 /// The worker of each waiter, which is the waiter's only child.
