@@ -63,6 +63,11 @@ impl Observed {
     }
 }
 
+/// Whether the first thread of this process has begun to end. `false` if `/proc` hides the process.
+pub fn is_ending(pid: Pid) -> bool {
+    proc_stat::of(pid).is_some_and(|process| process.is_ending)
+}
+
 /// The current content of a file in `/proc`.
 fn read_again(file: &File) -> Option<String> {
     let mut text = vec![];

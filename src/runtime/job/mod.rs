@@ -57,6 +57,9 @@ impl Job {
         latest: Option<BootTime>,
         stop_signal: Signal,
     ) -> Result<Self, SpawnError> {
+        if descendants::is_ending(worker.monitor) {
+            return Err(SpawnError::MonitorEnding);
+        }
         let PreparedLaunch { launch, children, terminal } = prepared;
         let in_foreground = terminal.starts_in_foreground(worker.monitor);
         let switch = DeadMansSwitch::new();

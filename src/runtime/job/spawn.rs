@@ -46,6 +46,9 @@ pub enum SpawnError {
          its lease ran out"
     )]
     TooLate,
+    /// The monitor is ending: the worker learns that by the socket only when all of its threads have ended.
+    #[error("the command was not started: zklock's first process was killed")]
+    MonitorEnding,
     /// The system can't create another process.
     #[error("can't start a process for '{}': {}", escaped(.0.as_encoded_bytes()), .1)]
     NoProcess(OsString, String),
@@ -72,7 +75,7 @@ impl SpawnError {
         match self {
             Self::NotFound(_) => exit::NOT_FOUND,
             Self::CannotRun(..) => exit::CANNOT_RUN,
-            Self::NoProcess(..) | Self::TooLate => exit::FAILURE,
+            Self::NoProcess(..) | Self::TooLate | Self::MonitorEnding => exit::FAILURE,
         }
     }
 }
