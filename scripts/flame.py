@@ -15,6 +15,7 @@ DULL = re.compile(r"^(_start|_dl_start_user|__libc_start_\w+|main|start_thread|_
                   r"|entry_SYSCALL_64\w*|ret_from_fork\w*|asm_\w+|exc_\w+|.*call_once.*|std::sys::backtrace::.*|std::rt::.*"
                   r"|std::panicking::.*|std::panic::.*|__rust_try|.*::thread_start|std::thread::.*)$")
 DEEP = 6  # so many functions of the kernel are enough to see what it does
+ENDS = re.compile(r"^(_start|_*clone3?|start_thread|entry_SYSCALL_64\w*|ret_from_fork\w*|asm_\w+)$")
 # What only a recorded process does.
 PERF = re.compile(r"^(__)?perf_")
 
@@ -51,11 +52,10 @@ def group(symbols, file, sort):
         return [("Rust runtime", "crates")]
     if sort != "libc":
         return []
-    known = any(DULL.match(symbol) and symbol != "[unknown]" for symbol in symbols)
-    return [("libc, at start and end" if known else "libc, unknown caller", "libc")]
+    return [("libc, at start and end", "libc")]
 
 
-stacks, total = Counter(), 0
+stacks, complete, seen = Counter(), Counter(), Counter()
 for block in samples.read().split("\n\n"):
     head, *frames = block.strip().splitlines() or [""]
     found = re.match(r"^\s*(.+?)\s+\d+/\d+\s+(\d+)", head)
@@ -75,13 +75,21 @@ for block in samples.read().split("\n\n"):
         continue
     deep = [at for at, (_, sort) in enumerate(stack) if sort == "kernel"][DEEP:]
     stack = stack[:deep[0]] if deep else stack
-    if stack:
-        stack = group(symbols, files[0], stack[0][1]) + stack
     thread = re.sub(r" of\b.*", "", found[1])
-    stacks[((THREADS.get(thread, thread), "thread"), *stack)] += int(found[2])
-    total += int(found[2])
+    thread, weight = (THREADS.get(thread, thread), "thread"), int(found[2])
+    seen[thread] += weight
+    # perf can't follow the stacks of some processes to their end: the others stand for these.
+    if symbols and (ENDS.match(symbols[0]) or stack and stack[0][1] == "zklock"):
+        if stack:
+            stack = group(symbols, files[0], stack[0][1]) + stack
+        stacks[(thread, *stack)] += weight
+        complete[thread] += weight
+for stack in stacks:
+    stacks[stack] = round(stacks[stack] * seen[stack[0]] / complete[stack[0]])
+total = sum(stacks.values())
 if not total:
     sys.exit("perf recorded no samples of zklock")
+print(f"{complete.total() / seen.total():.0%} of the stacks are complete", file=sys.stderr)
 with open(folded, "w") as file:
     for stack, weight in sorted(stacks.items()):
         file.write(";".join(symbol for symbol, _ in stack) + f" {weight}\n")
