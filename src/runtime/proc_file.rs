@@ -8,7 +8,7 @@ use std::path::Path;
 const ENOUGH: usize = 1024;
 
 /// The content of the file at `path`. The kernel gives these files no size, so `fs::read_to_string` would read them in
-/// many small parts.
+/// many small parts; `take` keeps the standard library from asking for the size.
 pub(super) fn read(path: impl AsRef<Path>) -> io::Result<String> {
     let mut text = String::with_capacity(ENOUGH);
     File::open(path)?.take(u64::MAX).read_to_string(&mut text)?;

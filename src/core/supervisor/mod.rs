@@ -74,11 +74,10 @@ pub enum Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobState {
     /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was sent HUP because it can't
-    /// get a terminal. `terminated`: a TERM was forwarded to the job.
+    /// get a terminal.
     Running {
         suspended: Option<i32>,
         hung_up: bool,
-        terminated: bool,
     },
     Stopping {
         kill_at: BootTime,
@@ -94,11 +93,13 @@ enum JobState {
 #[derive(Debug)]
 pub struct Supervisor {
     state: JobState,
+    /// A TERM was forwarded to the job.
+    terminated: bool,
 }
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { state: JobState::Running { suspended: None, hung_up: false, terminated: false } }
+        Self { state: JobState::Running { suspended: None, hung_up: false }, terminated: false }
     }
 }
 
@@ -106,13 +107,7 @@ impl Supervisor {
     /// The actions for an event that was noticed `now`.
     pub fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Action> {
         match self.state {
-            JobState::Running { suspended, hung_up, terminated } => {
-                let actions = self.running(input, suspended, hung_up, terminated, now);
-                if let JobState::Running { terminated, .. } = &mut self.state {
-                    *terminated |= actions.contains(&Action::SignalGroup(SIGTERM));
-                }
-                actions
-            }
+            JobState::Running { suspended, hung_up } => self.running(input, suspended, hung_up, now),
             JobState::Stopping { kill_at, killed, leader_dead } => {
                 self.stopping(input, kill_at, killed, leader_dead, now)
             }
@@ -125,7 +120,6 @@ impl Supervisor {
         input: JobInput,
         suspended: Option<i32>,
         hung_up: bool,
-        terminated: bool,
         now: BootTime,
     ) -> Vec<Action> {
         match input {
@@ -135,20 +129,23 @@ impl Supervisor {
                 if hung_up {
                     return vec![];
                 }
-                self.state = JobState::Running { suspended: None, hung_up: true, terminated };
+                self.state = JobState::Running { suspended: None, hung_up: true };
                 vec![Action::SignalGroup(SIGHUP), Action::Resume]
             }
             JobInput::Signalled(SIGCONT) | JobInput::NotStopped if suspended.is_some() => {
-                self.state = JobState::Running { suspended: None, hung_up, terminated };
+                self.state = JobState::Running { suspended: None, hung_up };
                 vec![Action::Resume]
             }
-            JobInput::Signalled(signal) => vec![Action::SignalGroup(signal)],
+            JobInput::Signalled(signal) => {
+                self.terminated |= signal == SIGTERM;
+                vec![Action::SignalGroup(signal)]
+            }
             JobInput::Stopped { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Ours } => {
                 vec![Action::GiveTerminal, Action::SignalGroup(SIGCONT)]
             }
             JobInput::Stopped { signal, terminal } if signal != SIGSTOP || terminal == Foreground::Job => {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
-                self.state = JobState::Running { suspended: Some(signal), hung_up, terminated };
+                self.state = JobState::Running { suspended: Some(signal), hung_up };
                 vec![Action::Suspend(signal)]
             }
             // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
@@ -158,7 +155,7 @@ impl Supervisor {
             }
             // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
             // come too late.
-            JobInput::LeaderDied { by: Some(SIGTERM) } if !terminated => {
+            JobInput::LeaderDied { by: Some(SIGTERM) } if !self.terminated => {
                 self.state = JobState::Over { forced: false };
                 vec![Action::SignalGroup(SIGTERM), Action::Reap]
             }

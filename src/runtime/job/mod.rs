@@ -62,11 +62,9 @@ impl Job {
         }
         let PreparedLaunch { launch, children, terminal } = prepared;
         let in_foreground = terminal.starts_in_foreground(worker.monitor);
-        let switch = DeadMansSwitch::new();
-        if let Err(error) = &switch {
-            log::debug!("can't make a dead man's switch: {error}");
-        }
-        let switch = switch.ok();
+        let switch = DeadMansSwitch::new()
+            .inspect_err(|error| log::debug!("can't make a dead man's switch: {error}"))
+            .ok();
         let foreground = in_foreground.then_some(&terminal);
         let group = spawn::spawn(launch, variables, foreground, latest, worker.page(), switch.as_ref())?;
         Ok(Self {
