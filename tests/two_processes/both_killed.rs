@@ -3,12 +3,11 @@
 
 use super::worker_of;
 use crate::support::{
-    Case, DEADLINE, Running, children_of, command_of, is_alive, kill_all, processes_of, start, wait_for,
-    wait_until,
+    Case, DEADLINE, Running, children_of, command_of, freeze, is_alive, kill_all, processes_of, start,
+    wait_for, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpgid};
-use std::process::Command;
 
 /// A command that ignores what can be ignored. It prints the pids of a child, of a child of that, and of one that has
 /// left its group.
@@ -16,10 +15,17 @@ const SCRIPT: &str = "trap '' TERM HUP INT; \
     bash -c 'sleep 61 & echo \"in $!\"; wait' & echo \"in $!\"; \
     setsid sleep 62 & echo \"out $!\"; wait";
 
-/// Kills both, as one `kill` by hand does.
+/// Kills both at once: neither acts on the death of the other. On a busy machine a process that isn't stopped may kill
+/// all descendants of the command between two calls of kill(2). The worker goes first: the kernel continues it when the
+/// monitor dies.
 fn kill_both(zklock: &Running) {
-    let both = [zklock.pid(), worker_of(zklock.pid())].map(|pid| pid.to_string());
-    assert!(Command::new("kill").arg("-9").args(both).status().expect("kill").success());
+    let (monitor, worker) = (zklock.pid(), worker_of(zklock.pid()));
+    for process in [monitor, worker] {
+        freeze(process);
+    }
+    for process in [worker, monitor] {
+        kill(process, Signal::SIGKILL).expect("a process");
+    }
 }
 
 fn pids(running: &Running, place: &str) -> Vec<Pid> {
