@@ -59,7 +59,7 @@ impl Contestant {
     pub(crate) fn zklock(self, environment: &Environment) -> &str {
         match self {
             Self::Before(_) => environment.before.as_deref().expect("the build before"),
-            _ => env!("CARGO_BIN_EXE_zklock"),
+            _ => &environment.zklock,
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Environment {
     pub(crate) python: Option<PathBuf>,
     /// A Java class path with Curator and the compiled `CuratorLock`, if there is one.
     pub(crate) curator: Option<String>,
+    /// The copy of zklock that is measured.
+    pub(crate) zklock: String,
     /// The build of zklock before a change, if one was named.
     pub(crate) before: Option<String>,
     /// The directory for temporary files.
@@ -67,6 +69,7 @@ impl Environment {
             etcd: variable("BENCH_ETCD"),
             python: variable("BENCH_PYTHON").map(PathBuf::from),
             curator: variable("BENCH_CURATOR"),
+            zklock: needed("BENCH_ZKLOCK"),
             before: variable("BENCH_BEFORE"),
             dir: needed("BENCH_DIR").into(),
             drawing: needed("BENCH_DRAWING").into(),
