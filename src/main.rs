@@ -1,23 +1,24 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
-
-use std::env;
+#![no_main]
 
 use zklock::core::exit::{self, Exit};
 use zklock::runtime::end::end;
 use zklock::runtime::{run, sys, ui};
 use zklock::{admin, cli};
 
-fn main() {
-    let words: Vec<_> = env::args_os().collect();
+zklock::start!(run_zklock);
+
+fn run_zklock() {
+    let words = sys::arguments();
     sys::fail_on_abort();
     sys::share_one_heap();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
-    if let Some(line) = cli::completion_request(&words) {
+    if let Some(line) = cli::completion_request(words) {
         end(admin::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }
-    let (options, settings) = match cli::parse(&words) {
+    let (options, settings) = match cli::parse(words) {
         Ok(parsed) => parsed,
         Err(error) => end(ui::report_start_error(&error)),
     };

@@ -4,7 +4,6 @@
 //! processes at once, none would be left to end the command. So the worker has neither zklock's name nor its arguments,
 //! which contain the lock path.
 
-use std::env;
 use std::ffi::CString;
 use std::path::Path;
 
@@ -27,7 +26,8 @@ pub fn is_worker(name: &str) -> bool {
 
 /// Gives this process, the worker of `monitor`, its own name and command line. A failure is only logged.
 pub(super) fn set(monitor: Pid) {
-    let arguments: Vec<String> = env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        sys::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let own_name = prctl::get_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = if planted(Mistake::WorkerNamed) { OLD_NAME } else { name(&arguments, &own_name) };
     let set = CString::new(name)
