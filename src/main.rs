@@ -11,7 +11,7 @@ zklock::start!(run_zklock);
 fn run_zklock() {
     let words = sys::arguments();
     sys::fail_on_abort();
-    sys::share_one_heap();
+    sys::tune_the_allocator();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock::core::planted::plant(zklock::runtime::planted::named());
