@@ -23,11 +23,23 @@ pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
     families
 }
 
-/// The processor time in milliseconds of all descendants of this process that have ended and were reaped.
-pub(crate) fn spent_by_children() -> f64 {
+/// What all descendants of this process that have ended and were reaped have used.
+#[derive(Clone, Copy)]
+pub(crate) struct Spent {
+    /// The processor time in milliseconds.
+    pub(crate) processor: f64,
+    /// The page faults that needed no disk.
+    pub(crate) faults: f64,
+}
+
+/// What the children have used up to now.
+pub(crate) fn spent_by_children() -> Spent {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the children's usage");
     let ms = |time: TimeVal| time.tv_sec() as f64 * 1e3 + time.tv_usec() as f64 / 1e3;
-    ms(usage.user_time()) + ms(usage.system_time())
+    Spent {
+        processor: ms(usage.user_time()) + ms(usage.system_time()),
+        faults: usage.minor_page_faults() as f64,
+    }
 }
 
 /// The proportional set size in KiB: shared memory is divided by the number of processes that share it.

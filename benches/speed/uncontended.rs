@@ -7,7 +7,7 @@ use crate::environment::{Environment, Servers, Size, alternating};
 use crate::job::now;
 use crate::process::spent_by_children;
 use crate::stats::Sample;
-use crate::table::{Table, ms, ratio};
+use crate::table::{Table, count, ms, ratio};
 
 /// A contestant and its times.
 struct Row {
@@ -17,6 +17,8 @@ struct Row {
     wall: Sample,
     /// The processor time of the process and its descendants.
     processor: Sample,
+    /// Their page faults.
+    faults: Sample,
 }
 
 /// Measures and prints tables.
@@ -27,6 +29,7 @@ pub(crate) fn measure(environment: &Environment, size: Size) {
         lock: contestant.new_lock(environment),
         wall: Sample::default(),
         processor: Sample::default(),
+        faults: Sample::default(),
     };
     let mut rows: Vec<Row> = available.map(row).collect();
     let (warm_up, rounds) = size.pick((2, 10), (10, 300));
@@ -60,11 +63,12 @@ fn contestants() -> Vec<Contestant> {
 fn run(command: &mut Command, row: &mut Row, counts: bool) {
     let (spent, began) = (spent_by_children(), now());
     let status = command.status().expect("a process");
-    let (wall, processor) = (now() - began, spent_by_children() - spent);
+    let (wall, now_spent) = (now() - began, spent_by_children());
     assert!(status.success(), "{command:?} ended with {status}");
     if counts {
         row.wall.add(wall);
-        row.processor.add(processor);
+        row.processor.add(now_spent.processor - spent.processor);
+        row.faults.add(now_spent.faults - spent.faults);
     }
 }
 
@@ -73,8 +77,16 @@ fn print(rows: &[Row]) {
     let ratio_to = |row: &Row, other: Option<&Row>| {
         other.map_or_else(String::new, |other| ratio(row.wall.ratio_to(&other.wall), 1.0))
     };
-    let mut head =
-        vec!["around `true`, ms", "median", "p90", "processor", "runs", "to the floor", "to zklock"];
+    let mut head = vec![
+        "around `true`, ms",
+        "median",
+        "p90",
+        "processor",
+        "page faults",
+        "runs",
+        "to the floor",
+        "to zklock",
+    ];
     let has_before = rows.iter().any(|row| matches!(row.contestant, Contestant::Before(_)));
     if has_before {
         head.push("to the build before");
@@ -87,6 +99,7 @@ fn print(rows: &[Row]) {
             ms(row.wall.median()),
             ms(row.wall.p90()),
             ms(row.processor.median()),
+            count(row.faults.median()),
             row.wall.len().to_string(),
             ratio_to(row, find(Contestant::Floor(servers))),
             ratio_to(row, find(Contestant::Zklock(servers))),
