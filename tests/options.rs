@@ -128,8 +128,8 @@ fn a_time_may_have_a_unit() {
 #[test]
 fn an_invalid_variable_is_reported_unless_the_command_line_overrides_it() {
     let case = Case::new("variable");
-    let config = case.dir().join("empty.toml");
-    std::fs::write(&config, "").unwrap();
+    let config = case.dir().join("other.toml");
+    std::fs::write(&config, "kill-after = 1\n").unwrap();
     for (value, reason) in [
         (OsStr::new("a;b"), "zklock: ZKLOCK_ZOOKEEPER: a;b: servers are separated by commas: write a,b\n"),
         (OsStr::new("zk://h"), "zklock: ZKLOCK_ZOOKEEPER: zk://h: servers have no 'zk://' before them"),

@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
         }
         Ok(config) => {
             assert!(config.values().all(|value| KEYS.contains(&value.key()) && value.key() != AUTH));
-            assert!(config.auth().is_empty() || config.auth_source() == Some("f.toml"));
+            assert!(config.auth().is_none_or(|auth| auth.file == "f.toml"));
         }
     }
 }

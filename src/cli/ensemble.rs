@@ -69,11 +69,18 @@ pub struct Ensemble {
     pub log_format: LogFormat,
 
     /// Say each step; twice or more for debugging
-    #[arg(short, long, global = true, action = ArgAction::Count, value_parser = values::checked(values::verbosity), overrides_with = "quiet", help_heading = "Output", hide_short_help = true)]
+    #[arg(short, long, global = true, action = ArgAction::Count, value_parser = values::checked(values::verbosity), help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
 
     /// Say nothing but errors
-    #[arg(short, long, global = true, help_heading = "Output", hide_short_help = true)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        overrides_with = "verbose",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub quiet: bool,
 }
 

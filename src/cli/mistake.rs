@@ -60,7 +60,10 @@ pub(super) fn attribute(error: Error, words: &[OsString]) -> StartError {
         let without = definition.clone().mut_arg(arg.get_id().as_str(), |arg| arg.env(None::<&str>));
         match without.try_get_matches_from(words) {
             Err(other) if text(&other) == text(&error) => {}
-            _ => return StartError::Variable(variable.display().to_string(), config::reason(&error, &value)),
+            _ => {
+                let why = config::accepts(arg, &value, &value).err().unwrap_or_else(|| text(&error));
+                return StartError::Variable(variable.display().to_string(), why);
+            }
         }
     }
     with_verb(error, words).into()

@@ -118,12 +118,12 @@ fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
         ensemble.auth = vec![AuthLines { place: AUTH.to_owned(), text }];
         return;
     }
-    let place = config.auth_place();
+    let Some(auth) = config.auth() else { return };
     let entry = |(index, line): (usize, &String)| AuthLines {
-        place: format!("{place}: auth entry {}", index + 1),
+        place: format!("{}: auth entry {}", auth.place, index + 1),
         text: line.into(),
     };
-    ensemble.auth = config.auth().iter().enumerate().map(entry).collect();
+    ensemble.auth = auth.lines.iter().enumerate().map(entry).collect();
 }
 
 /// The definition of the command line. An empty variable counts as unset.

@@ -51,10 +51,10 @@ pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
 
 /// The setting for auth lines, without their content.
 fn auth(matches: &ArgMatches, config: &Config) -> Setting {
-    let source = match config.auth_source() {
+    let source = match config.auth() {
         _ if matches.value_source("auth_file") == Some(ValueSource::CommandLine) => Source::Default,
         _ if env::var_os(AUTH).is_some_and(|text| !text.is_empty()) => Source::Environment(AUTH.to_owned()),
-        Some(file) => Source::File(file.to_owned()),
+        Some(auth) => Source::File(auth.file.clone()),
         None => Source::Default,
     };
     let value = (source != Source::Default).then(|| "(hidden)".to_owned());

@@ -1,14 +1,14 @@
 //! Reads and parses one configuration file: TOML with a flat table of keys.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use clap::Command;
-use toml::{Spanned, Value as Toml};
+use clap::{Arg, Command};
+use toml::de::{DeTable, DeValue};
 
-use super::check;
-use super::{AUTH, ConfigError, Definition, KEYS, id};
+use super::not_toml::not_toml;
+use super::value;
+use super::{AUTH, Auth, Config, ConfigError, Definition, KEYS, id};
 use crate::core::text::escaped;
 use crate::runtime::files::{open_to_read, refuse_if_others_can_read};
 
@@ -44,25 +44,15 @@ impl Value {
 
     /// The file, the line and the key, for error messages.
     pub fn place(&self) -> String {
-        format!("{}: line {}: {}", self.file, self.line, self.key)
+        format!("{}: {}", place(&self.file, self.line), self.key)
     }
-}
-
-/// The settings of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Content {
-    pub(super) values: Vec<Value>,
-    pub(super) auth: Vec<String>,
-    pub(super) file: String,
-    pub(super) auth_place: String,
-    keys: BTreeMap<&'static str, usize>,
 }
 
 /// No settings fill more than this.
 const LONGEST: u64 = 1024 * 1024;
 
 /// Reads and parses a configuration file.
-pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, ConfigError> {
+pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Config, ConfigError> {
     let file = escaped(path.as_os_str().as_encoded_bytes());
     let unreadable = |why| ConfigError::Unreadable { file: file.clone(), why };
     let (open, metadata) = open_to_read(path).map_err(unreadable)?;
@@ -72,12 +62,12 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Content, 
         let why = format!("longer than {} KiB: is it the right file?", LONGEST / 1024);
         return Err(unreadable(io::Error::other(why)));
     }
-    let content = parse(definition, &file, utf8(&file, &bytes)?)?;
-    if !content.auth.is_empty() {
+    let config = parse(definition, &file, utf8(&file, &bytes)?)?;
+    if config.auth.is_some() {
         refuse_if_others_can_read(path, &metadata)
-            .map_err(|why| ConfigError::Exposed { file: file.clone(), why: why.to_string() })?;
+            .map_err(|why| ConfigError::Mistake { place: file, why: why.to_string() })?;
     }
-    Ok(content)
+    Ok(config)
 }
 
 /// The file's text, which TOML requires to be UTF-8.
@@ -85,145 +75,86 @@ fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
     str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = line(&String::from_utf8_lossy(before), before.len());
-        ConfigError::NotToml { place: place(file, line), why: "it isn't UTF-8".to_owned() }
+        ConfigError::Mistake { place: place(file, line), why: "it isn't UTF-8".to_owned() }
     })
 }
 
 /// Parses the text of a file. Every value is checked, even if the command line overrides it, so that a mistake shows at
 /// once and not only in some calls.
-pub(super) fn parse(definition: Definition, file: &str, text: &str) -> Result<Content, ConfigError> {
-    let table: BTreeMap<Spanned<String>, Toml> =
-        toml::from_str(text).map_err(|why| not_toml(&definition(), file, &why, text))?;
+pub(super) fn parse(definition: Definition, file: &str, text: &str) -> Result<Config, ConfigError> {
     let definition = definition();
-    let mut content = Content { file: file.to_owned(), ..Content::default() };
-    for (name, value) in &table {
+    let mistake = |line, why| ConfigError::Mistake { place: place(file, line), why };
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line(text, span.start));
+        mistake(line, not_toml(&definition, &error, text, line))
+    })?;
+    let mut config = Config::default();
+    for (name, value) in table.get_ref() {
         let line = line(text, name.span().start);
-        let place = place(file, line);
-        let name = name.get_ref().as_str();
+        let name = name.get_ref().as_ref();
         if name == AUTH {
-            content.auth = check::lines(&place, value)?;
-            content.auth_place = place;
+            let lines =
+                value::lines(value.get_ref()).map_err(|why| mistake(line, format!("{AUTH}: {why}")))?;
+            let auth = Auth { lines, file: file.to_owned(), place: place(file, line) };
+            config.auth = Some(auth).filter(|auth| !auth.lines.is_empty());
             continue;
         }
-        let key = known_key(&definition, &place, name)?;
-        if let Some(other) = content.keys.insert(key, line) {
-            let (line, place) = (other.min(line), self::place(file, other.max(line)));
-            return Err(ConfigError::SetTwice { place, key: key.to_owned(), line });
+        let written = text.get(value.span()).unwrap_or_default();
+        let (key, text) =
+            setting(&definition, name, value.get_ref(), written).map_err(|why| mistake(line, why))?;
+        if let Some(other) = config.values.iter().find(|other| other.key == key) {
+            let first = other.line.min(line);
+            let why =
+                format!("'{key}' is set already, in line {first}: dashes and underscores are equivalent");
+            return Err(mistake(line.max(other.line), why));
         }
-        if let Some(text) = check::text(&definition, &place, key, value)? {
-            check::as_option(&definition, &place, key, &text)?;
-            content.values.push(Value { key, text, file: file.to_owned(), line });
-        }
+        config.values.push(Value { key, text, file: file.to_owned(), line });
     }
-    Ok(content)
+    Ok(config)
 }
 
-/// The key with this name, in which dashes and underscores are equivalent.
-fn known_key(definition: &Command, place: &str, name: &str) -> Result<&'static str, ConfigError> {
+/// The key with this name, and its value as text. `written` is the value as it stands in the file.
+fn setting(
+    definition: &Command,
+    name: &str,
+    value: &DeValue<'_>,
+    written: &str,
+) -> Result<(&'static str, String), String> {
+    let known = known(definition, name);
+    // First, because a number that is too large is no mistake about the key.
+    if value::is_out_of_range(value) {
+        let option = known.map(|(_, option)| option);
+        return Err(format!("{}: {}", escaped(name.as_bytes()), value::too_large(option, name, written)));
+    }
+    let Some((key, option)) = known else {
+        return Err(format!("unknown key '{}'{}", escaped(name.as_bytes()), remedy(definition, name)));
+    };
+    match value::text(option, value, written) {
+        Ok(text) => Ok((key, text)),
+        Err(why) => Err(format!("{key}: {why}")),
+    }
+}
+
+/// The key with this name, in which dashes and underscores are equivalent, and its option.
+pub(super) fn known<'a>(definition: &'a Command, name: &str) -> Option<(&'static str, &'a Arg)> {
     let with_dashes = name.replace('_', "-");
-    if let Some(key) = KEYS.iter().find(|key| **key == with_dashes) {
-        return Ok(key);
-    }
-    Err(ConfigError::UnknownKey {
-        place: place.to_owned(),
-        key: escaped(name.as_bytes()),
-        remedy: check::remedy(definition, &with_dashes),
-    })
-}
-
-/// The error for text that isn't TOML: the parser's message in one line with the line number, or the remedy for a value
-/// without quotes.
-fn not_toml(definition: &Command, file: &str, why: &toml::de::Error, text: &str) -> ConfigError {
-    let line = why.span().map_or(1, |span| line(text, span.start));
-    let content = text.lines().nth(line - 1).unwrap_or_default();
-    let why = match why.message() {
-        "duplicate key" => set_already(text, content, line),
-        message => out_of_range(definition, content)
-            .or_else(|| unquoted(definition, content))
-            // The number is in a list.
-            .or_else(|| message.starts_with("invalid type: integer").then(|| IN_LIST.to_owned()))
-            .unwrap_or_else(|| message.replace('\n', "; ")),
-    };
-    ConfigError::NotToml { place: place(file, line), why: escaped(why.as_bytes()) }
-}
-
-const IN_LIST: &str = "a number in it is too large; write a smaller one";
-
-/// The message for a key that is set again in this line, with the line that set it first.
-fn set_already(text: &str, content: &str, line: usize) -> String {
-    let key = |content: &str| content.split_once('=').map(|(key, _)| key.trim().to_owned());
-    let wanted = key(content);
-    let first = text.lines().take(line - 1).position(|line| key(line) == wanted);
-    let first = first.map_or_else(String::new, |first| format!(", in line {}", first + 1));
-    format!("'{}' is set already{first}", wanted.unwrap_or_default())
-}
-
-/// The message for a line whose value is a number beyond what TOML's numbers can be.
-fn out_of_range(definition: &Command, content: &str) -> Option<String> {
-    let (key, value) = content.split_once('=')?;
-    let value = value.split('#').next()?.trim();
-    let key = key.trim().trim_matches(['"', '\'']);
-    let with_dashes = key.replace('_', "-");
-    if with_dashes == AUTH || !is_out_of_range(value) {
-        return None;
-    }
-    let known = KEYS.iter().find(|known| **known == with_dashes);
-    let is_text = |key: &&&'static str| {
-        !check::is_switch(definition, key) && check::as_option(definition, "", key, value).is_ok()
-    };
-    Some(match known.filter(is_text) {
-        Some(key) => {
-            format!("{key}: the number is too large; if it is a text, write {key} = \"{value}\"")
-        }
-        None if value.starts_with('-') => format!("{key}: the number is too small; write a larger one"),
-        None => format!("{key}: the number is too large; write a smaller one"),
-    })
-}
-
-/// Whether it is a number as TOML writes it, but no 64-bit integer or float.
-fn is_out_of_range(value: &str) -> bool {
-    let number = value.replace('_', "");
-    let unsigned = number.strip_prefix(['+', '-']).unwrap_or(&number);
-    let has_radix = |radix: u32, digits: &str| {
-        !digits.is_empty()
-            && digits.chars().all(|c| c.is_digit(radix))
-            && i64::from_str_radix(digits, radix).is_err()
-    };
-    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
-        if let Some(digits) = number.strip_prefix(prefix) {
-            return has_radix(radix, digits);
-        }
-    }
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
-        return false;
-    }
-    if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        return number.parse::<i64>().is_err();
-    }
-    number.parse::<f64>().is_ok_and(f64::is_infinite)
-}
-
-/// The remedy for a line whose value has no quotes. The parser's own message may be about a number or a boolean,
-/// because such a value can look like the start of one.
-fn unquoted(definition: &Command, content: &str) -> Option<String> {
-    let (key, value) = content.split_once('=')?;
-    let value = value.split(" #").next()?.trim();
-    let with_dashes = key.trim().replace('_', "-");
-    if with_dashes == AUTH {
-        // The message doesn't contain the value, which is a secret.
-        return Some("auth is a list of texts in quotes: write auth = [\"SCHEME:CREDENTIALS\"]".to_owned());
-    }
     let key = KEYS.iter().find(|key| **key == with_dashes)?;
-    if value.contains(['"', '\'', '#', '\\', '[', '{']) {
-        return None;
+    let option = definition.get_arguments().find(|option| option.get_long() == Some(key))?;
+    Some((key, option))
+}
+
+/// The remedy for an unknown key.
+fn remedy(definition: &Command, unknown: &str) -> String {
+    let unknown = unknown.replace('_', "-");
+    if definition.get_arguments().any(|option| option.get_long() == Some(&unknown)) {
+        return "; a file can't set it, only the command line".to_owned();
     }
-    Some(if check::is_switch(definition, key) {
-        format!("{key} must be true or false")
-    } else if value.is_empty() {
-        format!("{key} has no value")
-    } else {
-        format!("a text needs quotes: write {key} = \"{value}\"")
-    })
+    let keys = || KEYS.iter().copied().chain([AUTH]);
+    let nearest = keys().map(|key| (strsim::jaro_winkler(&unknown, key), key));
+    match nearest.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((likeness, key)) if likeness > 0.8 => format!("; did you mean '{key}'?"),
+        _ => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The number of the line, counted from 1, in which the byte at `offset` is.
@@ -259,7 +190,7 @@ mod tests {
         let mut parsed = values(text).unwrap();
         parsed.sort_unstable();
         assert_eq!(parsed, expected.map(|(key, value)| (key, value.to_owned())));
-        assert_eq!(values("quiet = false"), Ok(vec![]));
+        assert_eq!(values("quiet = false"), Ok(vec![("quiet", "false".to_owned())]));
     }
 
     #[test]
@@ -277,7 +208,7 @@ mod tests {
             ("xyzzy = 1", "f.toml: line 1: unknown key 'xyzzy'; known are zookeeper, "),
             ("kill-after = 'soon'", "f.toml: line 1: kill-after: soon: not a time: write 90, 1.5, "),
             ("kill-after = -1", "f.toml: line 1: kill-after: -1: not a time: write 90, 1.5, "),
-            ("kill-after = nan", "f.toml: line 1: kill-after: NaN: not a time: write 90, 1.5, "),
+            ("kill-after = nan", "f.toml: line 1: kill-after: nan: not a time: write 90, 1.5, "),
             ("kill-after = inf", "f.toml: line 1: kill-after: inf: not a time: write 90, 1.5, "),
             (
                 "conflict-exit-code = 600",
@@ -318,14 +249,13 @@ mod tests {
                 "label = 99999999999999999999",
                 "f.toml: line 1: label: the number is too large; if it is a text, write label = \"99999999999999999999\"",
             ),
-            (
-                "x = [\n1,\n99999999999999999999]",
-                "f.toml: line 3: a number in it is too large; write a smaller",
-            ),
+            ("x = [\n1,\n99999999999999999999]", "f.toml: line 1: unknown key 'x'; known are zookeeper, "),
+            ("kill-after = 1e300", "f.toml: line 1: kill-after: 1e300: longer than 30 years"),
+            ("slots = -1e400", "f.toml: line 1: slots: the number is too small; write a larger one"),
             ("kill-after = 1e400s", "f.toml: line 1: a text needs quotes: write kill-after = \"1e400s\""),
             ("kill-after = 99999999999999999999s", "f.toml: line 1: a text needs quotes: write kill-after"),
             ("kill-after = 007", "f.toml: line 1: a text needs quotes: write kill-after = \"007\""),
-            ("auth = 99999999999999999999", "f.toml: line 1: auth is a list of texts in quotes"),
+            ("auth = 99999999999999999999", "f.toml: line 1: auth: must be a list of strings"),
             ("kill-after = 1.5s", "f.toml: line 1: a text needs quotes: write kill-after = \"1.5s\""),
             ("zookeeper = fs1:2181", "f.toml: line 1: a text needs quotes: write zookeeper = \"fs1:2181\""),
             ("signal = INT # x", "f.toml: line 1: a text needs quotes: write signal = \"INT\""),

@@ -3,9 +3,10 @@
 //! Precedence, highest first: command line, environment, the user's file, the system's file. `--config` or
 //! `ZKLOCK_CONFIG` names one file that is read instead of both.
 
-mod check;
 mod file;
 mod mistake;
+mod not_toml;
+mod value;
 
 use std::env;
 use std::ffi::OsString;
@@ -13,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-pub use self::check::reason;
 pub use self::file::Value;
-use self::file::{Content, read_file};
+use self::file::read_file;
 pub use self::mistake::{context, mistake};
+pub use self::value::accepts;
 
 /// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its
 /// command line.
@@ -66,50 +67,12 @@ pub enum ConfigError {
         /// The system's error.
         why: std::io::Error,
     },
-    /// It isn't TOML.
+    /// It isn't TOML, has a key or a value that isn't accepted, or others can read the credentials in it.
     #[error("{place}: {why}")]
-    NotToml {
-        /// The file and the line.
+    Mistake {
+        /// The file and, if the mistake is in one, the line.
         place: String,
-        /// The parser's message, or a remedy.
-        why: String,
-    },
-    /// It has a key that isn't one of [`KEYS`] or [`AUTH`].
-    #[error("{place}: unknown key '{key}'{remedy}")]
-    UnknownKey {
-        /// The file and the line.
-        place: String,
-        /// The key as written.
-        key: String,
-        /// The remedy, such as a similar key.
-        remedy: String,
-    },
-    /// It sets a key twice, with a dash and with an underscore.
-    #[error("{place}: '{key}' is set already, in line {line}: dashes and underscores are equivalent")]
-    SetTwice {
-        /// The file and the line.
-        place: String,
-        /// The key.
-        key: String,
-        /// The line that set it first.
-        line: usize,
-    },
-    /// It contains credentials, and other users may read or change it.
-    #[error("{file}: {why}")]
-    Exposed {
-        /// The file.
-        file: String,
-        /// The file's mode, and the remedy.
-        why: String,
-    },
-    /// It has a value that the option doesn't accept.
-    #[error("{place}: {key}: {why}")]
-    BadValue {
-        /// The file and the line.
-        place: String,
-        /// The key.
-        key: String,
-        /// Why the value isn't accepted.
+        /// What is wrong, and the remedy.
         why: String,
     },
 }
@@ -118,9 +81,18 @@ pub enum ConfigError {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     values: Vec<Value>,
-    auth: Vec<String>,
-    auth_file: Option<String>,
-    auth_place: String,
+    auth: Option<Auth>,
+}
+
+/// The auth lines of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Auth {
+    /// At least one.
+    pub lines: Vec<String>,
+    /// The path of the file.
+    pub file: String,
+    /// The file and the line, for error messages.
+    pub place: String,
 }
 
 impl Config {
@@ -129,14 +101,12 @@ impl Config {
     /// # Errors
     /// If the text isn't TOML, or has a key or a value that the `definition` of the command line doesn't accept.
     pub fn parse(definition: Definition, file: &str, text: &str) -> Result<Self, ConfigError> {
-        let mut config = Self::default();
-        config.overlay(file::parse(definition, file, text)?);
-        Ok(config)
+        file::parse(definition, file, text)
     }
 
     /// Whether there is no setting.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty() && self.auth.is_empty()
+        self.values.is_empty() && self.auth.is_none()
     }
 
     /// The settings, each key once.
@@ -150,18 +120,8 @@ impl Config {
     }
 
     /// The auth lines, from the file with the highest precedence that has some.
-    pub fn auth(&self) -> &[String] {
-        &self.auth
-    }
-
-    /// The file with the auth lines.
-    pub fn auth_source(&self) -> Option<&str> {
-        self.auth_file.as_deref()
-    }
-
-    /// The file and the line number of the auth lines.
-    pub fn auth_place(&self) -> &str {
-        &self.auth_place
+    pub fn auth(&self) -> Option<&Auth> {
+        self.auth.as_ref()
     }
 
     /// Removes the setting of `key`, because another option overrides it.
@@ -170,19 +130,15 @@ impl Config {
     }
 
     /// Adds the settings of a file with higher precedence.
-    fn overlay(&mut self, content: Content) {
+    fn overlay(&mut self, file: Self) {
         // `auth` and `auth-file` replace each other: both set the credentials.
-        if content.values.iter().any(|value| value.key() == AUTH_FILE) || !content.auth.is_empty() {
-            self.values.retain(|older| older.key() != AUTH_FILE);
-            (self.auth, self.auth_file) = (vec![], None);
+        if file.auth.is_some() || file.source(AUTH_FILE).is_some() {
+            self.remove(AUTH_FILE);
+            self.auth = file.auth;
         }
-        for value in content.values {
-            self.values.retain(|older| older.key() != value.key());
+        for value in file.values {
+            self.remove(value.key());
             self.values.push(value);
-        }
-        if !content.auth.is_empty() {
-            (self.auth, self.auth_file) = (content.auth, Some(content.file));
-            self.auth_place = content.auth_place;
         }
     }
 }

@@ -53,6 +53,7 @@ fn a_bad_value_is_refused_with_its_key() {
     for (text, reasons) in [
         ("kill-after = 'soon'", ["kill-after", "soon: not a time: write 90"]),
         ("conflict-exit-code = 256", ["conflict-exit-code", "0 to 255"]),
+        ("session-timeout = 1e300", ["session-timeout: 1e300: ", "longer than 30 years"]),
         ("signal = 'NOPE'", ["signal", "not a signal"]),
         ("naming = 'curatr'", ["naming", "curatr: it must be one of curator, "]),
         ("on-lost = 'panic'", ["on-lost", "panic: it must be one of terminate, continue"]),

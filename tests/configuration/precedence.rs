@@ -44,6 +44,20 @@ fn each_place_counts_over_the_ones_below_it() {
 }
 
 #[test]
+fn a_file_can_turn_off_what_a_file_below_it_turns_on() {
+    if !has_namespaces("--mount", "mount -t tmpfs none /etc") {
+        return;
+    }
+    let case = Case::new("config-off");
+    let system = file(&case, "system.toml", "quiet = true\ntls = true\n");
+    let zklock = with_user_file(&case, "quiet = false\n").prelude(&as_system_file(&system));
+    let text = zklock.args(["status", "--show-config"]).run().stdout;
+    let user = case.dir().join("home/.config/zklock/config.toml").display().to_string();
+    assert_eq!(shown(&text, "quiet"), format!("quiet = false # {user}"));
+    assert_eq!(shown(&text, "tls"), "tls = true # /etc/zklock.toml");
+}
+
+#[test]
 fn what_it_shows_is_a_file_that_sets_the_same() {
     let case = Case::new("config-round");
     let text = "kill-after = 2.5\nlabel = 'a \"b\" # c'\nquiet = true\nzookeeper = 'zk1:1,zk2:2/app'\n";
