@@ -1,9 +1,13 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
 #![no_main]
 
+use std::io::{self, Write};
+
+use zklock::cli::StartError;
 use zklock::core::exit::{self, Exit};
+use zklock::core::text::escaped_lines;
 use zklock::runtime::end::end;
-use zklock::runtime::{run, sys, ui};
+use zklock::runtime::{run, stdout, sys, ui};
 use zklock::{admin, cli};
 
 zklock::start!(run_zklock);
@@ -20,7 +24,7 @@ fn run_zklock() {
     }
     let (options, settings) = match cli::parse(words) {
         Ok(parsed) => parsed,
-        Err(error) => end(ui::report_start_error(&error)),
+        Err(error) => end(report(&error)),
     };
     ui::init(options.ensemble.verbose, options.ensemble.quiet, options.ensemble.log_format);
     let done = match &options.verb {
@@ -33,4 +37,17 @@ fn run_zklock() {
     });
     ui::drain_at_the_end();
     end(exit);
+}
+
+/// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.
+fn report(error: &StartError) -> Exit {
+    let printed = match error {
+        StartError::Help(help) => stdout::print_by(|| help.print()),
+        StartError::ShortHelp(text) => stdout::print(text.as_bytes()),
+        mistake => Err(anyhow::anyhow!("{mistake}")),
+    };
+    printed.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string()));
+        Exit::Code(exit::FAILURE)
+    })
 }

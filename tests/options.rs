@@ -193,6 +193,9 @@ fn a_mistake_behind_a_verb_names_the_verb_s_help() {
         output.assert_code(125).assert_stderr(said);
         assert!(output.stderr.ends_with(&help), "{words:?}: {output}");
     }
+    let output = case.zklock().args(["-n", "check"]).run();
+    output.assert_code(125).assert_stderr("--nonblock doesn't go with 'check'");
+    assert!(output.stderr.ends_with("\nzklock: see 'zklock check --help'\n"), "{output}");
     // These are on the lock's part of the command line.
     for words in [&["-r", "status"][..], &["-w", "soon", "status"], &["-w", "soon", "/l", "status"]] {
         let output = case.zklock().args(words).run();

@@ -1,13 +1,13 @@
 //! The definition of the command line, from which the help, the manual page and the completions are generated too.
 
 use anyhow::Result;
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Parser};
 
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
 use super::verbs::Verb;
+use super::{StartError, VERBS};
 use crate::core::time::BootTime;
 use crate::runtime::zk::Settings;
 
@@ -118,8 +118,9 @@ pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
 }
 
 /// Refuses options of the main job before a verb, where they have no effect.
-pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), clap::Error> {
-    let Some(verb) = matches.subcommand_name() else {
+pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), StartError> {
+    let given = matches.subcommand_name().and_then(|name| VERBS.iter().copied().find(|verb| *verb == name));
+    let Some(verb) = given else {
         return Ok(());
     };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
@@ -129,8 +130,8 @@ pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), clap::Err
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();
-            let why = format!("--{option} doesn't go with '{verb}'");
-            Err(Options::command().error(ErrorKind::ArgumentConflict, why))
+            let message = format!("--{option} doesn't go with '{verb}'");
+            Err(StartError::Usage { message, verb: Some(verb) })
         }
         None => Ok(()),
     }

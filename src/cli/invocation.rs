@@ -8,12 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 
-use super::other_tools;
+use super::{VERBS, other_tools};
 use crate::core::path::{LockPath, PathError};
 use crate::core::text::escaped;
-
-/// The names of the verbs, as in the definition of the command line.
-const VERBS: [&str; 6] = ["status", "revoke", "check", "forget", "completions", "man"];
 
 /// The locks and the command of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +156,7 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
 /// The verb that is similar enough to `word`: one letter in four may be wrong.
 fn nearest_verb(word: &str) -> Option<&'static str> {
     let mistakes = |verb: &&str| strsim::osa_distance(word, verb);
-    let nearest = VERBS.into_iter().min_by_key(mistakes);
+    let nearest = VERBS.iter().copied().min_by_key(mistakes);
     nearest.filter(|verb| mistakes(verb) * 4 <= verb.len())
 }
 

@@ -4,20 +4,43 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::ArgMatches;
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{StartError, VERBS_WITHOUT_SERVERS, definition, other_tools};
+use super::{StartError, VERBS, VERBS_WITHOUT_SERVERS, definition, other_tools};
 use crate::config::{self, ConfigError, context};
 use crate::core::text::escaped;
 
+/// Why zklock doesn't start, by clap's error about these words.
+pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => StartError::Help(error),
+        _ => {
+            let verb = verb(words);
+            StartError::Usage { message: text(&error, verb), verb }
+        }
+    }
+}
+
+/// The verb behind which a mistake among these words is; none if it is before the verb.
+fn verb(words: &[OsString]) -> Option<&'static str> {
+    let verb = |word: &OsString| VERBS.iter().copied().find(|verb| word == verb);
+    let without_variables = definition().mut_args(|arg| arg.env(None::<&str>));
+    // The words before a verb are without mistakes, and none of them is a path.
+    let is_verb = |before: &[OsString]| {
+        let matches = without_variables.clone().try_get_matches_from(before);
+        matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
+    };
+    let mut found = words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, verb(word)?)));
+    found.find(|(at, _)| words.get(..*at).is_some_and(is_verb)).map(|(_, verb)| verb)
+}
+
 /// The message for an error of clap's, in printable characters, with a remedy.
-pub fn text(error: &Error) -> String {
+fn text(error: &Error, verb: Option<&str>) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => {
-            let verb = verb(error);
-            let by_letter = || long_option(verb.as_deref()?, argument);
+            let by_letter = || long_option(verb?, argument);
             let suggested = context(error, ContextKind::SuggestedArg).map(str::to_owned).or_else(by_letter);
             let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
             // These remedies are about the command line of a lock, not of a verb.
@@ -40,76 +63,35 @@ fn long_option(verb: &str, short: &str) -> Option<String> {
     found.next().is_none().then(|| format!("--{option}"))
 }
 
-/// The verb on whose command line the error is, as clap's usage line names it.
-pub fn verb(error: &Error) -> Option<String> {
-    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else {
-        return None;
-    };
-    let usage = usage.to_string();
-    let word = usage.split_whitespace().skip_while(|word| *word != "zklock").nth(1)?;
-    definition().find_subcommand(word).map(|verb| verb.get_name().to_owned())
+/// A variable whose value its option doesn't accept.
+pub(super) struct InvalidVariable {
+    /// The option's id.
+    pub(super) option: String,
+    name: String,
+    why: String,
 }
 
-/// Attributes an error to the variable without which it doesn't occur, if there is one, or else to the command line.
-pub(super) fn attribute(error: Error, words: &[OsString]) -> StartError {
-    let definition = definition();
-    for arg in definition.get_arguments() {
-        let Some((variable, value)) = arg.get_env().and_then(|name| Some((name, env::var_os(name)?))) else {
-            continue;
-        };
-        let without = definition.clone().mut_arg(arg.get_id().as_str(), |arg| arg.env(None::<&str>));
-        match without.try_get_matches_from(words) {
-            Err(other) if text(&other) == text(&error) => {}
-            _ => {
-                let why = config::accepts(arg, &value, &value).err().unwrap_or_else(|| text(&error));
-                return StartError::Variable(variable.display().to_string(), why);
-            }
+impl InvalidVariable {
+    /// The first one in the environment.
+    pub(super) fn find() -> Option<Self> {
+        definition().get_arguments().find_map(|option| {
+            let name = option.get_env()?;
+            let value = env::var_os(name)?;
+            let why = config::accepts(option, &value, &value).err()?;
+            Some(Self { option: option.get_id().to_string(), name: name.display().to_string(), why })
+        })
+    }
+
+    /// An error, unless the variable isn't needed: the command line has another value, or a verb without servers. clap
+    /// refuses the variable even then if the option comes after a verb.
+    pub(super) fn check(&self, matches: &ArgMatches) -> Result<(), StartError> {
+        let is_given = matches.value_source(&self.option) == Some(ValueSource::CommandLine);
+        match matches.subcommand_name() {
+            Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Ok(()),
+            _ if is_given => Ok(()),
+            _ => Err(StartError::Variable(self.name.clone(), self.why.clone())),
         }
     }
-    with_verb(error, words).into()
-}
-
-/// Adds the usage line of the verb behind which the error is: clap has none for a value that is invalid or missing.
-fn with_verb(mut error: Error, words: &[OsString]) -> Error {
-    if error.get(ContextKind::Usage).is_none()
-        && let Some(verb) = verb_before(&error, words)
-    {
-        error.insert(ContextKind::Usage, ContextValue::StyledStr(format!("Usage: zklock {verb}").into()));
-    }
-    error
-}
-
-/// The verb among these words, unless the error is in the words before it.
-fn verb_before(error: &Error, words: &[OsString]) -> Option<String> {
-    let matches = definition().ignore_errors(true).try_get_matches_from(words).ok()?;
-    let verb = matches.subcommand_name()?;
-    let before = words.iter().take_while(|word| *word != verb);
-    let is_before = definition().try_get_matches_from(before).is_err_and(|other| text(&other) == text(error));
-    (!is_before).then(|| verb.to_owned())
-}
-
-/// Finds an option whose variable is invalid but not needed, because the command line has another value or a verb
-/// without servers. clap refuses the variable even then if the option comes after a verb. Returns the option's id, and
-/// the matches without the variable.
-pub(super) fn overridden_variable(words: &[OsString]) -> Option<(String, ArgMatches)> {
-    let definition = definition();
-    let variables = definition
-        .get_arguments()
-        .filter(|arg| arg.get_env().is_some_and(|name| env::var_os(name).is_some()));
-    variables.map(|arg| arg.get_id().to_string()).find_map(|option| {
-        let without = definition.clone().mut_arg(&option, |arg| arg.env(None::<&str>));
-        let matches = without.try_get_matches_from(words).ok()?;
-        let is_given = |matches: &ArgMatches| {
-            matches.try_contains_id(&option).is_ok()
-                && matches.value_source(&option) == Some(ValueSource::CommandLine)
-        };
-        let is_used = match matches.subcommand() {
-            Some((verb, _)) if VERBS_WITHOUT_SERVERS.contains(&verb) => false,
-            Some((_, of_verb)) => !is_given(of_verb) && !is_given(&matches),
-            None => !is_given(&matches),
-        };
-        (!is_used).then_some((option, matches))
-    })
 }
 
 /// Attributes an unreadable configuration file to the variable that names it, if one does.
@@ -131,9 +113,13 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn message(words: &[&str]) -> String {
-        let words = std::iter::once("zklock").chain(words.iter().copied());
-        definition().try_get_matches_from(words).map_or_else(|error| text(&error), |_| String::new())
+    fn mistake(words: &[&str]) -> (String, Option<&'static str>) {
+        let words: Vec<_> = std::iter::once("zklock").chain(words.iter().copied()).map(Into::into).collect();
+        let error = definition().try_get_matches_from(&words).unwrap_err();
+        match usage(error, &words) {
+            StartError::Usage { message, verb } => (message, verb),
+            error => panic!("{error}"),
+        }
     }
 
     #[test]
@@ -169,20 +155,22 @@ mod tests {
             (&["revoke", "-é", "/a"], "unexpected argument '-é' found"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {
-            assert_eq!(message(words), expected);
+            assert_eq!(mistake(words).0, expected);
         }
     }
 
     #[test]
     fn a_mistake_behind_a_verb_names_the_verb() {
         for (words, expected) in [
-            (&["zklock", "status", "-r"][..], Some("status")),
-            (&["zklock", "revoke"], Some("revoke")),
-            (&["zklock", "--wait", "status"], None),
-            (&["zklock", "-w", "soon", "/status", "status"], None),
+            (&["status", "-r"][..], Some("status")),
+            (&["revoke"], Some("revoke")),
+            (&["-z", "status", "status", "-r"], Some("status")),
+            (&["-r", "status"], None),
+            (&["-w", "soon", "status"], None),
+            (&["--wait", "status"], None),
+            (&["-w", "soon", "/status", "status"], None),
         ] {
-            let error = definition().try_get_matches_from(words).unwrap_err();
-            assert_eq!(verb(&error).as_deref(), expected, "{words:?}");
+            assert_eq!(mistake(words).1, expected, "{words:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub use self::definition::Options;
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::{Invocation, InvocationError};
 pub use self::lock::{LockOptions, Naming, OnLost};
-pub use self::mistake::{text as mistake, verb as mistaken_verb};
+use self::mistake::InvalidVariable;
 use self::security::AUTH;
 pub use self::security::{AclChoice, AuthLines, SecurityOptions};
 pub use self::settings::{Setting, Source};
@@ -41,12 +41,20 @@ const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 /// Why zklock doesn't start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// Invalid usage, or `--help` or `--version`.
+    /// `--help` or `--version`.
     #[error(transparent)]
-    Usage(#[from] clap::Error),
+    Help(clap::Error),
     /// The short help, requested by `-h`.
     #[error("{0}")]
     ShortHelp(String),
+    /// A mistake on the command line: the message, and the verb behind which it is.
+    #[error("{message}\nzklock: see 'zklock {}--help'", verb.map_or_else(String::new, |verb| format!("{verb} ")))]
+    Usage {
+        /// What is wrong, and the remedy.
+        message: String,
+        /// The verb, whose help explains more.
+        verb: Option<&'static str>,
+    },
     /// A variable has an invalid value: the variable and the reason.
     #[error("{0}: {1}")]
     Variable(String, String),
@@ -67,9 +75,12 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     let matches = match adjusted_definition(Some(words), |command| command).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
-            let (option, matches) =
-                mistake::overridden_variable(words).ok_or_else(|| mistake::attribute(error, words))?;
-            unread = Some(option);
+            let Some(variable) = InvalidVariable::find() else { return Err(mistake::usage(error, words)) };
+            let without = without_variable(definition(), &variable.option);
+            let matches =
+                without.try_get_matches_from(words).map_err(|error| mistake::usage(error, words))?;
+            variable.check(&matches)?;
+            unread = Some(variable.option);
             matches
         }
     };
@@ -90,9 +101,10 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     let matches = if config.is_empty() {
         matches
     } else {
-        with_defaults(words, &config, unread).try_get_matches_from(words)?
+        let definition = with_defaults(words, &config, unread);
+        definition.try_get_matches_from(words).map_err(|error| mistake::usage(error, words))?
     };
-    let mut options = options(&matches)?;
+    let mut options = options(&matches).map_err(|error| mistake::usage(error, words))?;
     let is_on_command_line = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let from_files = config.values().filter(|value| !is_on_command_line(&value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
@@ -134,8 +146,10 @@ pub fn definition() -> clap::Command {
 /// The definition with the values of the configuration as defaults. The variable of the option `unread` is ignored.
 fn with_defaults(words: &[OsString], config: &Config, unread: Option<String>) -> clap::Command {
     adjusted_definition(Some(words), |command| {
-        let without = |command: clap::Command, option| command.mut_arg(option, |arg| arg.env(None::<&str>));
-        let command = unread.into_iter().fold(command, without);
+        let command = match unread {
+            Some(option) => without_variable(command, &option),
+            None => command,
+        };
         config.values().fold(command, |command, value| {
             command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
         })
@@ -155,6 +169,10 @@ fn adjusted_definition(
     } else {
         command
     }
+}
+
+fn without_variable(command: clap::Command, option: &str) -> clap::Command {
+    command.mut_arg(option, |arg| arg.env(None::<&str>))
 }
 
 fn without_empty_variables(command: clap::Command) -> clap::Command {

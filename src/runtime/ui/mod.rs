@@ -7,19 +7,15 @@ mod output;
 
 use std::env;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::sync::OnceLock;
 
-use anyhow::Result;
-use clap::error::ErrorKind;
 use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::line::WaitingLine;
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
-use super::stdout;
-use crate::cli::{LogFormat, StartError, mistake, mistaken_verb};
-use crate::core::exit::{self, Exit};
+use crate::cli::LogFormat;
 use crate::core::message::{self, Message};
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
@@ -75,38 +71,6 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
     if let Some(text) = mistake {
         log::warn!("{LOG}: {text}: not a list of TARGET=LEVEL; ignored");
     }
-}
-
-/// Reports why zklock doesn't start, and returns its exit code: 0 for help and version, which go to stdout, and
-/// otherwise 125.
-pub fn report_start_error(error: &StartError) -> Exit {
-    match error {
-        StartError::Usage(error)
-            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
-        {
-            return shown(stdout::print_by(|| error.print()));
-        }
-        StartError::ShortHelp(text) => return shown(stdout::print(text.as_bytes())),
-        StartError::Usage(error) => usage(error),
-        StartError::Variable(..) | StartError::Config(_) => {
-            drop(writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string())));
-        }
-    }
-    Exit::Code(exit::FAILURE)
-}
-
-/// The exit code for help that was written to stdout, or an error that is reported here.
-fn shown(printed: Result<Exit>) -> Exit {
-    printed.unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "zklock: {error}");
-        Exit::Code(exit::FAILURE)
-    })
-}
-
-/// Reports a mistake on the command line in one line, and where to find help.
-fn usage(error: &clap::Error) {
-    let help = mistaken_verb(error).map_or_else(String::new, |verb| format!("{verb} "));
-    let _ = writeln!(io::stderr(), "zklock: {}\nzklock: see 'zklock {help}--help'", mistake(error));
 }
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
