@@ -1,7 +1,10 @@
 //! Finds the possible completions of an unfinished command line.
 
-use clap::{Arg, ArgAction, Command};
+mod walk;
 
+use clap::{Arg, Command};
+
+use self::walk::Walk;
 use super::definition;
 
 /// The first argument of a call by a completion script. It isn't a verb, because users never type it.
@@ -61,112 +64,6 @@ pub fn complete(line: &[String]) -> Completion {
     found.words.retain(|(word, _)| word.starts_with(typed.as_str()));
     found.connection = walk.connection;
     found
-}
-
-/// A scan of the words before the one to complete.
-struct Walk<'a> {
-    /// The definition of the whole command line, or of the verb.
-    command: &'a Command,
-    is_verb: bool,
-    /// The next word is the value of this option.
-    value_of: Option<&'a Arg>,
-    /// `--` has ended the options.
-    only_words: bool,
-    /// There is a shell string (`-c`), so no command follows.
-    is_string_given: bool,
-    /// The number of the verb's words that aren't options.
-    positionals: usize,
-    /// The index of the first lock path.
-    path: Option<usize>,
-    connection: Vec<String>,
-}
-
-impl<'a> Walk<'a> {
-    fn new(definition: &'a Command) -> Self {
-        Self {
-            command: definition,
-            is_verb: false,
-            value_of: None,
-            only_words: false,
-            is_string_given: false,
-            positionals: 0,
-            path: None,
-            connection: vec![],
-        }
-    }
-
-    fn pass(&mut self, index: usize, word: &str) {
-        if let Some(arg) = self.value_of.take() {
-            self.keep(arg, word);
-        } else if word == "--" && !self.only_words {
-            self.only_words = true;
-        } else if word.len() > 1 && word.starts_with('-') && !self.only_words {
-            self.option(word);
-        } else if self.is_verb {
-            self.positionals += 1;
-        } else if let Some(verb) = self.command.find_subcommand(word) {
-            (self.command, self.is_verb) = (verb, true);
-        } else {
-            self.path = Some(index);
-        }
-    }
-
-    /// Takes in a word with a long option, or with one or more short options.
-    fn option(&mut self, word: &str) {
-        if let Some(long) = word.strip_prefix("--") {
-            let (name, value) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let Some(arg) = self.command.get_arguments().find(|arg| has_long(arg, name)) else { return };
-            self.keep(arg, word);
-            self.value_of = Some(arg).filter(|arg| value.is_none() && arg.get_action().takes_values());
-            return;
-        }
-        for (at, short) in word.char_indices().skip(1) {
-            let Some(arg) = self.command.get_arguments().find(|arg| arg.get_short() == Some(short)) else {
-                return;
-            };
-            let rest = &word[at + short.len_utf8()..];
-            if arg.get_action().takes_values() {
-                // Of several short options in a word, only the last can have a value.
-                self.keep(arg, &format!("-{short}{rest}"));
-                self.value_of = Some(arg).filter(|_| rest.is_empty());
-                return;
-            }
-            self.keep(arg, &format!("-{short}"));
-        }
-    }
-
-    /// Records an option or a value if it says how to reach the servers.
-    fn keep(&mut self, arg: &Arg, word: &str) {
-        self.is_string_given |= arg.get_id() == "command";
-        if arg.is_global_set() {
-            self.connection.push(word.to_owned());
-        }
-    }
-
-    /// The completions before the first lock path.
-    fn next(&self, typed: &str) -> Completion {
-        if typed.starts_with('-') && !self.only_words {
-            return match typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
-                Some((name, _)) => {
-                    let arg = self.command.get_arguments().find(|arg| has_long(arg, name));
-                    arg.map(|arg| value(arg, &format!("--{name}="))).unwrap_or_default()
-                }
-                None => options(self.command),
-            };
-        }
-        if !self.is_verb {
-            let verb = |verb: &Command| (verb.get_name().to_owned(), described(verb.get_about()));
-            return Completion { words: self.command.get_subcommands().map(verb).collect(), ..locks(typed) };
-        }
-        let positionals: Vec<&Arg> = self.command.get_positionals().collect();
-        let last = positionals.last().filter(|arg| matches!(arg.get_action(), ArgAction::Append));
-        match positionals.get(self.positionals).or(last) {
-            Some(arg) if arg.get_possible_values().is_empty() => locks(typed),
-            Some(arg) => value(arg, ""),
-            None => Completion::default(),
-        }
-    }
 }
 
 /// The completions after the first lock path, which is the word number `path`.
