@@ -8,7 +8,7 @@
 //! | [`core::lock`] | node names, the queue, a contender's next step, the lease |
 //! | [`core::supervisor`] | the state machine that signals and stops the command |
 //! | [`core::monitor`] | the state machine of the monitor process |
-//! | [`core::message`], [`core::event`] | the messages of a run, as text and as fields for JSON |
+//! | [`core::message`], [`core::loss`] | the messages of a run: level, text, and fields for JSON |
 //! | [`core::protocol`], [`core::pair`] | requests to the ensemble, and messages between the two processes |
 //! | [`runtime`] | actions: carries out the core's effects |
 //! | [`runtime::run`], [`runtime::pair`] | the fork into two processes, and how they communicate |

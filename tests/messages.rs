@@ -1,5 +1,7 @@
 //! Checks docs/troubleshooting.md and the core's messages against each other.
 
+mod log_json;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -209,7 +211,7 @@ fn messages() -> Vec<Message> {
 
 /// Messages about the worker's steps are documented in docs/usage.md, not as messages with a remedy.
 fn needs_a_remedy(message: &Message) -> bool {
-    message.level() <= Level::Warning
+    message.report().level <= Level::Warning
 }
 
 /// A message as the page writes it: its constant parts, in order.

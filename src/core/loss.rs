@@ -47,29 +47,40 @@ pub enum Silence {
 }
 
 impl Loss {
-    /// The message, with `verb` for the tense: "is" or "was".
-    pub fn told(&self, verb: &str) -> String {
-        let reason: &dyn fmt::Display = match self {
-            Self::Revoked(by) => {
-                return format!("the lock {verb} revoked by {}", by.as_deref().unwrap_or("another client"));
-            }
-            Self::MonitorDied => return format!("the monitor process {verb} killed"),
+    /// The reason in one word, for programs, and the message, with `verb` for the tense: "is" or "was".
+    pub fn told(&self, verb: &str) -> (&'static str, String) {
+        let lost = |why: &dyn fmt::Display| format!("the lock {verb} lost: {why}");
+        match self {
             Self::LeaseOver { silence: Some(Silence::Ours(span)), .. } => {
-                &format!("{}, and the session may end", stood_still(*span))
+                ("lease", lost(&format!("{}, and the session may end", stood_still(*span))))
             }
             Self::LeaseOver { silent_for, silence } => {
                 let why = silence.map(|silence| format!(" ({silence})")).unwrap_or_default();
-                &format!(
-                    "the ensemble confirmed nothing for {}{why}, and the session may end",
-                    text::time(*silent_for)
-                )
+                let silent_for = text::time(*silent_for);
+                let why =
+                    format!("the ensemble confirmed nothing for {silent_for}{why}, and the session may end");
+                ("lease", lost(&why))
             }
-            Self::Session(failure, Some(span)) => &format!("{}, and {failure}", stood_still(*span)),
-            Self::Session(failure, None) => failure,
-            Self::NodeDeleted => &"its node was deleted by another client",
-            Self::Queue(error) => error,
-        };
-        format!("the lock {verb} lost: {reason}")
+            Self::Session(failure, Some(span)) => {
+                ("session", lost(&format!("{}, and {failure}", stood_still(*span))))
+            }
+            Self::Session(failure, None) => ("session", lost(failure)),
+            Self::NodeDeleted => ("deleted", lost(&"its node was deleted by another client")),
+            Self::Revoked(by) => {
+                let by = by.as_deref().unwrap_or("another client");
+                ("revoked", format!("the lock {verb} revoked by {by}"))
+            }
+            Self::Queue(error) => ("queue", lost(error)),
+            Self::MonitorDied => ("monitor", format!("the monitor process {verb} killed")),
+        }
+    }
+
+    /// Who revoked the lock, if it was revoked and that is known.
+    pub fn revoked_by(&self) -> Option<String> {
+        match self {
+            Self::Revoked(by) => by.clone(),
+            _ => None,
+        }
     }
 }
 

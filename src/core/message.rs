@@ -1,7 +1,10 @@
-//! Every message of a run, in one place. Each message is about a lock path; the runtime writes it out.
+//! Every message of a run, in one place. Each message is about a lock path; the runtime writes it out, as text or as
+//! JSON. A new message is a variant of [`Message`] and its row in [`Message::report`].
 
 use std::fmt;
 use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 use super::duration;
 use super::lock::contender::ContentionError;
@@ -280,42 +283,307 @@ pub enum Message {
     ReleaseUnconfirmed,
 }
 
+/// What a message says: the text for people, and the rest for programs (docs/log-json.md).
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// How important it is.
+    pub level: Level,
+    /// The name of the event. Several messages can have the same one.
+    pub event: &'static str,
+    /// The text.
+    pub text: String,
+    /// The event's own fields.
+    pub fields: Map<String, Value>,
+}
+
+impl Report {
+    fn new(level: Level, event: &'static str, text: impl Into<String>) -> Self {
+        Self { level, event, text: text.into(), fields: Map::new() }
+    }
+
+    fn debug(event: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Debug, event, text)
+    }
+
+    fn step(event: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Step, event, text)
+    }
+
+    fn warning(event: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Warning, event, text)
+    }
+
+    /// zklock can't continue, for this `reason` in one word.
+    fn error(reason: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Error, "error", text).with("reason", reason)
+    }
+
+    fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(field.to_owned(), value.into());
+        self
+    }
+
+    /// Whether it is one of the main steps of a run, which JSON output has without `-v` too.
+    pub fn is_milestone(&self) -> bool {
+        matches!(self.event, "queued" | "waiting" | "acquired" | "started" | "released" | "left")
+    }
+}
+
+/// A span of time in JSON: in seconds, rounded to the millisecond.
+fn seconds(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
 impl Message {
-    /// How important the message is.
-    pub fn level(&self) -> Level {
+    /// What the message says: a table of all messages.
+    #[allow(clippy::too_many_lines, reason = "a table, one message after the other")]
+    pub fn report(&self) -> Report {
         match self {
-            Self::StillWaiting { .. } => Level::Notice,
-            Self::Queued { .. }
-            | Self::WaitingFor { .. }
-            | Self::Acquired { .. }
-            | Self::LeftTheQueueStopped
-            | Self::ConnectionLost
-            | Self::ConnectedAgain
-            | Self::CommandKilled { .. }
-            | Self::Suspended { wants_terminal: true, .. }
-            | Self::SuccessRecorded
-            | Self::Released
-            | Self::LeftTheQueue
-            | Self::SessionOver => Level::Step,
-            Self::Busy { .. }
-            | Self::GaveUp { .. }
-            | Self::GaveUpStopped { seen_busy: true, .. }
-            | Self::QueueingAgainAfterStop
-            | Self::QueueingAgain(_)
-            | Self::Skipped { .. }
-            | Self::LockLost { .. }
-            | Self::Suspended { .. }
-            | Self::Neighbour(_)
-            | Self::LeftAfterKill(_)
-            | Self::ReleaseUnconfirmed => Level::Warning,
-            Self::SignalIgnored(_)
-            | Self::AwaitsLease
-            | Self::Started { .. }
-            | Self::ConnectionLostWaiting
-            | Self::ConnectedAgainWaiting
-            | Self::ConfirmationFailed(_) => Level::Debug,
-            _ => Level::Error,
+            Self::Queued { node } => Report::step("queued", format!("queued as {node}")),
+            Self::WaitingFor { who, ahead } => {
+                Report::step("waiting", format!("waiting for {who}, {ahead} ahead"))
+                    .with("position", ahead + 1)
+                    .with("predecessor", who.as_str())
+            }
+            Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
+                let position = ahead + 1;
+                let queue = match holder {
+                    Some(holder) if holder.who == *predecessor => format!("held by {holder}"),
+                    Some(holder) => format!("held by {holder}; behind {predecessor}"),
+                    None => format!("behind {predecessor}"),
+                };
+                let silence =
+                    silent_for.map(|span| format!("; no answer from the servers for {}", whole(span)));
+                let text = format!("position {position}, waiting {}; {queue}", whole(*waited));
+                let known = holder.as_ref();
+                Report::new(Level::Notice, "waiting", text + &silence.unwrap_or_default())
+                    .with("position", position)
+                    .with("predecessor", predecessor.as_str())
+                    .with("holder", known.map(|holder| holder.who.clone()))
+                    .with("held_for", known.and_then(|holder| holder.held_for).map(seconds))
+                    .with("queued_for", known.and_then(|holder| holder.queued_for).map(seconds))
+                    .with("waited", seconds(*waited))
+                    .with("silent_for", silent_for.map(seconds))
+            }
+            Self::Acquired { after, token } => {
+                let text = format!("acquired after {}, fencing token {token}", time(*after));
+                Report::step("acquired", text).with("waited", seconds(*after))
+            }
+            Self::Busy { holder } => {
+                Report::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
+            }
+            Self::GaveUp { waited, ahead } => {
+                let text = format!("busy: gave up after {} of waiting for {ahead}", time(*waited));
+                Report::warning("busy", text)
+                    .with("predecessor", ahead.as_str())
+                    .with("waited", seconds(*waited))
+            }
+            Self::GaveUpStopped { waited, seen_busy } => {
+                let text = format!("gave up after {}: became first while stopped", time(*waited));
+                if *seen_busy {
+                    Report::warning("busy", format!("busy: {text}")).with("waited", seconds(*waited))
+                } else {
+                    Report::error("suspended", text)
+                }
+            }
+            Self::LeftTheQueueStopped => {
+                let text = "became first while stopped: left the queue until it is continued";
+                Report::step("left", text).with("reason", "suspended")
+            }
+            Self::QueueingAgainAfterStop => {
+                let text = "became first while stopped; queueing again at the end";
+                Report::warning("requeued", text).with("reason", "suspended")
+            }
+            Self::QueueingAgain(failure) => {
+                let text =
+                    format!("the session was lost while waiting ({failure}); queueing again at the end");
+                Report::warning("requeued", text).with("reason", "session")
+            }
+            Self::SignalIgnored(number) => {
+                let name = signal::name(*number);
+                Report::debug("signal_ignored", format!("{name} is ignored: no command is running yet"))
+                    .with("signal", name)
+            }
+            Self::AwaitsLease => {
+                Report::debug("awaiting_lease", "first in the queue, waiting for a fresh lease")
+            }
+            Self::ConnectionLostWaiting => Report::debug("disconnected", "connection lost while waiting"),
+            Self::ConnectedAgainWaiting => Report::debug("reconnected", "connected again"),
+            Self::ConfirmationFailed(failure) => {
+                Report::debug("confirmation_failed", format!("a confirmation failed: {failure}"))
+            }
+            Self::Skipped { ago, host, period } => {
+                let on = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+                let (shown, once) = (time(*ago), duration::text(*period));
+                let text =
+                    format!("skipped: the command succeeded {shown} ago{on}, and once per {once} is enough");
+                Report::warning("skipped", text)
+                    .with("host", host.clone())
+                    .with("ago", seconds(*ago))
+                    .with("period", seconds(*period))
+            }
+            Self::Unreachable { within, servers } => {
+                let is_short = within.is_some_and(|within| within < Duration::from_secs(1));
+                let longer = if is_short { "allow more time with -w or --connect-timeout, or " } else { "" };
+                let within =
+                    within.map(|within| format!(" within {}", duration::text(within))).unwrap_or_default();
+                let text = format!(
+                    "no ZooKeeper server could be reached{within}; {longer}name others with -z or \
+                     ZKLOCK_ZOOKEEPER"
+                );
+                let text = servers.iter().fold(text, |text, server| text + "\n  " + server);
+                Report::error("unreachable", text).with("servers", servers.clone())
+            }
+            Self::CredentialsRefused { hosts, given: false } => Report::error(
+                "credentials",
+                format!("{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH"),
+            ),
+            Self::CredentialsRefused { hosts, given: true } => Report::error(
+                "credentials",
+                format!(
+                    "{hosts} refused the credentials: check the lines of --auth-file and ZKLOCK_AUTH, and \
+                     whether the server knows their scheme"
+                ),
+            ),
+            Self::SessionFailed(failure) => Report::error("session", failure.to_string()),
+            Self::SessionClosed => {
+                Report::error("session", "the session was closed while zklock was waiting; run it again")
+            }
+            Self::Contender(error) => Report::error("queue", error.to_string()),
+            Self::PlaceRevoked(by) => {
+                let by = by.as_deref().unwrap_or("another client");
+                Report::error("revoked", format!("its place in the queue was revoked by {by}"))
+            }
+            Self::LineTooSlow { hosts, trip, timeout, kill_after } => {
+                Report::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
+            }
+            Self::NotConfirmed { waited } => Report::error(
+                "no_answer",
+                format!(
+                    "first in the queue, but the ensemble confirmed that too rarely within {} to start the \
+                     command; check the servers' load",
+                    time(*waited)
+                ),
+            ),
+            Self::LastSeenBusy { waited, silence, ahead } => Report::error(
+                "no_answer",
+                format!(
+                    "gave up after {}: last seen busy {} ago, behind {ahead}, and no answer since",
+                    time(*waited),
+                    time(*silence)
+                ),
+            ),
+            Self::KeptBusy { hosts, waited } => Report::error(
+                "no_session",
+                format!(
+                    "{hosts} kept the client busy for {} without opening a session; check that they are \
+                     ZooKeeper servers",
+                    time(*waited)
+                ),
+            ),
+            Self::NoAnswer { hosts, waited } => Report::error(
+                "no_answer",
+                format!(
+                    "connected to {hosts}, but got no answer about the lock within {}; check the servers' load",
+                    time(*waited)
+                ),
+            ),
+            Self::WaitsForItself { pid } => Report::error(
+                "nesting",
+                format!(
+                    "this would wait for itself: PID {pid} holds the lock and started this command; pass \
+                     ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD, or start a background process \
+                     outside the lock"
+                ),
+            ),
+            Self::OncePerInside => {
+                Report::error("nesting", "already held by the surrounding command: put --once-per there")
+            }
+            Self::HeldInOtherNaming { outer, inner } => Report::error(
+                "nesting",
+                format!(
+                    "the surrounding command holds it in the naming of {outer}, which keeps out only clients \
+                     of that naming, and this asks for that of {inner}: use another path"
+                ),
+            ),
+            Self::HeldTooWeakly { outer, inner } => Report::error(
+                "nesting",
+                format!(
+                    "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait \
+                     for itself forever: ask for {inner} outside too, or use another path"
+                ),
+            ),
+            Self::NotStarted(why) => Report::error("not_started", why.as_str()),
+            Self::Started { command } => {
+                Report::debug("started", format!("{command} was started")).with("command", command.as_str())
+            }
+            Self::ConnectionLost => {
+                Report::step("disconnected", "connection lost; the command continues while the lease lasts")
+            }
+            Self::ConnectedAgain => Report::step("reconnected", "connected again"),
+            Self::LockLost { loss, command, stops } => {
+                let fate = if *stops { "is stopped" } else { "continues (--on-lost continue)" };
+                let (reason, why) = loss.told("is");
+                Report::warning("lost", format!("{why}; {command} {fate}"))
+                    .with("command", command.as_str())
+                    .with("reason", reason)
+                    .with("by", loss.revoked_by())
+                    .with("stops", *stops)
+            }
+            Self::CommandStopped { loss, command, after } => {
+                let (reason, why) = loss.told("was");
+                let late = after.map(|after| format!(" {} after the last confirmation", time(after)));
+                let text = format!("{why}; {command} was stopped{}", late.unwrap_or_default());
+                Report::new(Level::Error, "stopped", text)
+                    .with("command", command.as_str())
+                    .with("reason", reason)
+                    .with("by", loss.revoked_by())
+                    .with("unconfirmed_for", after.map(seconds))
+            }
+            Self::CommandKilled { command } => {
+                let text = format!(
+                    "{command} was killed; the processes that it has left are killed before the release"
+                );
+                Report::step("killed", text).with("command", command.as_str())
+            }
+            Self::Suspended { command, wants_terminal, held } => {
+                let kept = if *held { "the lock is kept" } else { "it no longer holds the lock" };
+                let report = if *wants_terminal {
+                    Report::step("suspended", format!("{command} wants the terminal; meanwhile {kept}"))
+                } else {
+                    let text = format!("{command} is stopped, and {kept}; fg or bg continues it");
+                    Report::warning("suspended", text)
+                };
+                report.with("command", command.as_str()).with("held", *held)
+            }
+            Self::Neighbour(refusal) => {
+                Report::warning("warning", format!("another program may run at the same time: {refusal}"))
+                    .with("reason", "neighbour")
+            }
+            Self::LeftAfterKill(left) => {
+                let text =
+                    format!("{left}; zklock waits for its end, and keeps the lock while its session lasts");
+                Report::warning("warning", text).with("reason", "left_after_kill")
+            }
+            Self::SuccessRecorded => Report::step("recorded", "success recorded"),
+            Self::SuccessNotRecorded(why) => Report::error(
+                "not_recorded",
+                format!("the success could not be recorded, so the next run is not skipped: {why}"),
+            ),
+            Self::Released => Report::step("released", "released"),
+            Self::LeftTheQueue => Report::step("left", "left the queue"),
+            Self::SessionOver => Report::step("session_over", "the session has ended, and the node with it"),
+            Self::ReleaseUnconfirmed => Report::warning(
+                "release_unconfirmed",
+                "no server confirmed the release; the lock is free at the end of the session timeout",
+            ),
         }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.report().text)
     }
 }
 
@@ -334,192 +602,15 @@ impl Holder {
     }
 }
 
-impl fmt::Display for Message {
-    #[allow(clippy::too_many_lines, reason = "a list of messages, one after the other")]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Queued { node } => write!(f, "queued as {node}"),
-            Self::WaitingFor { who, ahead } => write!(f, "waiting for {who}, {ahead} ahead"),
-            Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
-                write!(f, "position {}, waiting {}; ", ahead + 1, whole(*waited))?;
-                match holder {
-                    Some(holder) if holder.who == *predecessor => write!(f, "held by {holder}"),
-                    Some(holder) => write!(f, "held by {holder}; behind {predecessor}"),
-                    None => write!(f, "behind {predecessor}"),
-                }?;
-                silent_for
-                    .iter()
-                    .try_for_each(|span| write!(f, "; no answer from the servers for {}", whole(*span)))
-            }
-            Self::Acquired { after, token } => {
-                write!(f, "acquired after {}, fencing token {token}", time(*after))
-            }
-            Self::Busy { holder } => write!(f, "busy: held by {holder}"),
-            Self::GaveUp { waited, ahead } => {
-                write!(f, "busy: gave up after {} of waiting for {ahead}", time(*waited))
-            }
-            Self::GaveUpStopped { waited, seen_busy } => {
-                let busy = if *seen_busy { "busy: " } else { "" };
-                write!(f, "{busy}gave up after {}: became first while stopped", time(*waited))
-            }
-            Self::LeftTheQueueStopped => {
-                f.write_str("became first while stopped: left the queue until it is continued")
-            }
-            Self::QueueingAgainAfterStop => {
-                f.write_str("became first while stopped; queueing again at the end")
-            }
-            Self::QueueingAgain(failure) => {
-                write!(f, "the session was lost while waiting ({failure}); queueing again at the end")
-            }
-            Self::SignalIgnored(number) => {
-                write!(f, "{} is ignored: no command is running yet", signal::name(*number))
-            }
-            Self::AwaitsLease => f.write_str("first in the queue, waiting for a fresh lease"),
-            Self::ConnectionLostWaiting => f.write_str("connection lost while waiting"),
-            Self::ConfirmationFailed(failure) => write!(f, "a confirmation failed: {failure}"),
-            Self::Skipped { ago, host, period } => {
-                let on = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-                let (ago, period) = (time(*ago), duration::text(*period));
-                write!(f, "skipped: the command succeeded {ago} ago{on}, and once per {period} is enough")
-            }
-            Self::Unreachable { within, servers } => {
-                let is_short = within.is_some_and(|within| within < Duration::from_secs(1));
-                let within =
-                    within.map(|within| format!(" within {}", duration::text(within))).unwrap_or_default();
-                write!(
-                    f,
-                    "no ZooKeeper server could be reached{within}; {}name others with -z or ZKLOCK_ZOOKEEPER",
-                    if is_short { "allow more time with -w or --connect-timeout, or " } else { "" }
-                )?;
-                servers.iter().try_for_each(|server| write!(f, "\n  {server}"))
-            }
-            Self::CredentialsRefused { hosts, given: false } => {
-                write!(f, "{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH")
-            }
-            Self::CredentialsRefused { hosts, given: true } => write!(
-                f,
-                "{hosts} refused the credentials: check the lines of --auth-file and ZKLOCK_AUTH, and whether the \
-                 server knows their scheme"
-            ),
-            Self::SessionFailed(failure) => failure.fmt(f),
-            Self::SessionClosed => {
-                f.write_str("the session was closed while zklock was waiting; run it again")
-            }
-            Self::Contender(error) => error.fmt(f),
-            Self::PlaceRevoked(by) => {
-                write!(
-                    f,
-                    "its place in the queue was revoked by {}",
-                    by.as_deref().unwrap_or("another client")
-                )
-            }
-            Self::LineTooSlow { hosts, trip, timeout, kill_after } => {
-                too_slow(f, hosts, *trip, *timeout, *kill_after)
-            }
-            Self::NotConfirmed { waited } => write!(
-                f,
-                "first in the queue, but the ensemble confirmed that too rarely within {} to start the \
-                 command; check the servers' load",
-                time(*waited)
-            ),
-            Self::LastSeenBusy { waited, silence, ahead } => write!(
-                f,
-                "gave up after {}: last seen busy {} ago, behind {ahead}, and no answer since",
-                time(*waited),
-                time(*silence)
-            ),
-            Self::KeptBusy { hosts, waited } => write!(
-                f,
-                "{hosts} kept the client busy for {} without opening a session; check that they are ZooKeeper \
-                 servers",
-                time(*waited)
-            ),
-            Self::NoAnswer { hosts, waited } => write!(
-                f,
-                "connected to {hosts}, but got no answer about the lock within {}; check the servers' load",
-                time(*waited)
-            ),
-            Self::WaitsForItself { pid } => write!(
-                f,
-                "this would wait for itself: PID {pid} holds the lock and started this command; pass \
-                 ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD, or start a background process \
-                 outside the lock"
-            ),
-            Self::OncePerInside => {
-                f.write_str("already held by the surrounding command: put --once-per there")
-            }
-            Self::HeldInOtherNaming { outer, inner } => write!(
-                f,
-                "the surrounding command holds it in the naming of {outer}, which keeps out only clients of \
-                 that naming, and this asks for that of {inner}: use another path"
-            ),
-            Self::HeldTooWeakly { outer, inner } => write!(
-                f,
-                "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait for \
-                 itself forever: ask for {inner} outside too, or use another path"
-            ),
-            Self::NotStarted(why) => f.write_str(why),
-            Self::Started { command } => write!(f, "{command} was started"),
-            Self::ConnectionLost => {
-                f.write_str("connection lost; the command continues while the lease lasts")
-            }
-            Self::ConnectedAgain | Self::ConnectedAgainWaiting => f.write_str("connected again"),
-            Self::LockLost { loss, command, stops } => {
-                let fate = if *stops { "is stopped" } else { "continues (--on-lost continue)" };
-                write!(f, "{}; {command} {fate}", loss.told("is"))
-            }
-            Self::CommandStopped { loss, command, after } => {
-                write!(f, "{}; {command} was stopped", loss.told("was"))?;
-                after.map_or(Ok(()), |after| write!(f, " {} after the last confirmation", time(after)))
-            }
-            Self::CommandKilled { command } => {
-                write!(
-                    f,
-                    "{command} was killed; the processes that it has left are killed before the release"
-                )
-            }
-            Self::Suspended { command, wants_terminal, held } => {
-                let kept = if *held { "the lock is kept" } else { "it no longer holds the lock" };
-                if *wants_terminal {
-                    write!(f, "{command} wants the terminal; meanwhile {kept}")
-                } else {
-                    write!(f, "{command} is stopped, and {kept}; fg or bg continues it")
-                }
-            }
-            Self::Neighbour(refusal) => write!(f, "another program may run at the same time: {refusal}"),
-            Self::LeftAfterKill(left) => {
-                write!(f, "{left}; zklock waits for its end, and keeps the lock while its session lasts")
-            }
-            Self::SuccessRecorded => f.write_str("success recorded"),
-            Self::SuccessNotRecorded(why) => {
-                write!(f, "the success could not be recorded, so the next run is not skipped: {why}")
-            }
-            Self::Released => f.write_str("released"),
-            Self::LeftTheQueue => f.write_str("left the queue"),
-            Self::SessionOver => f.write_str("the session has ended, and the node with it"),
-            Self::ReleaseUnconfirmed => f.write_str(
-                "no server confirmed the release; the lock is free at the end of the session timeout",
-            ),
-        }
-    }
-}
-
-fn too_slow(
-    f: &mut fmt::Formatter<'_>,
-    hosts: &str,
-    trip: Duration,
-    timeout: Duration,
-    kill_after: Duration,
-) -> fmt::Result {
+fn too_slow(hosts: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
     let remedy = match smallest_timeout(trip, kill_after) {
         Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that".to_owned(),
     };
-    write!(
-        f,
-        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command \
-         would be stopped for lack of answers, so it was not started; {remedy}",
+    format!(
+        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would \
+         be stopped for lack of answers, so it was not started; {remedy}",
         time(trip),
         time(timeout)
     )

@@ -6,7 +6,6 @@
 pub mod claim;
 pub mod duration;
 pub mod environment;
-pub mod event;
 pub mod exit;
 pub mod lock;
 pub mod loss;

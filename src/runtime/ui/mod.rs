@@ -75,21 +75,22 @@ pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
 pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
-    let level = match message.level() {
+    let report = message.report();
+    let level = match report.level {
         message::Level::Error => Level::Error,
         message::Level::Warning | message::Level::Notice => Level::Warn,
         message::Level::Step => Level::Info,
         message::Level::Debug => Level::Debug,
     };
     if is_json() {
-        let shown_from = if message.is_milestone() { level.min(Level::Warn) } else { level };
+        let shown_from = if report.is_milestone() { level.min(Level::Warn) } else { level };
         if log::log_enabled!(shown_from) {
-            output::text(level, json::run_message(path, own, message).into_bytes());
+            output::text(level, json::run_message(path, own, report).into_bytes());
         }
     } else if level == Level::Debug {
-        log::debug!("{message}");
+        log::debug!("{}", report.text);
     } else {
-        write_message(level, path, message);
+        write_message(level, path, report.text);
     }
 }
 

@@ -398,7 +398,7 @@ fn answered(reply: &Reply) -> String {
 fn done(effect: &Effect) -> String {
     match effect {
         Effect::Ask(asker, request) => format!("{} asks: {}", who_asks(*asker), asked(request)),
-        Effect::Say(path, message) => format!("{:?} {path}: {message}", message.level()),
+        Effect::Say(path, message) => format!("{:?} {path}: {message}", message.report().level),
         other => format!("{other:?}"),
     }
 }
