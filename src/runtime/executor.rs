@@ -9,7 +9,7 @@ use super::event::Emitter;
 use super::job::{Job, PreparedLaunch};
 use super::pair::WorkerSide;
 use super::side_sessions::SideSessions;
-use super::ui::{self, WaitingLine};
+use super::ui;
 use super::zk::{Session, Settings};
 use super::{clock, identity, lineage, sys};
 use crate::cli::{Invocation, Options};
@@ -17,10 +17,9 @@ use crate::core::lock::contender::Ids;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
-use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange, LineUpdate, Plan};
+use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange};
 use crate::core::signal::SIGTSTP;
 use crate::core::supervisor::Action;
-use crate::core::time::BootTime;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -50,7 +49,6 @@ pub struct Executor<'a> {
     own: Vec<OwnedNode>,
     /// Whether only the command had the terminal when it last stopped.
     stopped_alone: bool,
-    line: WaitingLine,
 }
 
 impl<'a> Executor<'a> {
@@ -61,9 +59,7 @@ impl<'a> Executor<'a> {
         invocation: &'a Invocation,
         settings: &'a Settings,
         events: Emitter,
-        plan: &Plan,
     ) -> Self {
-        let line = WaitingLine::new(plan.began, plan.give_up_at, worker.group, plan.shows_line);
         let side_sessions = SideSessions::new(settings.clone(), events.clone());
         Self {
             worker,
@@ -77,18 +73,12 @@ impl<'a> Executor<'a> {
             job: None,
             own: vec![],
             stopped_alone: false,
-            line,
         }
     }
 
     /// Whether there is, or was, a session or a command.
     pub fn has_begun(&self) -> bool {
         self.session.is_some() || self.job.is_some()
-    }
-
-    /// Draws the waiting line if it is due, and returns when it is due next.
-    pub fn redraw(&mut self) -> Option<BootTime> {
-        self.line.draw()
     }
 
     /// Carries out an effect. After an error zklock can no longer control the command.
@@ -150,7 +140,8 @@ impl<'a> Executor<'a> {
             Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
             Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
             Effect::Say(path, message) => self.say(&path, &message),
-            Effect::Line(line) => self.show(line),
+            Effect::Line(Some(line)) => ui::draw_line(&line, self.worker.group),
+            Effect::Line(None) => ui::erase_line(),
             Effect::AwaitWords(limit) => {
                 ui::drain_before_others(limit);
                 return Ok(Done::Answer(Input::WordsWritten));
@@ -221,17 +212,5 @@ impl<'a> Executor<'a> {
     fn say(&self, path: &LockPath, message: &Message) {
         let is_of_lock = |node: &&OwnedNode| node.path.is_child_of(path);
         ui::say(path, self.own.iter().find(is_of_lock), message);
-    }
-
-    fn show(&mut self, line: LineUpdate) {
-        match line {
-            LineUpdate::Queued(created) => self.line.queued(created),
-            LineUpdate::Waiting { path, nearest, ahead, holder } => {
-                self.line.waiting(path, nearest, ahead, holder);
-            }
-            LineUpdate::Holder { node, seen } => self.line.holder(&node, seen),
-            LineUpdate::Clear => self.line.clear(),
-            LineUpdate::End => self.line.end(),
-        }
     }
 }

@@ -9,7 +9,7 @@ use super::job::become_command;
 use super::job::spawn::Launch;
 use super::monitor::{self, Outcome};
 use super::pair::{self, InheritedState, Side};
-use super::ui::{self, WaitingLine};
+use super::ui;
 use super::worker;
 use crate::cli::{Invocation, LogFormat, Options};
 use crate::core::environment::{self, held_outside};
@@ -63,7 +63,7 @@ fn plan(options: &Options, invocation: &Invocation) -> Plan {
     let (lock, ensemble) = (&options.lock, &options.ensemble);
     let nonblock = lock.gives_up_at_once();
     let began = clock::now();
-    let shows_line = ensemble.log_format == LogFormat::Text && WaitingLine::is_possible();
+    let shows_line = ensemble.log_format == LogFormat::Text && ui::can_draw_line();
     Plan {
         first: invocation.first_lock().clone(),
         locks: invocation.locks.clone(),
@@ -82,7 +82,7 @@ fn plan(options: &Options, invocation: &Invocation) -> Plan {
         kill_after: lock.kill_after,
         command: printable(&invocation.shown.to_string_lossy()),
         shows_line,
-        progress: lock.progress.filter(|_| !shows_line),
+        progress: lock.progress,
         outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

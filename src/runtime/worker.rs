@@ -27,6 +27,7 @@ pub fn work(
     let reporter = worker.reporter();
     let ended = begin(worker, plan, options, invocation, settings);
     let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
+        ui::erase_line();
         log::error!("{error:#}");
         if error.is::<UnattendedError>() {
             // The command may still run, and nothing may be released: without a final report the monitor ends every
@@ -65,7 +66,7 @@ fn begin(
     }
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     events.listen(worker.orders()).context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, options, invocation, settings, emitter, &plan);
+    let mut executor = Executor::new(worker, options, invocation, settings, emitter);
     run_loop(Run::new(plan), &mut executor, &events)
         .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
 }
@@ -93,8 +94,7 @@ fn run_loop(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Resul
             Some(input) => input,
             None if !looked => Input::Tick,
             None => {
-                let wake = [run.wake_at(clock::now()), executor.redraw()].into_iter().flatten().min();
-                events.wait(wake).context("can't wait for what happens")?;
+                events.wait(run.wake_at(clock::now())).context("can't wait for what happens")?;
                 (looked, effects) = (false, vec![]);
                 continue;
             }

@@ -78,8 +78,8 @@ pub enum Effect {
     CommandIsOver(Exit, Duration),
     /// Write this message about this lock.
     Say(LockPath, Message),
-    /// Change the waiting line.
-    Line(LineUpdate),
+    /// Show this waiting line below all messages if zklock has the terminal; `None`: erase it.
+    Line(Option<WaitingLine>),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::WordsWritten`].
     AwaitWords(Duration),
     /// The same, before another process writes.
@@ -90,33 +90,23 @@ pub enum Effect {
     Finish(End),
 }
 
-/// The content of the waiting line.
+/// The content of the waiting line: the live line on a terminal. The runtime narrows it to the terminal's width.
 #[derive(Debug, PartialEq, Eq)]
-pub enum LineUpdate {
-    /// When zklock's node was created.
-    Queued(ServerTime),
-    /// Another contender is ahead.
-    Waiting {
-        /// The lock.
-        path: LockPath,
-        /// The predecessor.
-        nearest: Seen,
-        /// How many contenders are ahead.
-        ahead: usize,
-        /// The holder's node, if it isn't the nearest.
-        holder: Option<NodePath>,
-    },
-    /// A description of the holder.
-    Holder {
-        /// The holder's node.
-        node: NodePath,
-        /// The holder.
-        seen: Seen,
-    },
-    /// Removed from the screen until it is drawn again.
-    Clear,
-    /// zklock no longer waits.
-    End,
+pub struct WaitingLine {
+    /// The lock.
+    pub path: LockPath,
+    /// In the queue, from 1.
+    pub position: usize,
+    /// The time since zklock was started.
+    pub waited: Duration,
+    /// The time until zklock gives up.
+    pub left: Option<Duration>,
+    /// Whether `who` is the holder, and not the contender ahead while the holder is unknown.
+    pub is_holder: bool,
+    /// `host:pid (label)`, or another description.
+    pub who: String,
+    /// What else is known, beginning with its separator.
+    pub details: String,
 }
 
 /// A contender, as zklock saw it.

@@ -20,7 +20,7 @@ mod variables;
 
 use std::time::Duration;
 
-pub use self::effect::{Effect, End, LineUpdate, Seen};
+pub use self::effect::{Effect, End, Seen, WaitingLine};
 pub use self::input::{Ancestor, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::Plan;

@@ -46,7 +46,7 @@ pub struct Plan {
     pub command: String,
     /// Whether a waiting line is shown.
     pub shows_line: bool,
-    /// How often to report a long wait, where no waiting line shows it.
+    /// How often to report a long wait, if no waiting line shows it.
     pub progress: Option<Duration>,
     /// Every lock that is said to be held around zklock.
     pub outer: Vec<HeldLock>,

@@ -1,23 +1,31 @@
-//! `--progress`: repeated messages about a long wait, where no waiting line shows it.
+//! What zklock shows of a long wait: a live line on a terminal, or a message now and then with `--progress`.
+//!
+//! It costs the servers one read per report, or per wake-up for the line, and only if the holder isn't the predecessor.
+//! Times are computed locally, from the moment at which the server created zklock's own node.
 
 use std::time::Duration;
 
-use super::{Effect, Scene, Seen};
+use super::{Effect, Plan, Scene, Seen, WaitingLine};
 use crate::core::message::Message;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime};
+use crate::core::text::whole;
 use crate::core::time::BootTime;
 
-/// The state of the wait, and when to report it.
-#[derive(Debug)]
+const REDRAW: Duration = Duration::from_secs(1);
+
+/// The line says how old its information about the holder is once that is older than this: no watch reports a change.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// The state of the wait, and when to show it.
+#[derive(Debug, Default)]
 pub(super) struct Progress {
-    every: Option<Duration>,
-    /// When to report next, while other contenders are ahead.
+    /// When to show it next, while other contenders are ahead.
     at: Option<BootTime>,
     /// This host's clock and the servers' at one moment: when zklock's node was created.
     clocks: Option<(BootTime, ServerTime)>,
     queue: Option<QueueProgress>,
-    /// The holder's node, while it is being read.
+    /// For a message: the holder's node, while it is being read.
     asked: Option<NodePath>,
 }
 
@@ -28,14 +36,16 @@ struct QueueProgress {
     ahead: usize,
     /// The holder's node, if the holder isn't the nearest contender.
     holder: Option<NodePath>,
+    /// For the line: what was read from it, and when.
+    seen: Option<(Seen, BootTime)>,
+}
+
+/// The time between two redraws or messages; `None`: neither.
+fn interval(plan: &Plan) -> Option<Duration> {
+    if plan.shows_line { Some(REDRAW) } else { plan.progress }
 }
 
 impl Progress {
-    /// `every`: the time between two reports; `None`: no reports.
-    pub(super) fn new(every: Option<Duration>) -> Self {
-        Self { every, at: None, clocks: None, queue: None, asked: None }
-    }
-
     /// Notes that zklock's node was created at this time on the servers' clock.
     pub(super) fn queued(&mut self, created: ServerTime, now: BootTime) {
         self.clocks = Some((now, created));
@@ -48,34 +58,46 @@ impl Progress {
         nearest: Seen,
         ahead: usize,
         holder: Option<NodePath>,
-        now: BootTime,
+        scene: &mut Scene<'_>,
     ) {
-        if let Some(every) = self.every {
-            self.at.get_or_insert(now + every);
-            self.queue = Some(QueueProgress { path, nearest, ahead, holder });
+        let Some(interval) = interval(scene.plan) else { return };
+        if scene.plan.shows_line {
+            self.at = Some(scene.now);
+            if let Some(node) = holder.clone() {
+                scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
+            }
+        } else {
+            self.at.get_or_insert(scene.now + interval);
         }
+        self.queue = Some(QueueProgress { path, nearest, ahead, holder, seen: None });
     }
 
     /// The wait is over.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&mut self, scene: &mut Scene<'_>) {
         (self.at, self.queue, self.asked) = (None, None, None);
+        scene.does(Effect::Line(None));
     }
 
-    /// When to report next.
+    /// When to show it next.
     pub(super) fn wake_at(&self) -> Option<BootTime> {
         self.at
     }
 
-    /// Reports if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is read
-    /// first: zklock doesn't watch it.
+    /// Shows the wait if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is
+    /// read before a message: zklock doesn't watch it.
     pub(super) fn look(&mut self, is_stopped: bool, scene: &mut Scene<'_>) {
-        let (Some(every), Some(at), Some(queue)) = (self.every, self.at, &self.queue) else { return };
+        let (Some(interval), Some(at), Some(queue)) = (interval(scene.plan), self.at, &self.queue) else {
+            return;
+        };
         if scene.now < at {
             return;
         }
-        self.at = Some(scene.now + every);
+        self.at = Some(scene.now + interval);
         match &queue.holder {
             _ if is_stopped => {}
+            _ if scene.plan.shows_line => {
+                scene.does(Effect::Line(Some(self.line(queue, scene.now, scene.plan))));
+            }
             None => self.say(Some(&queue.nearest), scene),
             Some(node) if self.asked.is_none() => {
                 self.asked = Some(node.clone());
@@ -87,20 +109,50 @@ impl Progress {
     }
 
     /// The holder's `node` was read. `None`: it is gone, or can't be read.
-    pub(super) fn holder(&mut self, node: &NodePath, seen: Option<&Seen>, scene: &mut Scene<'_>) {
+    pub(super) fn holder(&mut self, node: &NodePath, seen: Option<Seen>, scene: &mut Scene<'_>) {
         if self.asked.as_ref() == Some(node) {
             self.asked = None;
-            self.say(seen, scene);
+            self.say(seen.as_ref(), scene);
+        } else if scene.plan.shows_line
+            && let Some(queue) = self.queue.as_mut().filter(|queue| queue.holder.as_ref() == Some(node))
+            && let Some(seen) = seen
+        {
+            queue.seen = Some((seen, scene.now));
+            self.at = Some(scene.now);
+        }
+    }
+
+    fn servers_now(&self, now: BootTime) -> Option<ServerTime> {
+        self.clocks.map(|(host, servers)| {
+            let since = i64::try_from(now.since(host).as_millis()).unwrap_or(i64::MAX);
+            ServerTime(servers.0.saturating_add(since))
+        })
+    }
+
+    fn line(&self, queue: &QueueProgress, now: BootTime, plan: &Plan) -> WaitingLine {
+        let (seen, rest) = match &queue.seen {
+            Some((seen, at)) => {
+                let age = now.since(*at);
+                let old = if age > FRESH { format!(" (seen {} ago)", whole(age)) } else { String::new() };
+                (seen, format!("{old}; behind {}", queue.nearest.who))
+            }
+            None => (&queue.nearest, String::new()),
+        };
+        let shown = seen.at(self.servers_now(now));
+        WaitingLine {
+            path: queue.path.clone(),
+            position: queue.ahead + 1,
+            waited: now.since(plan.began),
+            left: plan.give_up_at.map(|at| now.until(at)),
+            is_holder: queue.holder.is_none() || queue.seen.is_some(),
+            details: shown.details() + &rest,
+            who: shown.who,
         }
     }
 
     fn say(&self, holder: Option<&Seen>, scene: &mut Scene<'_>) {
         let Some(QueueProgress { path, nearest, ahead, .. }) = &self.queue else { return };
-        let server_now = self.clocks.map(|(host, servers)| {
-            let since = i64::try_from(scene.now.since(host).as_millis()).unwrap_or(i64::MAX);
-            ServerTime(servers.0.saturating_add(since))
-        });
-        let holder = holder.map(|seen| seen.at(server_now));
+        let holder = holder.map(|seen| seen.at(self.servers_now(scene.now)));
         let (waited, predecessor) = (scene.now.since(scene.plan.began), nearest.who.clone());
         // A waiter confirms all the time. After so long without an answer the queue may have changed.
         let claim = &scene.state.claim;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Effect, End, Input, LineUpdate, Next, Scene};
+use super::{Effect, End, Input, Next, Scene};
 use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
@@ -63,7 +63,7 @@ impl Releasing {
             let next = releasing.done(scene);
             return (releasing, Some(next));
         }
-        scene.does(Effect::Line(LineUpdate::End));
+        scene.does(Effect::Line(None));
         if scene.state.monitor_died {
             scene.does(Effect::LetGoOfCaller);
         }

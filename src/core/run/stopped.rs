@@ -1,6 +1,6 @@
 //! A waiter that is stopped, for example by Ctrl-Z, and its place in the queue.
 
-use super::{Effect, LineUpdate, Scene};
+use super::{Effect, Scene};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
@@ -43,7 +43,7 @@ impl Stop {
             Self::Leaving { .. } => Self::Leaving { goes_on: false },
             other => other,
         };
-        scene.does(Effect::Line(LineUpdate::Clear));
+        scene.does(Effect::Line(None));
         // The message is written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(scene.state.claim.time_to_spare()));
         scene.does(Effect::StopWaiting);
@@ -85,7 +85,6 @@ impl Stop {
             scene.says_of(path, Message::LeftTheQueueStopped);
         }
         *self = Self::Leaving { goes_on: false };
-        scene.does(Effect::Line(LineUpdate::End));
         scene.does(scene.state.claim.release());
     }
 

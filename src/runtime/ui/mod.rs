@@ -2,7 +2,6 @@
 
 mod json;
 mod line;
-mod narrow;
 mod output;
 
 use std::env;
@@ -13,7 +12,7 @@ use std::sync::OnceLock;
 use env_logger::Target;
 use log::{Level, LevelFilter};
 
-pub use self::line::WaitingLine;
+pub use self::line::{can_draw_line, draw_line, erase_line};
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
 use crate::cli::LogFormat;
 use crate::core::message::{self, Message};

@@ -131,6 +131,8 @@ fn offer(item: Item) {
                 write(&bytes);
             }
         }
+        // No line is on the screen yet.
+        OutputMode::Queued if !state.has_writer && matches!(item, Item::Line(None)) => {}
         OutputMode::Queued => {
             if !state.has_writer {
                 let started = thread::Builder::new().name("output".to_owned()).spawn(write_all);

@@ -7,7 +7,7 @@ mod start;
 use super::lineage::Lineage;
 use super::progress::Progress;
 use super::stopped::Stop;
-use super::{Effect, Input, Introduction, LineUpdate, Next, Plan, Scene};
+use super::{Effect, Input, Introduction, Next, Plan, Scene};
 use crate::core::claim::Claim;
 use crate::core::exit::Exit;
 use crate::core::lock::contender::Entry;
@@ -82,7 +82,7 @@ impl Queueing {
             stop: Stop::Not,
             lineage: Lineage::default(),
             busy: None,
-            progress: Progress::new(plan.progress),
+            progress: Progress::default(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Queueing {
         match self.may_start(scene) {
             Ok(true) => {
                 if let Some(next) = self.is_due(scene) {
-                    scene.does(Effect::Line(LineUpdate::End));
+                    self.progress.end(scene);
                     if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
                         // Messages should be on the screen, and the waiting line gone, before the command writes. The
                         // lease must be checked again afterwards.

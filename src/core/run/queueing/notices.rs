@@ -10,9 +10,9 @@ use crate::core::lock::record::{describe, held_since};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Asker, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey};
+use crate::core::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
 use crate::core::run::stopped::{GoOn, Stop, is_hopeless};
-use crate::core::run::{Effect, LineUpdate, Next, Plan, Scene, Seen};
+use crate::core::run::{Effect, Next, Plan, Scene, Seen};
 
 impl Queueing {
     pub(super) fn session_changed(
@@ -69,8 +69,7 @@ impl Queueing {
                     return Some(Next::fail_at(scene.current_lock(), why));
                 }
                 let seen = seen(who(node.name(), &read.data, scene), &read.data, read.created);
-                self.progress.holder(&node, Some(&seen), scene);
-                scene.does(Effect::Line(LineUpdate::Holder { node, seen }));
+                self.progress.holder(&node, Some(seen), scene);
             }
             Notice::Aside(Asker::WaitingLine, Reply::Listed(Ok(children))) => {
                 self.lineage.listed(&children, scene);
@@ -103,7 +102,6 @@ impl Queueing {
         match news {
             News::Queued(node) => {
                 scene.says_of(path, Message::Queued { node: node.path.to_string() });
-                scene.does(Effect::Line(LineUpdate::Queued(node.created)));
                 self.progress.queued(node.created, scene.now);
                 if self.stop != Stop::Not {
                     scene.state.claim.mark_stopped(true, scene.now, scene.out);
@@ -118,25 +116,15 @@ impl Queueing {
                     self.said = said;
                 }
                 let holder = (holder != predecessor).then(|| path.child(&holder));
-                if let Some(node) = holder.clone().filter(|_| scene.plan.shows_line) {
-                    scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
-                }
                 let nearest = seen(who.clone(), &data, since);
-                self.progress.waiting(path.clone(), nearest.clone(), ahead, holder.clone(), scene.now);
-                scene.does(Effect::Line(LineUpdate::Waiting {
-                    path,
-                    nearest,
-                    ahead,
-                    holder: holder.clone(),
-                }));
+                self.progress.waiting(path, nearest, ahead, holder.clone(), scene);
                 self.waiting_for = Some(who);
                 return self.lineage.ahead(data, holder, scene);
             }
             // The lock isn't used: see `Stop::give_place_up_if_first`.
             News::Held if self.stop != Stop::Not => {}
             News::Held => {
-                self.progress.end();
-                scene.does(Effect::Line(LineUpdate::End));
+                self.progress.end(scene);
                 let node =
                     scene.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
                 if let Some(token) = node.map(|(_, node)| node.fencing_token) {
@@ -174,9 +162,8 @@ impl Queueing {
             self.start = StartProgress::None;
             self.node_gone = None;
             self.said = None;
-            self.progress.end();
+            self.progress.end(scene);
             self.once.iter_mut().for_each(Once::begin_again);
-            scene.does(Effect::Line(LineUpdate::End));
             let connect = scene.state.claim.connect(self.connect_by);
             scene.does(connect);
         }

@@ -32,28 +32,47 @@ fn a_waiter_names_its_predecessor_and_runs_after_it() {
     script.is(TRANSCRIPTS, "waits_and_runs");
 }
 
+/// A waiter on a terminal, which shows the line in place of the messages of `--progress`.
+fn with_line() -> Plan {
+    Plan { shows_line: true, progress: Some(seconds(2.0)), ..with_deadline(60.0) }
+}
+
 #[test]
 fn a_waiter_with_a_line_reads_the_holder_too() {
-    let mut script = Script::of(Plan { shows_line: true, progress: Some(seconds(2.0)), ..plan() });
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![]));
-    let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
+    let mut script = Script::of(with_line());
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick();
+    let holder = Record { held_after_ms: Some(50), ..record("web3", 31) };
     let path = format!("/locks/a/{}", other(3));
     script
         .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .tick()
+        .at(1.1)
+        .tick()
         .at(2.2)
         .tick();
-    script
-        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
-        .at(4.3)
-        .tick();
-    script
-        .reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)))
-        .at(6.5)
-        .tick()
-        .at(8.6)
-        .tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode))).at(6.5).tick();
     script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
     script.is(TRANSCRIPTS, "waits_with_a_line");
+}
+
+#[test]
+fn the_line_follows_the_queue_and_ends_with_the_wait() {
+    let mut script = Script::of(with_line());
+    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).pass(2.5);
+    becomes_first(&mut script);
+    let own = script.own(9);
+    script.read(&own, node(OURS, 9, &record("web1", 7))).pass(4.5);
+    script.keeps_lines(&["Line(", "Say", "acquired"]).is(TRANSCRIPTS, "line_of_the_holder");
+}
+
+#[test]
+fn a_stopped_waiter_shows_no_line() {
+    let mut script = Script::of(with_line());
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(0.5).signal(SIGTSTP).pass(3.5);
+    script.signal(SIGCONT).pass(4.5);
+    script.keeps_lines(&["Line(", "Signal"]).is(TRANSCRIPTS, "line_while_stopped");
 }
 
 #[test]
@@ -71,6 +90,21 @@ fn a_long_wait_is_told_now_and_then() {
         .signal(SIGTSTP)
         .tick()
         .is(TRANSCRIPTS, "progress");
+}
+
+#[test]
+fn the_holder_is_read_before_it_is_reported() {
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).at(2.2).tick();
+    let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
+    let path = format!("/locks/a/{}", other(3));
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .at(4.3)
+        .tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)));
+    script.at(6.5).tick().at(8.6).tick();
+    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_of_the_holder");
 }
 
 #[test]
