@@ -12,7 +12,7 @@ use zklock::core::lock::neighbour::Recipe;
 use zklock::core::lock::queue::QueueError;
 use zklock::core::loss::{Loss, Silence};
 use zklock::core::message::{Level, Message};
-use zklock::core::monitor::{Ending, Why, WorkersEnd};
+use zklock::core::monitor::{MonitorMessage, WorkerFailure};
 use zklock::core::pair::Stage;
 use zklock::core::protocol::{Away, RequestError};
 
@@ -294,10 +294,10 @@ fn the_page_explains_every_message() {
 fn said_by_the_core() -> impl Iterator<Item = String> {
     let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
     let failures = failures().into_iter().map(|failure| failure.to_string());
-    let endings = [WorkersEnd::StoodStill(Why::Frozen), WorkersEnd::StoodStill(Why::Deaf(15))];
-    let endings = endings.map(|cause| Ending::Worker { cause, stage: Stage::Running });
-    let endings = endings.into_iter().chain([true, false].map(|gone| Ending::Node { gone }));
-    messages.chain(failures).chain(endings.map(|ending| ending.to_string()))
+    let worker = [WorkerFailure::Frozen, WorkerFailure::Deaf(15)]
+        .map(|failure| MonitorMessage::Worker { failure, stage: Stage::Running });
+    let node = [true, false].map(|gone| MonitorMessage::Node { gone });
+    messages.chain(failures).chain(worker.into_iter().chain(node).map(|message| message.to_string()))
 }
 
 #[test]

@@ -7,13 +7,14 @@ use anyhow::{Context, Result};
 use super::clock;
 use super::job::become_command;
 use super::job::spawn::Launch;
-use super::monitor::{self, Outcome};
+use super::monitor;
 use super::pair::{self, InheritedState, Side};
 use super::ui;
 use super::worker;
 use crate::cli::{Invocation, LogFormat, Options};
 use crate::core::environment::{self, held_outside};
 use crate::core::exit::Exit;
+use crate::core::monitor::Outcome;
 use crate::core::run::Plan;
 use crate::core::text::printable;
 
@@ -32,13 +33,12 @@ fn under_lock(options: &Options, invocation: &Invocation) -> Result<Exit> {
         Side::Worker(worker) => worker::work(worker, plan, options, invocation, &settings),
         Side::Monitor(monitor) => {
             ui::mute();
+            let inherited = monitor.inherited;
             let outcome = monitor::watch(monitor, invocation.first_lock(), &settings);
             ui::queue_output();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
-                Outcome::Become(variables, inherited) => {
-                    Ok(under_outer_locks(invocation, &variables, inherited))
-                }
+                Outcome::Become(variables) => Ok(under_outer_locks(invocation, &variables, inherited)),
             }
         }
     }

@@ -3,20 +3,25 @@
 //!
 //! Until every process of the command has ended, it requests nothing that could block it.
 
-mod duty;
+mod message;
 
-use std::fmt;
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use self::duty::Duty;
-pub use self::duty::{Shown, Task, Why};
-use super::exit::Exit;
-use super::message::Level;
-use super::pair::{Report, Stage};
+pub use self::message::MonitorMessage;
+use super::exit::{self, Exit};
+use super::pair::{OwnedNode, Report, Stage};
 use super::planted::{Mistake, planted};
 use super::run::Remains;
-use super::signal;
+use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
+
+/// How long a worker that is only waiting may take to notice a signal that ends it.
+const HEARING: Duration = Duration::from_secs(2);
+
+/// How long it may take to leave the queue then: twice the time that servers get to answer (`releasing`), and a
+/// reserve.
+const LEAVING: Duration = Duration::from_secs(15);
 
 /// An event.
 #[derive(Debug)]
@@ -26,17 +31,28 @@ pub enum MonitorInput {
     /// The worker sent a report.
     Reported(Report),
     /// The worker's state in the shared page, read after all its reports.
-    Looked(Shown),
+    Looked(WorkerState),
     /// The worker has ended and is reaped. All its reports have been taken in.
-    WorkerEnded(Death, Shown),
-    /// Answer to [`MonitorEffect::EndWorker`] and [`MonitorEffect::EndEverybody`]: done, and all of the worker's
-    /// reports have been taken in. Carries the worker's last state in the page, and the path of a node that it may have
-    /// been creating.
-    Ended(Shown, Option<String>),
+    WorkerEnded(Death, WorkerState),
+    /// Answer to [`MonitorEffect::EndWorker`], [`MonitorEffect::EndNobody`] and [`MonitorEffect::EndEverybody`]: done,
+    /// and all of the worker's reports have been taken in. Carries the worker's last state in the page, and the path of
+    /// a node that it may have been creating.
+    Ended(WorkerState, Option<String>),
     /// Answer to [`MonitorEffect::EndEverybody`]: a process doesn't end, and the user wants zklock to end.
-    GaveUp(Shown),
+    GaveUp(WorkerState),
     /// Answer to [`MonitorEffect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
+}
+
+/// The worker's state in the shared page, which needs no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerState {
+    /// The worker's stage.
+    pub stage: Stage,
+    /// When the monitor must act.
+    pub deadline: Option<BootTime>,
+    /// How many of the relayed signals the worker has taken in.
+    pub taken: u64,
 }
 
 /// How the worker ended.
@@ -50,6 +66,17 @@ pub enum Death {
     Killed(i32),
     /// The reason is unknown.
     Unknown,
+}
+
+/// Why the worker can't do its work any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerFailure {
+    /// It stands still: the lease is nearly over, and the command hasn't ended.
+    Frozen,
+    /// It stands still while it waits: it didn't take in a signal that ends it, or did and didn't end.
+    Deaf(i32),
+    /// It ended without a result, and is reaped.
+    Dead(Death),
 }
 
 /// An action for the runtime, in order.
@@ -72,94 +99,93 @@ pub enum MonitorEffect {
     /// Take the terminal back from the command, if the command has it.
     TakeTerminal,
     /// Write this message about the first lock. From here on the monitor may wait for its output.
-    Say(Ending),
+    Say(MonitorMessage),
     /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
     Clean(Remains),
-    /// Exit this way. A worker that is still alive continues alone.
+    /// The monitor's work is done. A worker that is still alive continues alone.
+    Finish(Outcome),
+}
+
+/// The result of zklock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// zklock exits this way.
     Exit(Exit),
-    /// Become the command, whose locks are all held around it, with these variables added.
+    /// zklock becomes the command, with these variables added, because an outer zklock holds all its locks.
     Become(Vec<(String, String)>),
 }
 
 /// The state machine.
 #[derive(Debug)]
 pub struct Monitor {
-    duty: Duty,
     state: MonitorState,
-    /// Used if the worker never reported its session timeout.
+    /// How many signals were relayed, and how many of them continued zklock.
+    relayed: u64,
+    continued: u64,
+    /// Signals that end a waiter: each one's number among the relayed signals, the signal, and when it was relayed.
+    unheard: VecDeque<(u64, i32, BootTime)>,
+    /// The first of them, and when it was relayed.
+    told_to_end: Option<(i32, BootTime)>,
+    /// The result that the worker reported.
+    outcome: Option<Outcome>,
+    /// The worker's session timeout: the one that it requests until it reports another.
     session_timeout: Duration,
+    /// The worker's nodes.
+    nodes: Vec<OwnedNode>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MonitorState {
     /// The worker is doing its work.
     Watching,
-    /// The worker can't do its work any more.
-    SharingItsFate(Cause),
+    /// The worker can't do its work any more, and the monitor does the rest.
+    TakingOver(WorkerFailure),
     /// Only the nodes on the servers are left to be deleted.
     Cleaning(Exit),
     /// Everything is done.
     Over,
 }
 
-/// Why the worker can't do its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
-    Found(Death),
-    Needed(Why),
-}
-
 impl Monitor {
     /// The machine for a new worker. `session_timeout` is the one that the worker will request.
     pub fn new(session_timeout: Duration) -> Self {
-        Self { duty: Duty::default(), state: MonitorState::Watching, session_timeout }
+        Self {
+            state: MonitorState::Watching,
+            relayed: 0,
+            continued: 0,
+            unheard: VecDeque::new(),
+            told_to_end: None,
+            outcome: None,
+            session_timeout,
+            nodes: vec![],
+        }
     }
 
     /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: MonitorInput) -> Vec<MonitorEffect> {
         match (self.state, input) {
             (_, MonitorInput::Relayed(signal)) => {
-                self.duty.relayed(signal, now);
+                self.relayed(signal, now);
                 vec![]
             }
-            (MonitorState::Watching, MonitorInput::Reported(report)) => match self.duty.take(report) {
-                Task::Nothing => vec![],
-                Task::Stop { signal, whole_group } => vec![MonitorEffect::Stop { signal, whole_group }],
-                Task::Leave(exit) => self.exit(exit),
-            },
-            // Reports that it sent before its end count, except for a stop.
-            (_, MonitorInput::Reported(report)) => {
-                self.duty.take(report);
-                vec![]
-            }
-            (MonitorState::Watching, MonitorInput::Looked(shown))
-                if planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running =>
-            {
-                vec![]
-            }
-            (MonitorState::Watching, MonitorInput::Looked(shown)) => match self.duty.look(shown, now) {
-                Some(why) => self.share_its_fate(Cause::Needed(why), shown),
+            (_, MonitorInput::Reported(report)) => self.reported(report),
+            (MonitorState::Watching, MonitorInput::Looked(worker)) => match self.failure(worker, now) {
+                Some(failure) => self.take_over(failure, worker),
                 None => vec![],
             },
-            (MonitorState::Watching, MonitorInput::WorkerEnded(death, shown)) => {
-                match self.duty.end().filter(|_| death == Death::Success) {
-                    Some(end) => {
-                        self.state = MonitorState::Over;
-                        vec![end]
-                    }
-                    None => self.share_its_fate(Cause::Found(death), shown),
-                }
+            (MonitorState::Watching, MonitorInput::WorkerEnded(death, worker)) => match &self.outcome {
+                Some(outcome) if death == Death::Success => self.finish(outcome.clone()),
+                _ => self.take_over(WorkerFailure::Dead(death), worker),
+            },
+            (MonitorState::TakingOver(failure), MonitorInput::Ended(worker, entering)) => {
+                self.after_the_end(failure, worker, entering)
             }
-            (MonitorState::SharingItsFate(cause), MonitorInput::Ended(shown, entering)) => {
-                self.after_the_end(cause, shown, entering)
-            }
-            (MonitorState::SharingItsFate(cause), MonitorInput::GaveUp(shown)) => {
-                let exit = self.duty.exit(shown, cause.why());
-                self.exit(exit)
+            (MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
+                self.finish(Outcome::Exit(self.exit(failure, worker)))
             }
             (MonitorState::Cleaning(exit), MonitorInput::Cleaned(gone)) => {
-                let mut effects = vec![MonitorEffect::Say(Ending::Node { gone })];
-                effects.extend(self.exit(exit));
+                let mut effects = vec![MonitorEffect::Say(MonitorMessage::Node { gone })];
+                effects.extend(self.finish(Outcome::Exit(exit)));
                 effects
             }
             _ => vec![],
@@ -167,22 +193,65 @@ impl Monitor {
     }
 
     /// When to look next if nothing happens before.
-    pub fn wake_at(&self, shown: Shown) -> Option<BootTime> {
-        let asleep = planted(Mistake::MonitorAsleep) && shown.stage == Stage::Running;
-        self.duty.next_look(shown).filter(|_| self.state == MonitorState::Watching && !asleep)
+    pub fn wake_at(&self, worker: WorkerState) -> Option<BootTime> {
+        self.limits(worker).map(|(at, _)| at).min().filter(|_| self.state == MonitorState::Watching)
     }
 
-    fn exit(&mut self, exit: Exit) -> Vec<MonitorEffect> {
-        self.state = MonitorState::Over;
-        vec![MonitorEffect::Exit(exit)]
+    fn relayed(&mut self, signal: i32, now: BootTime) {
+        self.relayed += 1;
+        match signal {
+            SIGCONT => self.continued += 1,
+            signal if ends_waiting(signal) => {
+                self.unheard.push_back((self.relayed, signal, now));
+                self.told_to_end.get_or_insert((signal, now));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in a report. If the worker sent it before its end, it counts, but zklock neither stops nor exits because of
+    /// it.
+    fn reported(&mut self, report: Report) -> Vec<MonitorEffect> {
+        let is_watching = self.state == MonitorState::Watching;
+        match report {
+            Report::Nodes { session_timeout, nodes } => {
+                (self.session_timeout, self.nodes) = (Duration::from_millis(session_timeout), nodes);
+            }
+            // A stop with an old count is outdated: the worker hadn't yet learned that zklock is continued.
+            Report::Stop { signal, whole_group, continued } if is_watching && continued == self.continued => {
+                return vec![MonitorEffect::Stop { signal, whole_group }];
+            }
+            // `Shorter` needs no effect, since the monitor reads the page next.
+            Report::Shorter | Report::Stop { .. } => {}
+            Report::Leave(exit) if is_watching => return self.finish(Outcome::Exit(exit)),
+            Report::Exit(exit) | Report::Leave(exit) => self.outcome = Some(Outcome::Exit(exit)),
+            Report::Become(variables) => self.outcome = Some(Outcome::Become(variables)),
+        }
+        vec![]
+    }
+
+    /// Why the worker must be ended `now`, if it must.
+    fn failure(&mut self, worker: WorkerState, now: BootTime) -> Option<WorkerFailure> {
+        self.unheard.retain(|&(number, ..)| number > worker.taken);
+        self.limits(worker).find(|&(at, _)| at <= now).map(|(_, failure)| failure)
+    }
+
+    /// The times from which the worker counts as failed if its state stays as it is.
+    fn limits(&self, worker: WorkerState) -> impl Iterator<Item = (BootTime, WorkerFailure)> {
+        let is_unwatched = planted(Mistake::MonitorAsleep) && worker.stage == Stage::Running;
+        let frozen = worker.deadline.map(|at| (at, WorkerFailure::Frozen)).filter(|_| !is_unwatched);
+        let hearing = self.unheard.front().map(|&(_, signal, at)| (at + HEARING, signal));
+        let leaving = self.told_to_end.map(|(signal, at)| (at + LEAVING, signal));
+        let told_to_end = hearing.into_iter().chain(leaving).filter(move |_| worker.stage == Stage::Waiting);
+        frozen.into_iter().chain(told_to_end.map(|(at, signal)| (at, WorkerFailure::Deaf(signal))))
     }
 
     /// Ends the worker if it is alive, because a frozen worker could still start the command; then every process of the
     /// command; then deletes what is left on the servers.
-    fn share_its_fate(&mut self, cause: Cause, shown: Shown) -> Vec<MonitorEffect> {
-        self.state = MonitorState::SharingItsFate(cause);
-        let lives = cause.why().is_some();
-        vec![match shown.stage {
+    fn take_over(&mut self, failure: WorkerFailure, worker: WorkerState) -> Vec<MonitorEffect> {
+        self.state = MonitorState::TakingOver(failure);
+        let lives = failure.leaves_it_alive();
+        vec![match worker.stage {
             // A command that ended by itself may have left descendants; they are left alone if the worker ends later,
             // too.
             Stage::Over if lives => MonitorEffect::EndWorker,
@@ -193,107 +262,50 @@ impl Monitor {
         }]
     }
 
-    fn after_the_end(&mut self, cause: Cause, shown: Shown, entering: Option<String>) -> Vec<MonitorEffect> {
-        let exit = self.duty.exit(shown, cause.why());
+    fn after_the_end(
+        &mut self,
+        failure: WorkerFailure,
+        worker: WorkerState,
+        entering: Option<String>,
+    ) -> Vec<MonitorEffect> {
+        let exit = self.exit(failure, worker);
         let mut effects = vec![
             MonitorEffect::TakeTerminal,
-            MonitorEffect::Say(Ending::Worker { cause: cause.told(), stage: shown.stage }),
+            MonitorEffect::Say(MonitorMessage::Worker { failure, stage: worker.stage }),
         ];
-        let (session_timeout, nodes) = self.duty.nodes();
-        let session_timeout = session_timeout.unwrap_or(self.session_timeout);
-        let remains = Remains { session_timeout, nodes: nodes.to_vec(), entering };
+        let remains = Remains { session_timeout: self.session_timeout, nodes: self.nodes.clone(), entering };
         if remains.is_empty() || planted(Mistake::NodeForgotten) {
-            effects.extend(self.exit(exit));
+            effects.extend(self.finish(Outcome::Exit(exit)));
         } else {
             self.state = MonitorState::Cleaning(exit);
             effects.push(MonitorEffect::Clean(remains));
         }
         effects
     }
-}
 
-impl Cause {
-    fn why(self) -> Option<Why> {
-        match self {
-            Self::Needed(why) => Some(why),
-            Self::Found(_) => None,
+    /// zklock's exit after a failure of the worker.
+    fn exit(&self, failure: WorkerFailure, worker: WorkerState) -> Exit {
+        match (&self.outcome, worker.stage, failure) {
+            // The command's own exit code, or that of a decision already made.
+            (Some(Outcome::Exit(exit)), ..) => *exit,
+            (_, Stage::Running, failure) if failure.leaves_it_alive() && planted(Mistake::ExitSwallowed) => {
+                Exit::Code(0)
+            }
+            (_, Stage::Running, _) => Exit::Code(exit::LOST),
+            (_, Stage::Waiting, WorkerFailure::Deaf(signal)) => Exit::Signal(signal),
+            (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),
         }
     }
 
-    fn told(self) -> WorkersEnd {
-        match self {
-            Self::Needed(why) => WorkersEnd::StoodStill(why),
-            Self::Found(death) => WorkersEnd::Found(death),
-        }
+    fn finish(&mut self, outcome: Outcome) -> Vec<MonitorEffect> {
+        self.state = MonitorState::Over;
+        vec![MonitorEffect::Finish(outcome)]
     }
 }
 
-/// A message of the monitor after it has acted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// What happened to the worker and to the command.
-    Worker {
-        /// Why the worker couldn't do its work.
-        cause: WorkersEnd,
-        /// The worker's stage.
-        stage: Stage,
-    },
-    /// What happened to the lock node.
-    Node {
-        /// Whether it is certainly gone.
-        gone: bool,
-    },
-}
-
-/// Why the worker couldn't do its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkersEnd {
-    /// It stood still.
-    StoodStill(Why),
-    /// It was found dead.
-    Found(Death),
-}
-
-impl Ending {
-    /// How important the message is.
-    pub fn level(&self) -> Level {
-        match self {
-            Self::Worker { .. } => Level::Error,
-            Self::Node { .. } => Level::Warning,
-        }
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (cause, stage) = match self {
-            Self::Node { gone: true } => return f.write_str("the lock node is gone"),
-            Self::Node { gone: false } => {
-                return f.write_str("the lock node is deleted when its session times out");
-            }
-            Self::Worker { cause, stage } => (*cause, *stage),
-        };
-        match cause {
-            WorkersEnd::StoodStill(Why::Frozen) if stage == Stage::Over => {
-                f.write_str("the worker process stood still during the release")
-            }
-            WorkersEnd::StoodStill(Why::Frozen) => {
-                f.write_str("the worker process stood still until the lease was nearly over")
-            }
-            WorkersEnd::StoodStill(Why::Deaf(number)) => {
-                write!(f, "the worker process stood still and didn't react to {}", signal::name(number))
-            }
-            WorkersEnd::Found(Death::Killed(signal)) => {
-                write!(f, "the worker process was killed by signal {signal}")
-            }
-            WorkersEnd::Found(Death::Success | Death::Failure) => f.write_str("the worker process failed"),
-            WorkersEnd::Found(Death::Unknown) => f.write_str("the worker process is gone"),
-        }?;
-        f.write_str(match stage {
-            Stage::Waiting => "; the command was not started",
-            Stage::Running => "; the command was stopped with all its processes",
-            Stage::Over => "; the command had ended before",
-        })
+impl WorkerFailure {
+    fn leaves_it_alive(self) -> bool {
+        !matches!(self, Self::Dead(_))
     }
 }
 

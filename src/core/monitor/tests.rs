@@ -1,7 +1,7 @@
 use super::*;
 use crate::core::exit::{FAILURE, LOST};
-use crate::core::pair::OwnedNode;
-use crate::core::signal::{SIGCONT, SIGTERM};
+use crate::core::message::Level;
+use crate::core::signal::{SIGINT, SIGTERM, SIGWINCH};
 
 const TIMEOUT: Duration = Duration::from_secs(9);
 const TSTP: i32 = 20;
@@ -10,8 +10,8 @@ const fn at(seconds: u64) -> BootTime {
     BootTime::from_nanos(seconds * 1_000_000_000)
 }
 
-fn shown(stage: Stage) -> Shown {
-    Shown { stage, deadline: None, taken: 0 }
+fn worker(stage: Stage) -> WorkerState {
+    WorkerState { stage, deadline: None, taken: 0 }
 }
 
 fn monitor() -> Monitor {
@@ -28,11 +28,15 @@ fn with_a_node() -> (Monitor, Remains) {
 }
 
 fn worker_ended(monitor: &mut Monitor, death: Death, stage: Stage) -> Vec<MonitorEffect> {
-    monitor.on(at(2), MonitorInput::WorkerEnded(death, shown(stage)))
+    monitor.on(at(2), MonitorInput::WorkerEnded(death, worker(stage)))
 }
 
-fn told(cause: WorkersEnd, stage: Stage) -> MonitorEffect {
-    MonitorEffect::Say(Ending::Worker { cause, stage })
+fn says(failure: WorkerFailure, stage: Stage) -> MonitorEffect {
+    MonitorEffect::Say(MonitorMessage::Worker { failure, stage })
+}
+
+fn exits(exit: Exit) -> MonitorEffect {
+    MonitorEffect::Finish(Outcome::Exit(exit))
 }
 
 #[test]
@@ -40,30 +44,35 @@ fn an_ordinary_run_ends_as_the_worker_said() {
     let (mut monitor, _) = with_a_node();
     assert_eq!(monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(7)))), []);
     let ended = worker_ended(&mut monitor, Death::Success, Stage::Over);
-    assert_eq!(ended, [MonitorEffect::Exit(Exit::Code(7))]);
+    assert_eq!(ended, [exits(Exit::Code(7))]);
     assert_eq!(worker_ended(&mut monitor, Death::Success, Stage::Over), [], "it is over");
 
     let (mut monitor, _) = with_a_node();
     monitor.on(at(1), MonitorInput::Reported(Report::Become(vec![])));
     let ended = worker_ended(&mut monitor, Death::Success, Stage::Waiting);
-    assert_eq!(ended, [MonitorEffect::Become(vec![])]);
+    assert_eq!(ended, [MonitorEffect::Finish(Outcome::Become(vec![]))]);
 }
 
 #[test]
 fn a_worker_that_leaves_runs_on() {
     let mut monitor = monitor();
     let left = monitor.on(at(1), MonitorInput::Reported(Report::Leave(Exit::Signal(2))));
-    assert_eq!(left, [MonitorEffect::Exit(Exit::Signal(2))]);
+    assert_eq!(left, [exits(Exit::Signal(2))]);
     assert_eq!(worker_ended(&mut monitor, Death::Killed(9), Stage::Waiting), [], "it is over");
 }
 
 #[test]
 fn zklock_stops_unless_it_was_continued_meanwhile() {
     let mut monitor = monitor();
-    let stop = || MonitorInput::Reported(Report::Stop { signal: TSTP, whole_group: true, continued: 0 });
-    assert_eq!(monitor.on(at(1), stop()), [MonitorEffect::Stop { signal: TSTP, whole_group: true }]);
+    let stop =
+        |continued| MonitorInput::Reported(Report::Stop { signal: TSTP, whole_group: true, continued });
+    let stops = [MonitorEffect::Stop { signal: TSTP, whole_group: true }];
+    assert_eq!(monitor.on(at(1), stop(0)), stops);
     assert_eq!(monitor.on(at(1), MonitorInput::Relayed(SIGCONT)), []);
-    assert_eq!(monitor.on(at(1), stop()), []);
+    assert_eq!(monitor.on(at(1), stop(0)), [], "it crossed the continue");
+    assert_eq!(monitor.on(at(1), stop(1)), stops);
+    worker_ended(&mut monitor, Death::Killed(9), Stage::Running);
+    assert_eq!(monitor.on(at(3), stop(1)), [], "it was sent before the worker's end");
 }
 
 #[test]
@@ -74,16 +83,16 @@ fn a_dead_worker_takes_a_running_command_along() {
     let late = MonitorInput::Reported(Report::Exit(Exit::Code(3)));
     assert_eq!(monitor.on(at(2), late), [], "a report that was sent before the end counts");
     assert_eq!(
-        monitor.on(at(3), MonitorInput::Ended(shown(Stage::Running), None)),
+        monitor.on(at(3), MonitorInput::Ended(worker(Stage::Running), None)),
         [
             MonitorEffect::TakeTerminal,
-            told(WorkersEnd::Found(Death::Killed(9)), Stage::Running),
+            says(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),
             MonitorEffect::Clean(remains),
         ]
     );
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(false)),
-        [MonitorEffect::Say(Ending::Node { gone: false }), MonitorEffect::Exit(Exit::Code(3))]
+        [MonitorEffect::Say(MonitorMessage::Node { gone: false }), exits(Exit::Code(3))]
     );
     assert_eq!(monitor.on(at(5), MonitorInput::Cleaned(true)), [], "it is over");
 }
@@ -94,11 +103,11 @@ fn a_dead_worker_before_or_after_the_command_kills_no_process() {
         let mut monitor = monitor();
         assert_eq!(worker_ended(&mut monitor, death, stage), [MonitorEffect::EndNobody]);
         assert_eq!(
-            monitor.on(at(3), MonitorInput::Ended(shown(stage), None)),
+            monitor.on(at(3), MonitorInput::Ended(worker(stage), None)),
             [
                 MonitorEffect::TakeTerminal,
-                told(WorkersEnd::Found(death), stage),
-                MonitorEffect::Exit(Exit::Code(FAILURE)),
+                says(WorkerFailure::Dead(death), stage),
+                exits(Exit::Code(FAILURE)),
             ],
             "no node is left"
         );
@@ -109,14 +118,79 @@ fn a_dead_worker_before_or_after_the_command_kills_no_process() {
 fn a_node_that_may_come_to_exist_is_looked_for() {
     let mut monitor = monitor();
     worker_ended(&mut monitor, Death::Killed(11), Stage::Waiting);
-    let ended = monitor.on(at(3), MonitorInput::Ended(shown(Stage::Waiting), Some("/locks/a/n-".to_owned())));
+    let ended =
+        monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), Some("/locks/a/n-".to_owned())));
     let remains =
         Remains { session_timeout: TIMEOUT, nodes: vec![], entering: Some("/locks/a/n-".to_owned()) };
     assert_eq!(ended.last(), Some(&MonitorEffect::Clean(remains)));
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(true)),
-        [MonitorEffect::Say(Ending::Node { gone: true }), MonitorEffect::Exit(Exit::Code(FAILURE))]
+        [MonitorEffect::Say(MonitorMessage::Node { gone: true }), exits(Exit::Code(FAILURE))]
     );
+}
+
+/// The state of a worker whose lease is nearly over at this second.
+fn running_until(second: u64) -> WorkerState {
+    WorkerState { deadline: Some(at(second)), ..worker(Stage::Running) }
+}
+
+/// The state of a worker that waits and has taken in this many signals.
+fn waiting(taken: u64) -> WorkerState {
+    WorkerState { taken, ..worker(Stage::Waiting) }
+}
+
+fn relay(monitor: &mut Monitor, signal: i32, second: u64) {
+    assert_eq!(monitor.on(at(second), MonitorInput::Relayed(signal)), []);
+}
+
+#[test]
+fn a_worker_that_lets_its_deadline_pass_is_frozen() {
+    let mut monitor = monitor();
+    assert_eq!(monitor.wake_at(running_until(10)), Some(at(10)));
+    assert_eq!(monitor.failure(running_until(10), at(9)), None);
+    assert_eq!(monitor.failure(running_until(10), at(10)), Some(WorkerFailure::Frozen));
+    assert_eq!(monitor.failure(running_until(11), at(10)), None, "the lease was renewed meanwhile");
+    assert_eq!(monitor.failure(worker(Stage::Running), at(99)), None, "--on-lost continue");
+}
+
+#[test]
+fn a_waiter_has_two_seconds_to_react_to_a_signal_that_ends_it() {
+    let mut monitor = monitor();
+    relay(&mut monitor, SIGWINCH, 1);
+    relay(&mut monitor, SIGTERM, 2);
+    relay(&mut monitor, SIGINT, 3);
+    assert_eq!(monitor.wake_at(waiting(0)), Some(at(4)));
+    assert_eq!(monitor.failure(waiting(1), at(3)), None);
+    assert_eq!(monitor.failure(waiting(1), at(4)), Some(WorkerFailure::Deaf(SIGTERM)));
+    assert_eq!(monitor.failure(waiting(2), at(4)), None, "the worker took in the first signal");
+    assert_eq!(monitor.wake_at(waiting(2)), Some(at(5)));
+    let running = WorkerState { taken: 2, ..worker(Stage::Running) };
+    assert_eq!(monitor.failure(running, at(9)), None, "a running command has no such limit");
+    assert_eq!(monitor.failure(waiting(3), at(9)), None);
+}
+
+#[test]
+fn a_waiter_that_heard_of_a_signal_and_never_ends_is_ended() {
+    let mut monitor = monitor();
+    assert_eq!(monitor.wake_at(waiting(1)), None);
+    relay(&mut monitor, SIGTERM, 2);
+    assert_eq!(monitor.failure(waiting(1), at(16)), None, "the servers may be slow");
+    assert_eq!(monitor.wake_at(waiting(1)), Some(at(17)));
+    assert_eq!(monitor.failure(waiting(1), at(17)), Some(WorkerFailure::Deaf(SIGTERM)));
+    let over = WorkerState { taken: 1, ..worker(Stage::Over) };
+    assert_eq!(monitor.failure(over, at(99)), None, "the success of a command is recorded");
+}
+
+#[test]
+fn the_exit_code_after_a_failure_shows_whether_the_command_was_stopped() {
+    let mut monitor = monitor();
+    let dead = WorkerFailure::Dead(Death::Killed(9));
+    let [waiting, running, over] = [Stage::Waiting, Stage::Running, Stage::Over].map(worker);
+    assert_eq!(monitor.exit(dead, waiting), Exit::Code(FAILURE));
+    assert_eq!(monitor.exit(WorkerFailure::Frozen, running), Exit::Code(LOST));
+    assert_eq!(monitor.exit(WorkerFailure::Deaf(SIGTERM), waiting), Exit::Signal(15));
+    monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(3))));
+    assert_eq!(monitor.exit(dead, over), Exit::Code(3), "the command had ended, so its exit code is kept");
 }
 
 #[test]
@@ -126,17 +200,14 @@ fn a_worker_that_lets_its_deadline_pass_is_ended() {
         (Stage::Over, MonitorEffect::EndWorker, FAILURE),
     ] {
         let mut monitor = monitor();
-        let shown = Shown { deadline: Some(at(8)), ..shown(stage) };
-        assert_eq!(monitor.wake_at(shown), Some(at(8)));
-        assert_eq!(monitor.on(at(7), MonitorInput::Looked(shown)), []);
-        assert_eq!(monitor.on(at(8), MonitorInput::Looked(shown)), [effect]);
-        assert_eq!(monitor.wake_at(shown), None, "it has acted");
-        assert_eq!(monitor.on(at(9), MonitorInput::Looked(shown)), [], "it has acted");
-        let ended = monitor.on(at(9), MonitorInput::Ended(shown, None));
-        assert_eq!(
-            ended[1..],
-            [told(WorkersEnd::StoodStill(Why::Frozen), stage), MonitorEffect::Exit(Exit::Code(exit))]
-        );
+        let worker = WorkerState { deadline: Some(at(8)), ..worker(stage) };
+        assert_eq!(monitor.wake_at(worker), Some(at(8)));
+        assert_eq!(monitor.on(at(7), MonitorInput::Looked(worker)), []);
+        assert_eq!(monitor.on(at(8), MonitorInput::Looked(worker)), [effect]);
+        assert_eq!(monitor.wake_at(worker), None, "it has acted");
+        assert_eq!(monitor.on(at(9), MonitorInput::Looked(worker)), [], "it has acted");
+        let ended = monitor.on(at(9), MonitorInput::Ended(worker, None));
+        assert_eq!(ended[1..], [says(WorkerFailure::Frozen, stage), exits(Exit::Code(exit))]);
     }
 }
 
@@ -144,59 +215,63 @@ fn a_worker_that_lets_its_deadline_pass_is_ended() {
 fn a_waiter_that_does_not_react_is_ended() {
     let mut monitor = monitor();
     assert_eq!(monitor.on(at(1), MonitorInput::Relayed(SIGTERM)), []);
-    let looked = || MonitorInput::Looked(shown(Stage::Waiting));
+    let looked = || MonitorInput::Looked(worker(Stage::Waiting));
     assert_eq!(monitor.on(at(2), looked()), []);
     assert_eq!(monitor.on(at(3), looked()), [MonitorEffect::EndEverybody]);
-    let ended = monitor.on(at(3), MonitorInput::Ended(shown(Stage::Waiting), None));
-    assert_eq!(ended.last(), Some(&MonitorEffect::Exit(Exit::Signal(SIGTERM))));
+    let ended = monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), None));
+    assert_eq!(ended.last(), Some(&exits(Exit::Signal(SIGTERM))));
 }
 
 #[test]
 fn a_user_can_give_up_a_process_that_does_not_end() {
     let (mut monitor, _) = with_a_node();
     worker_ended(&mut monitor, Death::Unknown, Stage::Running);
-    let gave_up = monitor.on(at(9), MonitorInput::GaveUp(shown(Stage::Running)));
-    assert_eq!(gave_up, [MonitorEffect::Exit(Exit::Code(LOST))], "the node is left to the session");
+    let gave_up = monitor.on(at(9), MonitorInput::GaveUp(worker(Stage::Running)));
+    assert_eq!(gave_up, [exits(Exit::Code(LOST))], "the node is left to the session");
 }
 
 #[test]
 fn each_end_of_a_worker_has_its_words() {
-    let worker = |cause, stage| Ending::Worker { cause, stage };
-    for (ending, level, words) in [
+    let worker = |failure, stage| MonitorMessage::Worker { failure, stage };
+    for (message, level, words) in [
         (
-            worker(WorkersEnd::StoodStill(Why::Frozen), Stage::Over),
+            worker(WorkerFailure::Frozen, Stage::Over),
             Level::Error,
             "the worker process stood still during the release; the command had ended before",
         ),
         (
-            worker(WorkersEnd::StoodStill(Why::Frozen), Stage::Running),
+            worker(WorkerFailure::Frozen, Stage::Running),
             Level::Error,
             "the worker process stood still until the lease was nearly over; the command was stopped with all its \
              processes",
         ),
         (
-            worker(WorkersEnd::StoodStill(Why::Deaf(SIGTERM)), Stage::Waiting),
+            worker(WorkerFailure::Deaf(SIGTERM), Stage::Waiting),
             Level::Error,
             "the worker process stood still and didn't react to SIGTERM; the command was not started",
         ),
         (
-            worker(WorkersEnd::Found(Death::Killed(9)), Stage::Running),
+            worker(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),
             Level::Error,
             "the worker process was killed by signal 9; the command was stopped with all its processes",
         ),
         (
-            worker(WorkersEnd::Found(Death::Failure), Stage::Waiting),
+            worker(WorkerFailure::Dead(Death::Failure), Stage::Waiting),
             Level::Error,
             "the worker process failed; the command was not started",
         ),
         (
-            worker(WorkersEnd::Found(Death::Unknown), Stage::Over),
+            worker(WorkerFailure::Dead(Death::Unknown), Stage::Over),
             Level::Error,
             "the worker process is gone; the command had ended before",
         ),
-        (Ending::Node { gone: true }, Level::Warning, "the lock node is gone"),
-        (Ending::Node { gone: false }, Level::Warning, "the lock node is deleted when its session times out"),
+        (MonitorMessage::Node { gone: true }, Level::Warning, "the lock node is gone"),
+        (
+            MonitorMessage::Node { gone: false },
+            Level::Warning,
+            "the lock node is deleted when its session times out",
+        ),
     ] {
-        assert_eq!((ending.level(), ending.to_string()), (level, words.to_owned()));
+        assert_eq!((message.level(), message.to_string()), (level, words.to_owned()));
     }
 }

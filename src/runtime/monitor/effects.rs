@@ -7,9 +7,9 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::getpgrp;
 
-use super::{MonitorLoop, Outcome};
+use super::MonitorLoop;
 use crate::core::message::Level;
-use crate::core::monitor::{Ending, MonitorEffect, MonitorInput};
+use crate::core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, Outcome};
 use crate::core::pair::Stage;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -44,15 +44,17 @@ impl MonitorLoop {
                             Terminal::open(getpgrp()).take_back(group);
                         }
                     }
-                    MonitorEffect::Say(ending) => say(path, &ending),
+                    MonitorEffect::Say(message) => say(path, &message),
                     MonitorEffect::Clean(remains) => {
                         // Servers may not answer: a signal to end stops the wait for them.
                         let signals = &mut self.signals;
                         let gone = pair::clean(settings, &remains, || signals.take().into_iter().any(ends));
                         answer = Some(MonitorInput::Cleaned(gone));
                     }
-                    MonitorEffect::Exit(exit) => return Some(Outcome::Exit(exit)),
-                    MonitorEffect::Become(variables) => return Some(self.become_command(variables)),
+                    MonitorEffect::Finish(Outcome::Become(variables)) => {
+                        return Some(self.become_command(variables));
+                    }
+                    MonitorEffect::Finish(outcome) => return Some(outcome),
                 }
             }
             effects = answer.map(|answer| self.machine.on(clock::now(), answer)).unwrap_or_default();
@@ -62,7 +64,7 @@ impl MonitorLoop {
 
     fn ended(&mut self) -> MonitorInput {
         self.read_last_reports();
-        MonitorInput::Ended(self.shown(), self.monitor.page.entering())
+        MonitorInput::Ended(self.worker_state(), self.monitor.page.entering())
     }
 
     /// Kills the worker and reaps it, if it `lives`.
@@ -97,7 +99,7 @@ impl MonitorLoop {
             self.pause(sweep.next());
             // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
             if self.signals.take().into_iter().any(ends) && is_reported {
-                return MonitorInput::GaveUp(self.shown());
+                return MonitorInput::GaveUp(self.worker_state());
             }
         }
         self.ended()
@@ -121,14 +123,14 @@ fn report_left(path: &LockPath, left: &[Left]) {
     }
 }
 
-fn say(path: &LockPath, ending: &Ending) {
+fn say(path: &LockPath, message: &MonitorMessage) {
     ui::queue_output();
     // The worker's waiting line is still on the screen.
-    if matches!(ending, Ending::Worker { stage: Stage::Waiting, .. }) && stderr().is_terminal() {
+    if matches!(message, MonitorMessage::Worker { stage: Stage::Waiting, .. }) && stderr().is_terminal() {
         ui::new_line();
     }
-    match ending.level() {
-        Level::Error => ui::error(path, ending),
-        _ => ui::warn(path, ending),
+    match message.level() {
+        Level::Error => ui::error(path, message),
+        _ => ui::warn(path, message),
     }
 }

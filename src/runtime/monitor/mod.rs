@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 
 use self::signals::CaughtSignals;
 use crate::core::exit::Exit;
-use crate::core::monitor::{Death, Monitor, MonitorEffect, MonitorInput, Shown};
+use crate::core::monitor::{Death, Monitor, MonitorEffect, MonitorInput, Outcome, WorkerState};
 use crate::core::pair::{Order, Report, Stage};
 use crate::core::path::LockPath;
 use crate::core::signal::ends_waiting;
@@ -28,7 +28,7 @@ use crate::runtime::alarm::Alarm;
 use crate::runtime::clock;
 use crate::runtime::descendants::{Children, Observed, Sweep};
 use crate::runtime::job::reap_all_but;
-use crate::runtime::pair::{InheritedState, MonitorSide, Received};
+use crate::runtime::pair::{MonitorSide, Received};
 use crate::runtime::sys;
 use crate::runtime::zk::Settings;
 
@@ -38,15 +38,6 @@ const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 /// The monitor locks its memory once a command has run for this long. Locking takes half a millisecond, which would
 /// delay very short commands, and memory that was just used isn't swapped out yet.
 const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
-
-/// The monitor's result.
-#[derive(Debug)]
-pub enum Outcome {
-    /// zklock exits this way.
-    Exit(Exit),
-    /// zklock becomes the command, with these variables added, because an outer zklock holds all its locks.
-    Become(Vec<(String, String)>, InheritedState),
-}
 
 /// Watches over the worker until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
 /// killed.
@@ -125,8 +116,8 @@ impl MonitorLoop {
             self.forward_signals();
             let mut effects = self.read_reports();
             if effects.is_empty() {
-                let shown = self.shown();
-                effects = self.machine.on(clock::now(), MonitorInput::Looked(shown));
+                let state = self.worker_state();
+                effects = self.machine.on(clock::now(), MonitorInput::Looked(state));
             }
             // The check comes last: SIGCHLD was taken in above, so no later event is missed.
             if effects.is_empty() && sys::is_dead(self.monitor.worker) {
@@ -134,7 +125,7 @@ impl MonitorLoop {
             }
             if effects.is_empty() && self.wait_for_events().is_err() {
                 // A monitor that can't wait can't watch, so it treats the worker as frozen.
-                let frozen = Shown { deadline: Some(BootTime::from_nanos(0)), ..self.shown() };
+                let frozen = WorkerState { deadline: Some(BootTime::from_nanos(0)), ..self.worker_state() };
                 effects = self.machine.on(clock::now(), MonitorInput::Looked(frozen));
             }
             if let Some(outcome) = self.carry_out(effects, path, settings) {
@@ -146,16 +137,16 @@ impl MonitorLoop {
     fn worker_ended(&mut self) -> Vec<MonitorEffect> {
         let status = sys::reap(self.monitor.worker).ok();
         self.read_last_reports();
-        let shown = self.shown();
-        self.machine.on(clock::now(), MonitorInput::WorkerEnded(death(status), shown))
+        let state = self.worker_state();
+        self.machine.on(clock::now(), MonitorInput::WorkerEnded(death(status), state))
     }
 
     fn wait_for_events(&mut self) -> std::io::Result<()> {
-        let (shown, now) = (self.shown(), clock::now());
+        let (state, now) = (self.worker_state(), clock::now());
         // No event announces an orphan of an unrelated child.
         let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
-        let lock = self.lock_memory_when_due(shown, now);
-        self.wait([self.machine.wake_at(shown), check, lock].into_iter().flatten().min())?;
+        let lock = self.lock_memory_when_due(state, now);
+        self.wait([self.machine.wake_at(state), check, lock].into_iter().flatten().min())?;
         if !self.has_only_the_worker {
             self.check_children();
         }
@@ -170,9 +161,9 @@ impl MonitorLoop {
 
     /// Locks the memory once a command has run for [`LOCK_MEMORY_AFTER`]. Returns when that is due, if it is still to
     /// come.
-    fn lock_memory_when_due(&mut self, shown: Shown, now: BootTime) -> Option<BootTime> {
+    fn lock_memory_when_due(&mut self, state: WorkerState, now: BootTime) -> Option<BootTime> {
         match self.memory {
-            MemoryLock::Off if shown.stage == Stage::Running => {
+            MemoryLock::Off if state.stage == Stage::Running => {
                 self.memory = MemoryLock::DueAt(now + LOCK_MEMORY_AFTER);
             }
             MemoryLock::DueAt(then) if then <= now => {
@@ -187,10 +178,10 @@ impl MonitorLoop {
         }
     }
 
-    fn shown(&self) -> Shown {
+    fn worker_state(&self) -> WorkerState {
         let page = self.monitor.page;
-        let deadline = page.deadline();
-        Shown { stage: page.stage(), deadline: deadline.map(|deadline| deadline.act), taken: page.taken() }
+        let deadline = page.deadline().map(|deadline| deadline.act);
+        WorkerState { stage: page.stage(), deadline, taken: page.taken() }
     }
 
     /// Reads the worker's reports until one requires an action.
@@ -272,7 +263,7 @@ impl MonitorLoop {
         if let Some(signal) = self.signals.take().into_iter().find(ends) {
             return Outcome::Exit(Exit::Signal(signal as i32));
         }
-        Outcome::Become(variables, self.monitor.inherited)
+        Outcome::Become(variables)
     }
 }
 

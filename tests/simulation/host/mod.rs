@@ -25,7 +25,7 @@ use std::time::Duration;
 use zklock::core::environment::HeldLock;
 use zklock::core::exit::Exit;
 use zklock::core::lock::name::Family;
-use zklock::core::monitor::{Monitor, Shown};
+use zklock::core::monitor::{Monitor, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
@@ -244,8 +244,8 @@ impl Zklock {
         self.worker.frozen
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn worker_state(&self) -> WorkerState {
+        WorkerState {
             stage: self.page.stage.unwrap_or(Stage::Waiting),
             deadline: self.page.deadline.map(|deadline| deadline.act),
             taken: self.page.taken,

@@ -1,7 +1,7 @@
 //! The monitor: its loop, and the effects of its state machine.
 
 use zklock::core::exit::Exit;
-use zklock::core::monitor::{Death, MonitorEffect, MonitorInput};
+use zklock::core::monitor::{Death, MonitorEffect, MonitorInput, Outcome};
 use zklock::core::run::Input;
 use zklock::core::signal::SIGKILL;
 
@@ -42,8 +42,8 @@ impl World {
             } else if let Some(report) = zklock.monitor.reports.pop_front() {
                 MonitorInput::Reported(report)
             } else {
-                let shown = zklock.shown();
-                let effects = zklock.monitor.machine.on(now, MonitorInput::Looked(shown));
+                let state = zklock.worker_state();
+                let effects = zklock.monitor.machine.on(now, MonitorInput::Looked(state));
                 if !effects.is_empty() {
                     self.monitor_does(index, effects);
                     continue;
@@ -56,7 +56,7 @@ impl World {
                     } else {
                         Death::Success
                     };
-                    MonitorInput::WorkerEnded(death, shown)
+                    MonitorInput::WorkerEnded(death, state)
                 } else {
                     break;
                 }
@@ -66,7 +66,7 @@ impl World {
             self.monitor_does(index, effects);
         }
         let zklock = &self.zklocks[index];
-        if let Some(wake) = zklock.monitor.machine.wake_at(zklock.shown()) {
+        if let Some(wake) = zklock.monitor.machine.wake_at(zklock.worker_state()) {
             let at = zklock.time_of(wake, self.now);
             self.wake_monitor_at(index, at);
         }
@@ -96,14 +96,14 @@ impl World {
                     self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
                 }
                 MonitorEffect::TakeTerminal => {}
-                MonitorEffect::Say(ending) => {
-                    self.trace.print(self.now, || format!("zklock {index} says: {ending}"));
+                MonitorEffect::Say(message) => {
+                    self.trace.print(self.now, || format!("zklock {index} says: {message}"));
                 }
                 MonitorEffect::Clean(remains) => {
                     self.begin_cleaning(SessionOwner::MonitorsCleaner(index), remains);
                 }
-                MonitorEffect::Exit(exit) => self.monitor_exits(index, exit),
-                MonitorEffect::Become(_) => self.becomes_command(index),
+                MonitorEffect::Finish(Outcome::Exit(exit)) => self.monitor_exits(index, exit),
+                MonitorEffect::Finish(Outcome::Become(_)) => self.becomes_command(index),
             }
         }
     }
@@ -133,8 +133,8 @@ impl World {
             zklock.monitor.machine.on(now, MonitorInput::Reported(report));
         }
         zklock.monitor.worker_reaped = true;
-        let (shown, entering) = (zklock.shown(), zklock.page.entering.clone());
-        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(shown, entering));
+        let (state, entering) = (zklock.worker_state(), zklock.page.entering.clone());
+        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(state, entering));
         self.monitor_does(index, effects);
     }
 
