@@ -8,7 +8,7 @@ use super::owner::Owner;
 use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Reply, Request, RequestError, ServerTime};
+use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,18 @@ pub(super) struct Neighbour {
     /// This and the session are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
     pub(super) session: Option<i64>,
+}
+
+impl Neighbour {
+    /// The owner of this node; `None` if no session owns it, so that it only has a name of that recipe.
+    fn of(recipe: Recipe, node: String, read: &Node) -> Option<Self> {
+        if read.is_permanent() {
+            return None;
+        }
+        let known = read.known();
+        let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
+        Some(Self { recipe, node, owner: Owner::of(&read.data), since, session })
+    }
 }
 
 /// Whether these children may belong to another recipe. Only reading their nodes shows whether they do.
@@ -70,12 +82,10 @@ pub(super) fn neighbours(
     let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone().into())).collect();
     for ((path, node, recipe), reply) in candidates.into_iter().zip(session.ask_all(&reads)?) {
         match reply {
-            Reply::Read(_, Ok(read)) if read.owner == 0 && !read.is_hidden() => {}
             Reply::Read(_, Ok(read)) => {
-                let known = read.known();
-                let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
-                let neighbour = Neighbour { recipe, node, owner: Owner::of(&read.data), since, session };
-                found.by_path.entry(path.clone()).or_default().push(neighbour);
+                if let Some(neighbour) = Neighbour::of(recipe, node, &read) {
+                    found.by_path.entry(path.clone()).or_default().push(neighbour);
+                }
             }
             Reply::Read(_, Err(RequestError::NoNode)) => {}
             Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
@@ -102,4 +112,21 @@ pub(super) fn summary(neighbours: &[Neighbour]) -> String {
         count => format!("{recipe} ({count} nodes)"),
     });
     parts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_session_s_node_or_a_hidden_one_is_a_neighbour() {
+        let owned_by = |owner| Node { owner, czxid: 1, ..Node::HIDDEN };
+        // An early 3.5 shows a container as owned by the least number.
+        for (read, is_neighbour) in
+            [(owned_by(7), true), (Node::HIDDEN, true), (owned_by(0), false), (owned_by(i64::MIN), false)]
+        {
+            let found = Neighbour::of(Recipe::KazooSemaphore, "/app/node".to_owned(), &read);
+            assert_eq!(found.is_some(), is_neighbour, "{read:?}");
+        }
+    }
 }

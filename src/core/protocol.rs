@@ -167,8 +167,9 @@ impl Node {
         Some(self).filter(|node| !node.is_hidden())
     }
 
-    /// Whether it is known to belong to no session, so that it stays when its creator ends. The server shows a
-    /// container as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
+    /// Whether it is known to belong to no session, so that it stays when its creator ends. Servers tell a client that
+    /// nobody owns a container or a node with a time to live (`DataNode.getClientEphemeralOwner`), except that early
+    /// releases of 3.5 show a container as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
     pub fn is_permanent(&self) -> bool {
         matches!(self.owner, 0 | i64::MIN) && !self.is_hidden()
     }

@@ -4,6 +4,9 @@ use super::{json, status};
 use crate::support::{Case, curator, kazoo};
 use serde_json::Value;
 
+/// The name of a lock, such as a hash, that is also one of kazoo's `Semaphore`.
+const HASH: &str = "9a2c3f607a5e4d5b8a670123456789ab";
+
 /// The contenders of the case's lock.
 fn contenders(case: &Case) -> Vec<Value> {
     json(case, &[case.path()])["locks"][0]["contenders"].as_array().unwrap().clone()
@@ -104,6 +107,21 @@ fn a_path_of_another_recipe_is_not_shown_as_free() {
         assert!(text.contains("free"), "{text}");
         case.remove_semaphore();
     }
+}
+
+/// zklock makes the path of a lock a container, which outlasts the lock for a while.
+#[test]
+fn a_lock_below_another_is_no_neighbour_whatever_its_name() {
+    let case = Case::new("status-hash");
+    let below = format!("{}/{HASH}", case.path());
+    case.zklock().args([&below, "true"]).run().assert_code(0);
+    assert!(case.observer().exists(&below));
+    for options in [&[][..], &["--recursive"]] {
+        status(&case, &[options, &["--exit-code", case.path()]].concat()).assert_code(0);
+    }
+    case.zklock().args(["revoke", case.path()]).run().assert_code(1).assert_stderr("it is free");
+    case.lock(&["-n"], ["true"]).run().assert_code(0);
+    case.observer().delete_if_there(&below);
 }
 
 #[test]
