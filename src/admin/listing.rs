@@ -1,16 +1,20 @@
 //! Lists locks on the servers: their contenders in order, their neighbours, and the last success of `--once-per`.
+//!
+//! The data is serialized as `status --json` shows it; `docs/status-json.md` specifies each field.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use anyhow::{Result, bail};
+use serde::{Serialize, Serializer};
 
 use super::neighbours::{self, Neighbour, Neighbours, neighbours};
-use super::owner::Owner;
+use super::owner::{Owner, session_id};
 use super::session::AdminSession;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
-use crate::core::lock::record::held_since;
+use crate::core::lock::record::{held_since, is_stopped, revocation};
 use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
 
@@ -18,7 +22,7 @@ use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
 const SYSTEM_NODES: &str = "/zookeeper";
 
 /// The state of a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) path: String,
     /// In the order of the queue; `None` if the path can't be listed.
@@ -29,21 +33,51 @@ pub(super) struct Lock {
 }
 
 /// A contender in the queue of a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct ListedContender {
     pub(super) position: usize,
+    #[serde(rename = "state", serialize_with = "state")]
     pub(super) holds: bool,
-    pub(super) family: Family,
+    /// Whether it is stopped, as by Ctrl-Z.
+    pub(super) stopped: bool,
+    #[serde(flatten, serialize_with = "mode_and_slots")]
     pub(super) mode: Mode,
-    /// The full path of its node.
-    pub(super) node: NodePath,
+    #[serde(flatten)]
     pub(super) owner: Owner,
-    /// This and the following fields are unknown for a node that can't be read, since ZooKeeper 3.9.
+    /// This and the following times and numbers are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
     /// Since when it holds the lock, if it is a holder and its node says so.
     pub(super) held_since: Option<ServerTime>,
     pub(super) fencing_token: Option<i64>,
-    pub(super) session: Option<i64>,
+    pub(super) session: Option<String>,
+    /// The full path of its node.
+    pub(super) node: NodePath,
+    #[serde(rename = "naming", serialize_with = "text")]
+    pub(super) family: Family,
+    /// Whether it was asked to stop, by `zklock revoke` or by Curator's revocation.
+    #[serde(skip)]
+    pub(super) asked_to_stop: bool,
+    /// The host and pid that asked, if known.
+    pub(super) revoked_by: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn state<S: Serializer>(holds: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *holds { "held" } else { "waiting" })
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn mode_and_slots<S: Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Fields {
+        mode: &'static str,
+        slots: u32,
+    }
+    Fields { mode: mode.word(), slots: mode.slots() }.serialize(serializer)
+}
+
+fn text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 impl ListedContender {
@@ -54,11 +88,12 @@ impl ListedContender {
 }
 
 /// The last success of a command that runs once per period.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Success {
     /// Unknown if the record can't be read.
     pub(super) at: Option<ServerTime>,
-    pub(super) owner: Owner,
+    pub(super) host: Option<String>,
+    pub(super) pid: Option<u32>,
     pub(super) fencing_token: Option<i64>,
 }
 
@@ -249,25 +284,31 @@ fn lock(
 
 fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedContender {
     let known = read.known();
+    let revocation = revocation(&read.data);
     ListedContender {
         position: standing.position,
         holds: standing.holds,
-        family: standing.name.family,
+        stopped: is_stopped(&read.data),
         mode: standing.name.mode,
-        node,
         owner: Owner::of(&read.data),
         since: known.map(|read| read.created),
         held_since: known.filter(|_| standing.holds).and_then(|read| held_since(&read.data, read.created)),
         fencing_token: known.map(|read| read.czxid),
-        session: known.map(|read| read.owner),
+        session: known.map(|read| session_id(read.owner)),
+        node,
+        family: standing.name.family,
+        asked_to_stop: revocation.is_some(),
+        revoked_by: revocation.flatten(),
     }
 }
 
 fn success(record: &Node) -> Success {
     let last = LastSuccess::from_bytes(&record.data);
+    let Owner { host, pid, .. } = Owner::of(&record.data);
     Success {
         at: record.known().map(|record| record.modified),
-        owner: Owner::of(&record.data),
+        host,
+        pid,
         fencing_token: last.map(|last| last.fencing_token),
     }
 }

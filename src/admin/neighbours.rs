@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 
-use super::owner::Owner;
+use super::owner::{Owner, session_id};
 use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::text::without_controls;
 use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
 
-/// An ephemeral node of another recipe.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An ephemeral node of another recipe. The fields are those of `status --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Neighbour {
     pub(super) recipe: Recipe,
-    /// The full path of its node.
-    pub(super) node: String,
-    pub(super) owner: Owner,
+    pub(super) host: Option<String>,
+    pub(super) label: Option<String>,
     /// This and the session are unknown for a node that can't be read, since ZooKeeper 3.9.
     pub(super) since: Option<ServerTime>,
-    pub(super) session: Option<i64>,
+    pub(super) session: Option<String>,
+    /// The full path of its node.
+    pub(super) node: String,
 }
 
 impl Neighbour {
@@ -28,9 +30,10 @@ impl Neighbour {
         if read.is_permanent() {
             return None;
         }
+        let Owner { host, label, .. } = Owner::of(&read.data);
         let known = read.known();
-        let (since, session) = (known.map(|read| read.created), known.map(|read| read.owner));
-        Some(Self { recipe, node, owner: Owner::of(&read.data), since, session })
+        let (since, session) = (known.map(|read| read.created), known.map(|read| session_id(read.owner)));
+        Some(Self { recipe, host, label, since, session, node })
     }
 }
 

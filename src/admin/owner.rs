@@ -2,23 +2,19 @@
 
 use std::net::IpAddr;
 
+use serde::Serialize;
+
 use crate::core::lock::record::{CURATOR_REVOKES, Record, foreign};
 use crate::core::text::printable;
 
-/// The known facts about a node's owner. All texts are printable.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The known facts about a node's owner. All texts are printable. These are fields of `status --json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Owner {
     pub(super) host: Option<String>,
     pub(super) pid: Option<u32>,
     pub(super) user: Option<String>,
     pub(super) program: Option<String>,
     pub(super) label: Option<String>,
-    /// Whether it is stopped, as by Ctrl-Z.
-    pub(super) stopped: bool,
-    /// Whether it was asked to stop, by `zklock revoke` or by Curator's revocation.
-    pub(super) asked_to_stop: bool,
-    /// The host and pid that asked, if known.
-    pub(super) revoked_by: Option<String>,
 }
 
 impl Owner {
@@ -29,7 +25,7 @@ impl Owner {
             return Self::of_record(&record);
         }
         if data == CURATOR_REVOKES {
-            return Self { asked_to_stop: true, ..Self::default() };
+            return Self::default();
         }
         let text = foreign(data);
         if let Some(address) = text.as_deref().and_then(|text| text.parse::<IpAddr>().ok()) {
@@ -45,24 +41,31 @@ impl Owner {
             user: Some(printable(&record.user)),
             program: Some(printable(&record.program)),
             label: record.label.as_deref().map(printable),
-            stopped: record.stopped,
-            asked_to_stop: record.revoked_by.is_some(),
-            revoked_by: record.revoked_by.as_deref().map(printable),
         }
     }
 
-    /// `host:pid`, or `host`, or `-` if neither is known.
+    /// Where it runs: see [`place`].
     pub(super) fn place(&self) -> String {
-        match (&self.host, self.pid) {
-            (Some(host), Some(pid)) => format!("{host}:{pid}"),
-            (Some(host), None) => host.clone(),
-            _ => "-".to_owned(),
-        }
+        place(self.host.as_deref(), self.pid)
     }
 
     /// The label, or else the program, or else `-`.
     pub(super) fn work(&self) -> &str {
         self.label.as_deref().or(self.program.as_deref()).unwrap_or("-")
+    }
+}
+
+/// A session's id in hexadecimal, as in ZooKeeper's own tools. JavaScript can't represent a number of this size exactly.
+pub(super) fn session_id(id: i64) -> String {
+    format!("{id:#x}")
+}
+
+/// `host:pid`, or `host`, or `-` if neither is known.
+pub(super) fn place(host: Option<&str>, pid: Option<u32>) -> String {
+    match (host, pid) {
+        (Some(host), Some(pid)) => format!("{host}:{pid}"),
+        (Some(host), None) => host.to_owned(),
+        _ => "-".to_owned(),
     }
 }
 
@@ -74,7 +77,7 @@ mod tests {
     fn data_of_other_programs_is_shown_as_far_as_it_is_known() {
         assert_eq!(Owner::of(b"10.0.0.7").place(), "10.0.0.7");
         assert_eq!(Owner::of(b"worker-1"), Owner { label: Some("worker-1".to_owned()), ..Owner::default() });
-        assert_eq!(Owner::of(b"__REVOKE__"), Owner { asked_to_stop: true, ..Owner::default() });
+        assert_eq!(Owner::of(b"__REVOKE__"), Owner::default());
         assert_eq!(Owner::of(b""), Owner::default());
         assert_eq!(Owner::of(b"\xff\xfe"), Owner::default());
         assert_eq!(Owner::of(b"\x1b[2J").label.as_deref(), Some("?[2J"));

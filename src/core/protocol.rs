@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::path::NodePath;
@@ -110,6 +111,12 @@ impl fmt::Display for ServerTime {
             Ok(time) => write!(f, "{time:.3}"),
             Err(_) => f.write_str("?"),
         }
+    }
+}
+
+impl Serialize for ServerTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -97,6 +97,8 @@ fn a_path_of_another_recipe_is_not_shown_as_free() {
             (&Value::Array(vec![]), &recipe.into()),
             "{lock}"
         );
+        let fields: Vec<_> = found.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["host", "label", "node", "recipe", "session", "since"]);
         let node = found["node"].as_str().unwrap();
         let owner = case.observer().stat(node).unwrap().ephemeral_owner;
         assert_eq!(found["session"], format!("{owner:#x}"));

@@ -7,6 +7,7 @@ use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
 use super::super::listing::{ListedContender, Lock, Success};
 use super::super::neighbours;
+use super::super::owner::place;
 use super::fold::Fold;
 use crate::core::lock::name::Mode;
 use crate::core::text::without_controls;
@@ -85,11 +86,7 @@ const COLUMNS: [Column; 11] = [
     Column { title: "SINCE", rank: 2, cell: |contender| time(contender.since) },
     Column { title: "HELD SINCE", rank: 3, cell: |contender| time(contender.held_since) },
     Column { title: "TOKEN", rank: 5, cell: |contender| known(contender.fencing_token) },
-    Column {
-        title: "SESSION",
-        rank: 7,
-        cell: |contender| known(contender.session.map(|id| format!("{id:#x}"))),
-    },
+    Column { title: "SESSION", rank: 7, cell: |contender| known(contender.session.as_deref()) },
     Column { title: "NODE", rank: 8, cell: |contender| node_name(contender) },
 ];
 
@@ -217,12 +214,11 @@ fn heading(lock: &Lock, how: &Style) -> String {
 }
 
 fn last_success(last: &Success) -> String {
-    format!("; last success {} on {}", time(last.at), last.owner.place())
+    format!("; last success {} on {}", time(last.at), place(last.host.as_deref(), last.pid))
 }
 
 fn state(contender: &ListedContender) -> &'static str {
-    let asked = contender.owner.asked_to_stop;
-    match (contender.holds, asked, contender.owner.stopped) {
+    match (contender.holds, contender.asked_to_stop, contender.stopped) {
         (true, true, _) => "held, asked to stop",
         (true, false, true) => "held, stopped",
         (true, false, false) => "held",

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::name::{Family, Name, is_hex, split_sequence, unprotected};
 
 /// The child below which Curator's semaphores keep one node for each holder.
@@ -14,16 +16,19 @@ pub const LEASES: &str = "leases";
 /// The child below which they queue before they take a lease. Curator removes it when it is empty.
 pub const LOCKS: &str = "locks";
 
-/// A recipe whose clients would run beside zklock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A recipe whose clients would run beside zklock. Scripts read the serialized name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Recipe {
     /// Curator's `InterProcessSemaphoreV2` and `InterProcessSemaphoreMutex`.
     CuratorSemaphore,
     /// Curator's `LeaderLatch`.
     CuratorLatch,
     /// `WriteLock`, which comes with ZooKeeper.
+    #[serde(rename = "zookeeper-write-lock")]
     WriteLock,
     /// `LeaderElectionSupport`, which comes with ZooKeeper.
+    #[serde(rename = "zookeeper-election")]
     LeaderElection,
     /// kazoo's `Semaphore`.
     KazooSemaphore,
@@ -32,18 +37,6 @@ pub enum Recipe {
 }
 
 impl Recipe {
-    /// The recipe in one word, as scripts read it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::CuratorSemaphore => "curator-semaphore",
-            Self::CuratorLatch => "curator-latch",
-            Self::WriteLock => "zookeeper-write-lock",
-            Self::LeaderElection => "zookeeper-election",
-            Self::KazooSemaphore => "kazoo-semaphore",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// What to do about it.
     pub fn remedy(self) -> &'static str {
         match self {
@@ -183,7 +176,7 @@ mod tests {
             "kazoo-semaphore",
             "unknown",
         ];
-        assert_eq!(all.map(Recipe::word), words);
+        assert_eq!(serde_json::to_value(all).unwrap(), serde_json::json!(words));
     }
 
     #[test]

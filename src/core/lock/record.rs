@@ -80,6 +80,11 @@ pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
     Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
 }
 
+/// Whether a node's data says that its owner is stopped, as by Ctrl-Z.
+pub fn is_stopped(data: &[u8]) -> bool {
+    Record::from_bytes(data).is_some_and(|record| record.stopped)
+}
+
 /// Whether a node's data says that its owner waited for one of several slots and acquired it.
 pub fn has_slot(data: &[u8]) -> bool {
     Record::from_bytes(data).is_some_and(|record| record.has_slot)
