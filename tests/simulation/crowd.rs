@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use uuid::Uuid;
 use zklock::core::lock::name::{Family, Mode, prefix};
 use zklock::core::protocol::{Request, SessionChange};
@@ -15,13 +15,14 @@ use super::bare::{Bare, BareOptions, Counts};
 use super::client::{Client, HostClock, News, Settings};
 use super::ensemble::wire::Acl;
 use super::ensemble::{Config, ConnId, Ensemble, MS, Output, mix};
+use super::options::Options;
 
 const SECOND: u64 = 1_000 * MS;
 const SLOTS: u32 = 10;
 const LOCK: &[&str] = &["/locks/job"];
 
 /// The kind of contenders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     Exclusive,
     /// One writer, and readers queued behind it.
@@ -302,27 +303,13 @@ fn resident() -> usize {
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4_096
 }
 
-/// Runs a crowd instead of drawn scenarios if `--crowd N ...` is given.
-pub(crate) fn run_if_requested(words: &[String]) -> Option<ExitCode> {
-    let value = |name: &str| {
-        let place = words.iter().position(|word| word == name)?;
-        words.get(place + 1).map(String::as_str)
-    };
-    let waiters: usize = value("--crowd")?.parse().expect("a number");
-    let turns = value("--turns").map_or(waiters, |turns| turns.parse().expect("a number"));
-    let kinds = match value("--kind") {
-        Some("exclusive") => vec![Kind::Exclusive],
-        Some("readers") => vec![Kind::Readers],
-        Some("slots") => vec![Kind::Slots],
-        _ => vec![Kind::Exclusive, Kind::Readers, Kind::Slots],
-    };
-    let nodes = value("--nodes").map_or(0, |nodes| nodes.parse().expect("a number"));
-    for kind in kinds {
-        let figures = run(kind, waiters, nodes, turns);
+/// Runs a crowd of the wanted kind or of every kind, and prints and checks what it cost.
+pub(crate) fn run_all(waiters: usize, options: &Options) {
+    for &kind in options.kind.as_ref().map_or(Kind::value_variants(), std::slice::from_ref) {
+        let figures = run(kind, waiters, options.nodes, options.turns.unwrap_or(waiters));
         println!("{figures}");
         figures.check();
     }
-    Some(ExitCode::SUCCESS)
 }
 
 impl Figures {

@@ -12,7 +12,9 @@
 //! | `nesting` | zklocks inside the commands of other zklocks |
 //! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
-//! | `bare`, `crowd` | a zklock without its monitor; a crowd of any size for one lock |
+//! | `bare` | a zklock without its monitor, for `crowd` and `explore` |
+//! | `crowd` | a crowd of any size for one lock |
+//! | `explore` | a few zklocks under every schedule within a bound |
 //! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
 #![allow(
     clippy::unwrap_used,
@@ -35,6 +37,7 @@ mod client;
 mod command;
 mod crowd;
 mod ensemble;
+mod explore;
 mod host;
 mod nesting;
 mod options;
@@ -46,29 +49,51 @@ mod world;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
+
+#[cfg(planted)]
+use self::options::Planted;
 use self::options::Options;
 use self::scenario::Scenario;
 use self::world::World;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(exit) = crowd::run_if_requested(&words) {
-        return exit;
-    }
-    let options = Options::parse(words.into_iter());
+    let options = Options::parse();
     if options.lists {
-        // `cargo test -- --list` runs every test program with this option.
+        return ExitCode::SUCCESS;
+    }
+    if let Some(waiters) = options.crowd {
+        crowd::run_all(waiters, &options);
         return ExitCode::SUCCESS;
     }
     #[cfg(planted)]
-    {
-        if options.plants_all {
-            return run_planted(&options);
+    if let Some(planted) = &options.planted {
+        let mistakes = match planted {
+            Planted::All => clap::ValueEnum::value_variants(),
+            Planted::One(mistake) => std::slice::from_ref(mistake),
+        };
+        if options.explores {
+            return exit(explore::planted(mistakes, &options.scene));
         }
-        ::zklock::core::planted::plant(options.mistake);
+        if let Planted::All = planted {
+            return exit(find_each(mistakes, &options));
+        }
+        ::zklock::core::planted::plant(mistakes.first().copied());
     }
+    if options.explores {
+        return exit(explore::all(&options.scene, options.is_whole));
+    }
+    exit(find_none(&options))
+}
+
+fn exit(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs scenarios, and prints the first violation. Returns whether there was none.
+fn find_none(options: &Options) -> bool {
     let began = Instant::now();
-    let found = search(&options);
+    let found = search(options);
     if let Some(violation) = found.violation {
         if !options.prints {
             // Run the same scenario again and print each step.
@@ -80,7 +105,7 @@ fn main() -> ExitCode {
             "found after {} commands; to see it again: scripts/simulate --seed {} --tell",
             found.commands, found.seed
         );
-        return ExitCode::FAILURE;
+        return false;
     }
     let seconds = began.elapsed().as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -88,10 +113,10 @@ fn main() -> ExitCode {
     println!(
         "{} commands in {} scenarios from seed {} on, {rate:.0} a second: no violation",
         found.commands,
-        found.seed - options.seed,
-        options.seed
+        found.seed - options.first_seed(),
+        options.first_seed()
     );
-    ExitCode::SUCCESS
+    true
 }
 
 /// The result of a search.
@@ -105,8 +130,8 @@ struct SearchResult {
 /// Runs scenarios in sequence until a violation or a limit.
 fn search(options: &Options) -> SearchResult {
     let began = Instant::now();
-    let (mut commands, mut seed) = (0, options.seed);
-    while options.goes_on(began.elapsed(), seed - options.seed, commands) {
+    let (mut commands, mut seed) = (0, options.first_seed());
+    while options.goes_on(began.elapsed(), seed - options.first_seed(), commands) {
         let mut world = World::new(Scenario::draw(seed), options.prints);
         let outcome = world.run();
         commands += world.commands();
@@ -118,15 +143,15 @@ fn search(options: &Options) -> SearchResult {
     SearchResult { commands, seed, violation: None }
 }
 
-/// Plants one mistake after another. Each has to be found.
+/// Plants one mistake after another. Returns whether each was found.
 #[cfg(planted)]
-fn run_planted(options: &Options) -> ExitCode {
+fn find_each(mistakes: &[zklock::core::planted::Mistake], options: &Options) -> bool {
     use clap::ValueEnum;
     use zklock::core::planted::{Mistake, plant};
 
     println!("{:24} {:>8} {:>6}  violation", "mistake", "commands", "seed");
     let mut missed = 0;
-    for mistake in Mistake::value_variants() {
+    for mistake in mistakes {
         // The names of real processes aren't simulated, nor is what the kernel does for them: `scripts/chaos` finds these.
         if matches!(mistake, Mistake::WorkerNamed | Mistake::NoDeathSignal) {
             continue;
@@ -141,5 +166,5 @@ fn run_planted(options: &Options) -> ExitCode {
             println!("{name:24} {commands:8}      -  NOT FOUND");
         }
     }
-    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    missed == 0
 }

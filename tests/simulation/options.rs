@@ -1,78 +1,93 @@
-//! The command-line options of the simulation.
+//! The command line of the simulation; `scripts/simulate --help` describes it.
 
 use std::time::Duration;
 
-#[derive(Debug)]
+use super::crowd::Kind;
+
+#[derive(Debug, clap::Parser)]
+#[command(name = "scripts/simulate", disable_help_flag = true)]
 pub(crate) struct Options {
-    pub(crate) seed: u64,
-    pub(crate) time: Option<Duration>,
-    pub(crate) most_seeds: Option<u64>,
-    pub(crate) most_commands: Option<u64>,
+    /// The only scenario.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The first scenario.
+    #[arg(long, default_value_t = 1)]
+    from: u64,
+    #[arg(long)]
+    seeds: Option<u64>,
+    #[arg(long)]
+    commands: Option<u64>,
+    #[arg(long)]
+    seconds: Option<u64>,
+    #[arg(long)]
+    minutes: Option<u64>,
+    #[arg(long = "tell")]
     pub(crate) prints: bool,
+    /// `cargo test -- --list` runs every test program with this option.
+    #[arg(long = "list")]
     pub(crate) lists: bool,
+
+    /// Simulate a crowd of this size.
+    #[arg(long)]
+    pub(crate) crowd: Option<usize>,
+    #[arg(long, default_value_t = 0)]
+    pub(crate) nodes: usize,
+    /// The kind of crowd; without it, every kind.
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    #[arg(long)]
+    pub(crate) turns: Option<usize>,
+
+    /// Try every schedule instead of drawn scenarios.
+    #[arg(long = "explore")]
+    pub(crate) explores: bool,
+    #[arg(long = "whole")]
+    pub(crate) is_whole: bool,
+    /// Explore only scenes whose names contain this.
+    #[arg(long, default_value = "")]
+    pub(crate) scene: String,
+
     #[cfg(planted)]
-    pub(crate) mistake: Option<zklock::core::planted::Mistake>,
-    /// Plant each mistake in turn.
-    #[cfg(planted)]
-    pub(crate) plants_all: bool,
+    #[arg(long)]
+    pub(crate) planted: Option<Planted>,
+}
+
+/// Which mistakes to make.
+#[cfg(planted)]
+#[derive(Debug, Clone)]
+pub(crate) enum Planted {
+    /// Each in turn.
+    All,
+    One(zklock::core::planted::Mistake),
+}
+
+#[cfg(planted)]
+impl std::str::FromStr for Planted {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "all" { Ok(Self::All) } else { clap::ValueEnum::from_str(name, false).map(Self::One) }
+    }
 }
 
 impl Options {
-    pub(crate) fn parse(words: impl Iterator<Item = String>) -> Self {
-        let mut options = Self {
-            seed: 1,
-            time: None,
-            most_seeds: None,
-            most_commands: None,
-            prints: false,
-            lists: false,
-            #[cfg(planted)]
-            mistake: None,
-            #[cfg(planted)]
-            plants_all: false,
-        };
-        let mut words = words;
-        let number = |word: Option<String>| word.and_then(|word| word.parse().ok()).expect("a number");
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--seed" => {
-                    options.seed = number(words.next());
-                    options.most_seeds.get_or_insert(1);
-                }
-                "--seeds" => options.most_seeds = Some(number(words.next())),
-                "--seconds" => options.time = Some(Duration::from_secs(number(words.next()))),
-                "--minutes" => options.time = Some(Duration::from_mins(number(words.next()))),
-                "--commands" => options.most_commands = Some(number(words.next())),
-                "--from" => options.seed = number(words.next()),
-                "--tell" => options.prints = true,
-                "--list" => options.lists = true,
-                #[cfg(planted)]
-                "--planted" => {
-                    let name = words.next().expect("a mistake");
-                    if name == "all" {
-                        options.plants_all = true;
-                        options.most_commands.get_or_insert(10_000);
-                        continue;
-                    }
-                    options.mistake = clap::ValueEnum::from_str(&name, false).ok();
-                    assert!(options.mistake.is_some(), "{name}: no such mistake");
-                }
-                word => {
-                    println!("{word}: see scripts/simulate --help");
-                    std::process::exit(2);
-                }
-            }
-        }
-        options
+    pub(crate) fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or(self.from)
     }
 
+    /// Whether the search continues after this time and number of scenarios and commands.
     pub(crate) fn goes_on(&self, passed: Duration, seeds: u64, commands: u64) -> bool {
-        let limits = [self.most_seeds.is_some(), self.most_commands.is_some(), self.time.is_some()];
-        if !limits.contains(&true) {
+        let most_seeds = self.seeds.or(self.seed.map(|_| 1));
+        let most_commands = self.commands;
+        // In a build that can make mistakes, each mistake must show within this many commands.
+        #[cfg(planted)]
+        let most_commands = most_commands.or(matches!(self.planted, Some(Planted::All)).then_some(10_000));
+        let time = self.minutes.map(Duration::from_mins).or(self.seconds.map(Duration::from_secs));
+        if most_seeds.is_none() && most_commands.is_none() && time.is_none() {
             return passed < Duration::from_secs(10);
         }
-        self.most_seeds.is_none_or(|most| seeds < most)
-            && self.most_commands.is_none_or(|most| commands < most)
-            && self.time.is_none_or(|time| passed < time)
+        most_seeds.is_none_or(|most| seeds < most)
+            && most_commands.is_none_or(|most| commands < most)
+            && time.is_none_or(|time| passed < time)
     }
 }

@@ -19,7 +19,7 @@ use zklock::core::protocol::{Request, SessionChange};
 use zklock::core::signal::SIGTERM;
 
 use crate::bare::{Bare, BareOptions, Job};
-use crate::choices::{Choices, Outcome};
+use super::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Upcoming};

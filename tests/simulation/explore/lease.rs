@@ -24,7 +24,7 @@ use zklock::core::lock::name::Mode;
 use zklock::core::protocol::{LockIndex, Request, SessionChange};
 
 use crate::bare::{Bare, BareOptions};
-use crate::choices::{Choices, Outcome};
+use super::choices::{Choices, Outcome};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
