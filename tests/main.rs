@@ -1,7 +1,22 @@
 //! Behaviour tests of the `zklock` program: each test runs it as users do, against real `ZooKeeper` servers.
 //!
-//! This is one test binary with one module for each behaviour. `support` is the harness; its own tests are in
-//! `support/selftest`.
+//! This is one test binary with one module for each behaviour. [`support`] is the harness; its own tests are in
+//! [`selftest`].
+//!
+//! | behaviour | modules |
+//! |---|---|
+//! | words, options and settings | [`command_line`], [`options`], [`configuration`], [`bad_paths`], [`special_files`] |
+//! | help for the user | [`completion`], [`manual_page`], [`messages`] |
+//! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
+//! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
+//! | the command, from start to end | [`signals`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`] |
+//! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
+//! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
+//! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
+//! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`] |
+//! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
+//! | the verbs | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
+//! | the sources | [`architecture`] |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,12 +29,11 @@ mod addresses;
 mod architecture;
 mod bad_paths;
 mod busy;
-mod checking;
+mod check;
 mod command_line;
 mod completion;
 mod configuration;
 mod connecting;
-mod corpus;
 mod counter_end;
 mod ctrl_z;
 mod escape_small;
@@ -28,23 +42,24 @@ mod escape_trial;
 mod exit_codes;
 mod failures;
 mod fairness;
-mod fate;
 mod faults;
 mod foreign_children;
-mod herd;
-mod hostile;
-mod kinds;
+mod fuzz_corpus;
 mod live_line;
 mod lock_nodes;
 mod log_json;
+mod malformed_nodes;
+mod malformed_servers;
 mod manual_page;
 mod messages;
+mod modes;
 mod name_services;
 mod neighbours;
 mod nesting;
 mod once_per;
 mod options;
 mod ordering;
+mod overload;
 mod permissions;
 mod pid1;
 mod progress;
@@ -67,3 +82,4 @@ mod terminal;
 mod two_processes;
 mod unread_stderr;
 mod unwritable_stdout;
+mod wakeups;

@@ -1,7 +1,7 @@
 //! What must hold of anything that comes from the other side, whatever it is: one check for each fuzz target.
 //!
 //! A check takes any bytes and panics if they break a promise. The fuzz targets call it with new inputs,
-//! and `tests/corpus.rs` with all that is kept in `corpus/`. A new target has its check here, in [`TARGETS`], a file
+//! and `tests/fuzz_corpus.rs` with all that is kept in `corpus/`. A new target has its check here, in [`TARGETS`], a file
 //! in `fuzz_targets/`, an entry in `Cargo.toml` and a folder in `corpus/`.
 
 pub mod configuration;

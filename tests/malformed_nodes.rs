@@ -1,7 +1,7 @@
 //! Contenders who write what they like into their nodes.
 
-use super::crowd::{Crowd, crowded, prefixes};
-use super::memory::Memory;
+use crate::overload::crowd::{Crowd, crowded, prefixes};
+use crate::overload::memory::Memory;
 use crate::support::{Case, DEADLINE, Output};
 use nix::sys::signal::Signal::SIGTERM;
 

@@ -48,7 +48,7 @@ impl Queue {
     }
 
     fn crowd(&self) -> Crowd<'_> {
-        let case = Case::on(&self.server, "herd").through(&self.proxy.connect_string());
+        let case = Case::on(&self.server, "wakeups").through(&self.proxy.connect_string());
         Crowd { queue: self, case, members: vec![] }
     }
 

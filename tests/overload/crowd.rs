@@ -1,13 +1,13 @@
 //! One session with thousands of nodes, made faster than any client library would: requests travel in bulk.
 
-use super::wire::{Bytes, Victim};
+use crate::malformed_servers::wire::{Bytes, Victim};
 use crate::support::{Server, op};
 use std::collections::BTreeSet;
 use std::net::TcpStream;
 use std::sync::OnceLock;
 
 /// The server of all tests that crowd theirs, so that no other test has to share it.
-pub(super) fn crowded() -> &'static Server {
+pub(crate) fn crowded() -> &'static Server {
     static CROWDED: OnceLock<Server> = OnceLock::new();
     CROWDED.get_or_init(Server::start)
 }
@@ -19,14 +19,14 @@ const BULK: usize = 500;
 const CONTENDER: i32 = 3;
 
 /// A session whose nodes go with it.
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     server: Victim,
     xid: i32,
 }
 
 impl Crowd {
     /// Opens a session.
-    pub(super) fn of(server: &Server) -> Self {
+    pub(crate) fn of(server: &Server) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
         stream.set_nodelay(true).unwrap();
         let mut server = Victim(stream);
@@ -37,24 +37,24 @@ impl Crowd {
     }
 
     /// Makes contenders with these prefixes, in this order, and gives their paths.
-    pub(super) fn contend(&mut self, prefixes: &[String], data: &[u8]) -> Vec<String> {
+    pub(crate) fn contend(&mut self, prefixes: &[String], data: &[u8]) -> Vec<String> {
         self.create(prefixes, data, CONTENDER)
     }
 
     /// Makes ephemeral nodes.
-    pub(super) fn litter(&mut self, paths: &[String]) {
+    pub(crate) fn litter(&mut self, paths: &[String]) {
         self.create(paths, b"", 1);
     }
 
     /// Deletes a node of its own.
-    pub(super) fn delete(&mut self, path: &str) {
+    pub(crate) fn delete(&mut self, path: &str) {
         self.ask(op::DELETE[0], &Bytes::default().buffer(path.as_bytes()).int(-1));
         self.answer();
     }
 
     /// Writes to this node, with a hundred requests under way at any time, until told to stop; the error codes
     /// that it was answered.
-    pub(super) fn pester(&mut self, path: &str, on: impl Fn() -> bool) -> BTreeSet<i32> {
+    pub(crate) fn pester(&mut self, path: &str, on: impl Fn() -> bool) -> BTreeSet<i32> {
         let mut under_way = 0;
         let mut errors = BTreeSet::new();
         while on() || under_way > 0 {
@@ -69,7 +69,7 @@ impl Crowd {
     }
 
     /// Ends the session, and its nodes.
-    pub(super) fn leave(mut self) {
+    pub(crate) fn leave(mut self) {
         self.ask(op::CLOSE[0], &Bytes::default());
         self.answer();
     }
@@ -105,6 +105,6 @@ impl Crowd {
 }
 
 /// So many prefixes of lock nodes, as zklock would call them.
-pub(super) fn prefixes(path: &str, count: usize) -> Vec<String> {
+pub(crate) fn prefixes(path: &str, count: usize) -> Vec<String> {
     (0..count).map(|_| format!("{path}/_c_{}-lock-", uuid::Uuid::new_v4())).collect()
 }

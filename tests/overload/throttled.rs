@@ -1,8 +1,8 @@
 //! A server that has too much to do, and turns requests away until it has less.
 
-use super::attacker::Attacker;
 use super::crowd::Crowd;
-use super::wire::Bytes;
+use crate::malformed_servers::attacker::Attacker;
+use crate::malformed_servers::wire::Bytes;
 use crate::support::{Case, Server, Zklock, new_marker, op};
 use std::net::Shutdown;
 use std::ops::ControlFlow::{Break, Continue};

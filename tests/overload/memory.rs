@@ -6,10 +6,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Watches a zklock until it ends.
-pub(super) struct Memory(JoinHandle<u64>);
+pub(crate) struct Memory(JoinHandle<u64>);
 
 impl Memory {
-    pub(super) fn watch(zklock: Pid) -> Self {
+    pub(crate) fn watch(zklock: Pid) -> Self {
         Self(thread::spawn(move || {
             let mut peak = 0;
             // One that has ended has no memory, though it isn't reaped yet.
@@ -23,7 +23,7 @@ impl Memory {
     }
 
     /// The most that its monitor or its worker ever had; waits for its end.
-    pub(super) fn peak_kib(self) -> u64 {
+    pub(crate) fn peak_kib(self) -> u64 {
         self.0.join().unwrap()
     }
 }

@@ -5,51 +5,51 @@ use std::net::TcpStream;
 
 /// Writes numbers and strings as jute does.
 #[derive(Clone, Default)]
-pub(super) struct Bytes(pub(super) Vec<u8>);
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl Bytes {
-    pub(super) fn int(mut self, value: i32) -> Self {
+    pub(crate) fn int(mut self, value: i32) -> Self {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    pub(super) fn long(mut self, value: i64) -> Self {
+    pub(crate) fn long(mut self, value: i64) -> Self {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    pub(super) fn raw(mut self, bytes: &[u8]) -> Self {
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
         self.0.extend(bytes);
         self
     }
 
-    pub(super) fn buffer(self, bytes: &[u8]) -> Self {
+    pub(crate) fn buffer(self, bytes: &[u8]) -> Self {
         self.int(i32::try_from(bytes.len()).unwrap()).raw(bytes)
     }
 
-    pub(super) fn strings(self, strings: &[String]) -> Self {
+    pub(crate) fn strings(self, strings: &[String]) -> Self {
         let count = self.int(i32::try_from(strings.len()).unwrap());
         strings.iter().fold(count, |bytes, string| bytes.buffer(string.as_bytes()))
     }
 
     /// A node's stat: who owns it and the transaction that made it.
-    pub(super) fn stat(self, owner: i64, czxid: i64) -> Self {
+    pub(crate) fn stat(self, owner: i64, czxid: i64) -> Self {
         let times = self.long(czxid).long(czxid).long(0).long(0);
         times.int(0).int(0).int(0).long(owner).int(0).int(0).long(czxid)
     }
 
     /// With the length in front: a packet.
-    pub(super) fn packet(self) -> Vec<u8> {
+    pub(crate) fn packet(self) -> Vec<u8> {
         Self::default().buffer(&self.0).0
     }
 }
 
 /// A request of the client.
-pub(super) struct Asked {
-    pub(super) xid: i32,
-    pub(super) op: i32,
+pub(crate) struct Asked {
+    pub(crate) xid: i32,
+    pub(crate) op: i32,
     /// The path that it is about, where there is one.
-    pub(super) path: String,
+    pub(crate) path: String,
 }
 
 impl Asked {
@@ -63,11 +63,11 @@ impl Asked {
 }
 
 /// A connection of the client that is attacked.
-pub(super) struct Victim(pub(super) TcpStream);
+pub(crate) struct Victim(pub(crate) TcpStream);
 
 impl Victim {
     /// The next packet that the client sends, whatever it is.
-    pub(super) fn packet(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn packet(&mut self) -> Option<Vec<u8>> {
         let mut length = [0; 4];
         self.0.read_exact(&mut length).ok()?;
         let mut packet = vec![0; u32::from_be_bytes(length).min(1 << 20) as usize];
@@ -76,22 +76,22 @@ impl Victim {
     }
 
     /// The next request.
-    pub(super) fn asked(&mut self) -> Option<Asked> {
+    pub(crate) fn asked(&mut self) -> Option<Asked> {
         Asked::read(&self.packet()?)
     }
 
-    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<()> {
         self.0.write_all(bytes)
     }
 
     /// Answers a request.
-    pub(super) fn reply(&mut self, xid: i32, error: i32, body: &Bytes) -> Result<()> {
+    pub(crate) fn reply(&mut self, xid: i32, error: i32, body: &Bytes) -> Result<()> {
         let header = Bytes::default().int(xid).long(7).int(error);
         self.send(&header.raw(&body.0).packet())
     }
 
     /// Takes the connect request and grants a session.
-    pub(super) fn grant(&mut self, timeout_ms: i32, session: i64) -> Option<()> {
+    pub(crate) fn grant(&mut self, timeout_ms: i32, session: i64) -> Option<()> {
         self.packet()?;
         let granted = Bytes::default().int(0).int(timeout_ms).long(session).buffer(&[7; 16]).raw(&[0]);
         self.send(&granted.packet()).ok()

@@ -1,17 +1,12 @@
 //! The worker is killed by `kill -9` or the out-of-memory killer.
 
-use super::{HAND_OFF, worker_of};
+use super::{HAND_OFF, kill_worker, worker_of};
 use crate::support::{
     At, Case, DEADLINE, Proxy, Running, is_alive, op, pass_time, processes_of, shared, start, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 
 const KILLED: &str = "the worker process was killed by signal 9";
-
-#[track_caller]
-fn kill_worker(running: &Running) {
-    kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
-}
 
 #[test]
 fn a_waiter_whose_worker_is_killed_fails_and_leaves_the_queue() {

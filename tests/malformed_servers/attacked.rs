@@ -1,6 +1,6 @@
 //! A zklock at the mercy of somebody's server.
 
-use super::memory::Memory;
+use crate::overload::memory::Memory;
 use crate::support::{Output, Running, Zklock, assert_no_processes, new_marker};
 use std::time::Duration;
 

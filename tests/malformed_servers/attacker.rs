@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// The session that it grants.
-pub(super) const SESSION: i64 = 0x1234;
+pub(crate) const SESSION: i64 = 0x1234;
 
 /// The timeout that zklock asks for here, so that it is granted at once.
-pub(super) const TIMEOUT_MS: i32 = 2000;
+pub(crate) const TIMEOUT_MS: i32 = 2000;
 
 /// Listens on loopback, and ends with the test.
-pub(super) struct Attacker {
+pub(crate) struct Attacker {
     address: String,
     accepted: Arc<AtomicUsize>,
     lied: Arc<AtomicBool>,
@@ -25,7 +25,7 @@ pub(super) struct Attacker {
 
 impl Attacker {
     /// Treats every connection like this, each in a thread of its own.
-    pub(super) fn new(treat: impl Fn(Victim) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(treat: impl Fn(Victim) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (accepted, ended) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
@@ -45,14 +45,14 @@ impl Attacker {
     }
 
     /// Grants a session, and answers as a server would that has no other client, but for what `lie` answers.
-    pub(super) fn lying(
+    pub(crate) fn lying(
         lie: impl Fn(&mut Victim, &Asked) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
         Self::granting(TIMEOUT_MS, lie)
     }
 
     /// The same with a session timeout that may be a lie itself.
-    pub(super) fn granting(
+    pub(crate) fn granting(
         timeout_ms: i32,
         lie: impl Fn(&mut Victim, &Asked) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
@@ -77,17 +77,17 @@ impl Attacker {
     }
 
     /// What `-z` takes.
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Whether it came to its lie.
-    pub(super) fn lied(&self) -> bool {
+    pub(crate) fn lied(&self) -> bool {
         self.lied.load(Ordering::SeqCst)
     }
 
     /// How many connections were made to it.
-    pub(super) fn accepted(&self) -> usize {
+    pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 }
