@@ -51,9 +51,9 @@ use std::time::Instant;
 
 use clap::Parser;
 
+use self::options::Options;
 #[cfg(planted)]
 use self::options::Planted;
-use self::options::Options;
 use self::scenario::Scenario;
 use self::world::World;
 

@@ -23,8 +23,8 @@ use std::time::Duration;
 use zklock::core::lock::name::Mode;
 use zklock::core::protocol::{LockIndex, Request, SessionChange};
 
-use crate::bare::{Bare, BareOptions};
 use super::choices::{Choices, Outcome};
+use crate::bare::{Bare, BareOptions};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output};

@@ -18,8 +18,8 @@ use zklock::core::lock::name::{Mode, Name};
 use zklock::core::protocol::{Request, SessionChange};
 use zklock::core::signal::SIGTERM;
 
-use crate::bare::{Bare, BareOptions, Job};
 use super::choices::{Choices, Outcome};
+use crate::bare::{Bare, BareOptions, Job};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Upcoming};
