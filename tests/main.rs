@@ -37,7 +37,7 @@ mod connecting;
 mod counter_end;
 mod ctrl_z;
 mod escape_small;
-#[path = "escape/trial/mod.rs"]
+#[path = "chaos/escape/trial/mod.rs"]
 mod escape_trial;
 mod exit_codes;
 mod failures;

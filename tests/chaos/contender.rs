@@ -1,10 +1,10 @@
 //! One running zklock: how it is started, the faults it meets, and its exit.
 
-use crate::clock;
 use crate::contender_fault::ContenderFault;
 use crate::invocation::{Invocation, Wait};
 use crate::job::Descendants;
 use crate::processes;
+use crate::support::clock;
 use crate::support::{MARKER, found_by_name};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};

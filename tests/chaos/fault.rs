@@ -1,7 +1,7 @@
 //! The faults, and the series of faults that a seed gives.
 
 use crate::options::Aim;
-use crate::rng::Rng;
+use crate::support::Rng;
 use std::time::Duration;
 
 /// The target is chosen at injection: servers by their role, contenders by their state.
@@ -197,7 +197,7 @@ impl Plan {
             fault,
             duration: fault.duration(rng),
             heal_first: rng.chance(5),
-            choice: rng.below(1 << 30),
+            choice: rng.index(1 << 30),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The log of injected faults, for the report and for the check of exits.
 
-use crate::clock;
 use crate::fault::Fault;
+use crate::support::clock;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;

@@ -1,6 +1,5 @@
 //! State that the contenders' threads and the fault injector share.
 
-use crate::clock;
 use crate::contender::{Contender, Place};
 use crate::exit_check::{ExitCheck, LOST, check_exit};
 use crate::fault::Fault;
@@ -8,9 +7,10 @@ use crate::fault_log::FaultLog;
 use crate::history::History;
 use crate::invocation::{Invocation, Kind, PERIOD};
 use crate::options::Aim;
-use crate::rng::Rng;
 use crate::slack::{Losses, Slack};
 use crate::support::MARKER;
+use crate::support::Rng;
+use crate::support::clock;
 use nix::sys::signal::Signal;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::ExitStatusExt;

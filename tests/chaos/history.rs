@@ -1,10 +1,9 @@
 //! The history while it is being written: every query first reads it to its end.
 
 use crate::checker::{Checker, LastSeen, Numbers, Seen};
-use crate::clock;
+use crate::support::{Tail, clock};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,8 +16,7 @@ pub(crate) struct History {
 }
 
 struct Reader {
-    file: File,
-    partial: String,
+    tail: Tail,
     lines: usize,
     checker: Checker,
     violation: Option<Violation>,
@@ -36,9 +34,8 @@ impl History {
     pub(crate) fn new(dir: &Path) -> Self {
         let path = dir.join("history");
         fs::write(&path, "").expect("a file for the history");
-        let file = File::open(&path).expect("the history");
-        let (partial, checker) = (String::new(), Checker::default());
-        Self { path, reader: Mutex::new(Reader { file, partial, lines: 0, checker, violation: None }) }
+        let (tail, checker) = (Tail::open(&path), Checker::default());
+        Self { path, reader: Mutex::new(Reader { tail, lines: 0, checker, violation: None }) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -113,10 +110,7 @@ impl History {
 
 impl Reader {
     fn catch_up(&mut self) {
-        self.file.read_to_string(&mut self.partial).expect("the history");
-        let whole = self.partial.rfind('\n').map_or(0, |end| end + 1);
-        let rest = self.partial.split_off(whole);
-        for line in std::mem::replace(&mut self.partial, rest).lines() {
+        for line in self.tail.new_lines().lines() {
             self.lines += 1;
             // Only the first violation counts; the later ones may follow from it.
             if let (Err(why), None) = (self.checker.line(line), &self.violation) {

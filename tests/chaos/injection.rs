@@ -1,9 +1,9 @@
 //! How each fault is injected.
 
-use crate::clock;
 use crate::contender_fault::ContenderFault;
 use crate::fault::{Draw, Fault};
 use crate::injector::{Injected, Injector, Undo};
+use crate::support::clock;
 use crate::support::network::SERVERS;
 use crate::support::{At, Proxy, op};
 use std::thread;

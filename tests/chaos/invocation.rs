@@ -2,8 +2,8 @@
 
 use crate::job::{Descendants, Job};
 use crate::options::Aim;
-use crate::rng::Rng;
 use crate::section::SLOTS;
+use crate::support::Rng;
 use std::time::Duration;
 
 pub(crate) const LOCK: &str = "/chaos/a";

@@ -1,6 +1,6 @@
 //! The command under the lock: this binary itself, so that it starts fast and each sign of life is one write.
 
-use crate::clock;
+use crate::support::clock;
 use nix::sys::signal::{SigSet, Signal};
 use std::fs::{File, OpenOptions};
 use std::io::{PipeReader, Read, Write, pipe};

@@ -10,6 +10,7 @@
 //! | [`dedicated`] | faults that start a contender of their own |
 //! | [`contender_fault`], [`processes`] | faults of a single contender and its processes |
 //! | [`fault_log`] | the faults that have been injected |
+//! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 #![allow(
@@ -22,10 +23,10 @@
 #![allow(missing_docs, unused_imports, reason = "the shared test helpers have more than this binary uses")]
 
 mod checker;
-mod clock;
 mod contender;
 mod contender_fault;
 mod dedicated;
+mod escape;
 mod exit_check;
 mod fault;
 mod fault_log;
@@ -47,23 +48,27 @@ mod support;
 mod target;
 mod transaction_log;
 
+use clap::Parser;
 use harness::INTERRUPTED;
 use options::Options;
-use rng::Rng;
 use run::{FAILED, Outcome};
 use std::process::ExitCode;
+use std::time::Duration;
+use support::Rng;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if job::run_job_if_requested(&arguments) {
         return ExitCode::SUCCESS;
     }
-    match Options::parse(arguments.into_iter()) {
-        Ok(options) => check(&options),
-        Err(why) => {
-            eprintln!("chaos: {why}");
-            ExitCode::from(2)
+    let options = Options::parse();
+    match options.broken.as_deref() {
+        Some("list") => {
+            options::list_mistakes();
+            ExitCode::SUCCESS
         }
+        _ if options.escape => escape::check(&options),
+        _ => check(&options),
     }
 }
 
@@ -71,7 +76,8 @@ fn main() -> ExitCode {
 const MAX_RUNS: u64 = 3;
 
 fn check(options: &Options) -> ExitCode {
-    let mut runs = (0..MAX_RUNS).map(|run| Options { seed: options.seed.wrapping_add(run), ..*options });
+    let mut runs =
+        (0..MAX_RUNS).map(|run| Options { seed: options.seed.wrapping_add(run), ..options.clone() });
     runs.find_map(|run| check_once(&run)).unwrap_or(ExitCode::FAILURE)
 }
 
@@ -97,13 +103,18 @@ fn check_once(options: &Options) -> Option<ExitCode> {
     }
     let found =
         outcome.violation.as_ref().is_some_and(|violation| !options.expect_violation || is_proof(violation));
+    Some(tell_result(options, found, outcome.took))
+}
+
+/// Prints the result. The exit code is 0 if there is a violation exactly when one is expected.
+fn tell_result(options: &Options, found: bool, took: Duration) -> ExitCode {
     match (found, options.expect_violation) {
         (false, false) => println!("no violation"),
-        (true, true) => println!("found, as expected, after {:.1} s", outcome.took.as_secs_f64()),
+        (true, true) => println!("found, as expected, after {:.1} s", took.as_secs_f64()),
         (false, true) => println!("NOT FOUND: the checker passed a lock that is broken on purpose"),
         (true, false) => println!("to repeat the run: scripts/chaos{}", options.repeat_arguments()),
     }
-    Some(ExitCode::from(u8::from(found != options.expect_violation)))
+    ExitCode::from(u8::from(found != options.expect_violation))
 }
 
 fn print_summary(outcome: &Outcome) {

@@ -1,19 +1,61 @@
-use clap::ValueEnum;
+//! The command line of the checker; `scripts/chaos --help` describes it.
+
+use crate::escape::Fault;
+use clap::{Args, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::time::Duration;
 use zklock::core::planted::Mistake;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Parser)]
+#[command(name = "chaos", disable_help_flag = true)]
 pub(crate) struct Options {
+    // The standard library's only source of randomness.
+    #[arg(long, default_value_t = RandomState::new().hash_one(0) % 1_000_000)]
     pub(crate) seed: u64,
+    #[arg(long = "minutes", default_value = "1", value_parser = minutes)]
     pub(crate) duration: Duration,
+    #[arg(long)]
     pub(crate) aim: Option<Aim>,
+    /// The mistake that the lock under test makes; `list` prints all mistakes.
+    #[arg(long, value_parser = mistake)]
+    pub(crate) broken: Option<String>,
     /// The lock under test is broken on purpose: the run succeeds if the checker notices.
+    #[arg(long)]
     pub(crate) expect_violation: bool,
+    /// Make trials of an escape instead of a run.
+    #[arg(long)]
+    pub(crate) escape: bool,
+    #[command(flatten)]
+    pub(crate) trials: Trials,
+}
+
+/// The options of trials.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Trials {
+    /// The number of trials with each fault.
+    #[arg(long, default_value_t = 20)]
+    pub(crate) runs: usize,
+    #[arg(long = "fault")]
+    pub(crate) faults: Vec<Fault>,
+    #[arg(long, default_value = env!("CARGO_BIN_EXE_zklock"))]
+    pub(crate) program: PathBuf,
+    /// How many sleeping processes there are meanwhile.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) idle: usize,
+    /// Whether two processes spin meanwhile.
+    #[arg(long)]
+    pub(crate) load: bool,
+    /// How many trials take place at the same time.
+    #[arg(long, default_value_t = 2)]
+    pub(crate) lanes: usize,
+    /// The session timeout in seconds.
+    #[arg(long = "session-timeout", default_value_t = 2)]
+    pub(crate) session: u32,
 }
 
 /// The mix of faults that shows one mistake of a lease or a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Aim {
     /// There is no lease: nothing stops a job whose zklock is frozen.
     Off,
@@ -32,64 +74,41 @@ pub(crate) enum Aim {
 }
 
 impl Options {
-    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        // The standard library's only source of randomness.
-        let seed = RandomState::new().hash_one(0) % 1_000_000;
-        let mut options = Self { seed, duration: Duration::from_mins(1), aim: None, expect_violation: false };
-        while let Some(word) = arguments.next() {
-            let mut value = || arguments.next().ok_or_else(|| format!("{word} needs a value"));
-            match word.as_str() {
-                "--minutes" => options.duration = minutes(&value()?)?,
-                "--seed" => {
-                    let seed = value()?;
-                    options.seed = seed.parse().map_err(|_| format!("--seed {seed} is not a number"))?;
-                }
-                "--aim" => options.aim = Some(aim(&value()?)?),
-                "--broken" => broken(&value()?)?,
-                "--expect-violation" => options.expect_violation = true,
-                _ => return Err(format!("unknown argument: {word}")),
-            }
+    /// The arguments that repeat the run.
+    pub(crate) fn repeat_arguments(&self) -> String {
+        let seed = self.seed;
+        if self.escape {
+            let fault = |fault: &Fault| format!(" --fault {}", fault.name());
+            let faults: String = self.trials.faults.iter().map(fault).collect();
+            return format!(" --escape --runs {} --seed {seed}{faults}", self.trials.runs);
         }
-        Ok(options)
+        let minutes = self.duration.as_secs_f64() / 60.0;
+        let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
+        format!(" --minutes {minutes} --seed {seed}{aim}")
     }
 }
 
-impl Options {
-    /// The arguments that repeat the run.
-    pub(crate) fn repeat_arguments(&self) -> String {
-        let minutes = self.duration.as_secs_f64() / 60.0;
-        let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
-        format!(" --minutes {minutes} --seed {}{aim}", self.seed)
+impl Trials {
+    /// The faults that are tried.
+    pub(crate) fn faults(&self) -> &[Fault] {
+        if self.faults.is_empty() { Fault::value_variants() } else { &self.faults }
     }
 }
 
 fn minutes(text: &str) -> Result<Duration, String> {
-    let minutes: f64 = text.parse().map_err(|_| format!("--minutes {text} is not a number"))?;
-    Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| format!("--minutes {text}: {why}"))
+    let minutes: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| why.to_string())
 }
 
-/// Checks the name of a mistake; `list` prints all and exits.
-fn broken(name: &str) -> Result<(), String> {
-    if name != "list" {
-        let known = Mistake::from_str(name, false).map(drop);
-        return known.map_err(|_| format!("--broken {name}: see --broken list"));
-    }
+fn mistake(name: &str) -> Result<String, String> {
+    let known = name == "list" || Mistake::from_str(name, false).is_ok();
+    if known { Ok(name.to_owned()) } else { Err("see --broken list".to_owned()) }
+}
+
+/// Prints the names of all mistakes.
+pub(crate) fn list_mistakes() {
     for mistake in Mistake::value_variants().iter().filter_map(Mistake::to_possible_value) {
         let says = mistake.get_help().map(ToString::to_string).unwrap_or_default();
         println!("{:<22}{says}", mistake.get_name());
-    }
-    std::process::exit(0)
-}
-
-fn aim(text: &str) -> Result<Aim, String> {
-    match text {
-        "off" => Ok(Aim::Off),
-        "newest" => Ok(Aim::Newest),
-        "sync" => Ok(Aim::Sync),
-        "connect" => Ok(Aim::Connect),
-        "doom" => Ok(Aim::Doom),
-        "revoke" => Ok(Aim::Revoke),
-        "kill" => Ok(Aim::Kill),
-        _ => Err(format!("--aim {text}: off, newest, sync, connect, doom, revoke or kill")),
     }
 }

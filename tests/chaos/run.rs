@@ -1,7 +1,6 @@
 //! A run: servers, contenders and faults for a while, then healing and the final checks.
 
 use crate::checker::Numbers;
-use crate::clock;
 use crate::contender::Place;
 use crate::fault::{Fault, Plan};
 use crate::final_check::check_after_healing;
@@ -11,8 +10,9 @@ use crate::history::History;
 use crate::injector::Injector;
 use crate::invocation::LOCKS;
 use crate::options::{Aim, Options};
-use crate::rng::Rng;
 use crate::slack::{Slack, outlived, slack};
+use crate::support::Rng;
+use crate::support::clock;
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{Observer, Server, kill_all, new_marker};
 use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};

@@ -1,7 +1,7 @@
 //! The time between a command's last sign of life and the deletion of its node.
 
 use crate::checker::LastSeen;
-use crate::clock;
+use crate::support::clock;
 use crate::transaction_log::Removal;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;

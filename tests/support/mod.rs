@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "a helper may be there before the first test that uses it")]
 
 mod case;
+pub(crate) mod clock;
 mod contenders;
 mod counter;
 mod ensemble;
@@ -27,12 +28,14 @@ mod ports;
 mod processes;
 mod proxy;
 mod pty;
+mod rng;
 pub(crate) mod running;
 mod server;
 mod server_builder;
 mod shell;
 mod skip;
 pub(crate) mod spawn;
+mod tail;
 mod wait;
 mod zklock;
 
@@ -58,11 +61,13 @@ pub(crate) use {
     processes::{assert_no_processes, kill_all, processes_of},
     proxy::{At, Proxy, op},
     pty::Terminal,
+    rng::Rng,
     running::Running,
     server::{Server, shared},
     server_builder::ServerBuilder,
     shell::Shell,
     skip::skip,
+    tail::Tail,
     wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

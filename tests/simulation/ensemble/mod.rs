@@ -33,6 +33,7 @@ mod network;
 mod peers;
 mod prepare;
 mod queue;
+#[path = "../../support/rng.rs"]
 mod rng;
 mod serve;
 mod tracker;

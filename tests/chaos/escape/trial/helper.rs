@@ -24,7 +24,7 @@ impl Beat {
         let dir = tempfile::Builder::new().prefix("zklock-escape-").tempdir().expect("a directory");
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("our directory");
         let program = dir.path().join("beat");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/escape/trial/beat.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/chaos/escape/trial/beat.c");
         let built = Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(source).status();
         assert!(built.expect("a C compiler, which Rust needs too").success(), "{source} can't be built");
         let mut beat = Self { dir, program, kinds: KINDS.to_vec() };

@@ -1,13 +1,11 @@
 //! The course of a trial.
 
-use super::clock;
 use super::fault::{Fault, Plan, Undo};
 use super::helper::Beat;
 use super::history::{FAULT, FIRST, GONE, History, NEXT, UNDONE};
 use super::processes;
-use super::rng::Rng;
 use super::verdict::{Evidence, Report, judge};
-use crate::support::{MARKER, Observer, Proxy, Server, new_marker, try_for};
+use crate::support::{MARKER, Observer, Proxy, Rng, Server, clock, new_marker, try_for};
 use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! One trial: the processes of a command leave their zklock in every possible way, a fault comes at a random moment,
-//! and another zklock is next in the queue. `scripts/escape` makes many trials, the behaviour tests a few.
+//! and another zklock is next in the queue. `scripts/chaos --escape` makes many trials, the behaviour tests a few.
 //!
 //! | module | topic |
 //! |---|---|
@@ -10,14 +10,10 @@
 //! | [`helper`] | `beat.c`, the program that runs under the lock |
 #![allow(dead_code, reason = "two test binaries use it, and each a part")]
 
-#[path = "../../chaos/clock.rs"]
-mod clock;
 mod fault;
 mod helper;
 mod history;
 mod processes;
-#[path = "../../chaos/rng.rs"]
-mod rng;
 mod run;
 mod verdict;
 
@@ -26,7 +22,6 @@ pub(crate) use {
     fault::Fault,
     helper::{Beat, Crowd},
     history::Phase,
-    rng::Rng,
     run::{Environment, trial},
     verdict::Report,
 };

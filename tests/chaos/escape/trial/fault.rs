@@ -2,14 +2,14 @@
 
 use super::history::{FIRST, History};
 use super::processes::first_child;
-use super::rng::Rng;
 use super::run::{Environment, Target};
-use crate::support::{Proxy, found_by_name};
+use crate::support::{Proxy, Rng, found_by_name};
+use clap::ValueEnum;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Fault {
     KillMonitor,
     KillWorker,
@@ -28,30 +28,9 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::KillMonitor,
-        Self::KillWorker,
-        Self::KillBoth,
-        Self::KillFound,
-        Self::KillCommand,
-        Self::StopMonitor,
-        Self::StopWorker,
-        Self::DeleteNode,
-        Self::Blackhole,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::KillMonitor => "kill-monitor",
-            Self::KillWorker => "kill-worker",
-            Self::KillBoth => "kill-both",
-            Self::KillFound => "kill-found",
-            Self::KillCommand => "kill-command",
-            Self::StopMonitor => "stop-monitor",
-            Self::StopWorker => "stop-worker",
-            Self::DeleteNode => "delete-node",
-            Self::Blackhole => "blackhole",
-        }
+    /// The name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// Whether it kills the process that was started, which the command may outlive for a moment.
@@ -151,7 +130,7 @@ pub(super) struct Plan {
     /// How long the command runs if nothing interrupts it.
     pub(super) lasts: Duration,
     /// Which processes ignore TERM: none, all but the leader, or all.
-    pub(super) deaf: usize,
+    pub(super) deaf: u64,
 }
 
 impl Plan {

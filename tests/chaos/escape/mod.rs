@@ -1,84 +1,73 @@
 //! Processes under the lock leave their zklock in every possible way, and a fault hits that zklock at a random moment.
-//! None of them may give a sign of life after the first one of the next holder. `scripts/escape` runs this.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a checker that meets something unexpected ends there, and says where"
-)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
-#![allow(missing_docs, unused_imports, reason = "the harness has more than this needs")]
+//! None of them may give a sign of life after the first one of the next holder. `scripts/chaos --escape` makes many such
+//! trials on one server.
 
-mod options;
-#[path = "../support/mod.rs"]
-mod support;
 mod table;
 mod trial;
 
-use options::Options;
+use crate::options::Options;
+use crate::support::{Observer, Rng, Server};
+use crate::tell_result;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
-use support::{Observer, Server};
 use table::Table;
-use trial::{Beat, Crowd, Environment, Fault, Rng};
+pub(crate) use trial::Fault;
+use trial::{Beat, Crowd, Environment};
 
 /// At most this many draws are made for each run that is wanted. A fault that comes too early or too late hits nothing.
 const DRAWS: usize = 3;
+/// After this many runs with violations, a fault is no longer tested.
+const GIVE_UP: usize = 10;
 
-fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => check(&options),
-        Err(why) => {
-            eprintln!("escape: {why}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn check(options: &Options) -> ExitCode {
+pub(crate) fn check(options: &Options) -> ExitCode {
+    let trials = &options.trials;
     let server = Server::start();
     let observer = Observer::new(&server.connect_string());
     observer.mkdirs("/escape");
     let beat = Beat::build();
     let environment = Environment {
-        program: options.program.clone(),
+        program: trials.program.clone(),
         server: &server,
         observer: &observer,
         beat: &beat,
-        session: options.session,
+        session: trials.session,
     };
     println!("seed {}; kinds: {}", options.seed, beat.kinds().join(", "));
     let crowds = [
-        (options.idle > 0).then(|| Crowd::idle(&beat, options.idle)),
-        options.load.then(|| Crowd::busy(&beat, 2)),
+        (trials.idle > 0).then(|| Crowd::idle(&beat, trials.idle)),
+        trials.load.then(|| Crowd::busy(&beat, 2)),
     ];
     let began = Instant::now();
-    let table = Mutex::new(Table::new(&options.faults));
-    for &fault in &options.faults {
+    let mut table = Mutex::new(Table::new(trials.faults()));
+    for &fault in trials.faults() {
         try_fault(options, &environment, fault, &table);
+        let table = table.get_mut().expect("no lane has failed");
         // Printed after each fault, because a long run may be interrupted.
-        println!("\n{}", table.lock().expect("no lane has failed"));
+        println!("\n{table}");
+        if options.expect_violation && table.wrong() > 0 {
+            break;
+        }
     }
     drop(crowds);
-    let table = table.into_inner().expect("no lane has failed");
-    println!("\n{:.0} s", began.elapsed().as_secs_f64());
-    match table.wrong() {
-        0 => println!("no violation"),
-        wrong => println!("{wrong} runs with VIOLATIONS; to repeat the draws: --seed {}", options.seed),
+    let wrong = table.into_inner().expect("no lane has failed").wrong();
+    if wrong > 0 {
+        println!("\n{wrong} runs with VIOLATIONS");
     }
-    ExitCode::from(u8::from(table.wrong() > 0))
+    tell_result(options, wrong > 0, began.elapsed())
 }
 
 /// Makes all runs with one fault, in parallel lanes.
 fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, table: &Mutex<Table>) {
     let (drawn, met, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let runs = options.trials.runs;
+    let give_up = if options.expect_violation { 1 } else { GIVE_UP };
     let lane = || {
-        while !stop.load(Ordering::SeqCst) && met.load(Ordering::SeqCst) < options.runs {
+        while !stop.load(Ordering::SeqCst) && met.load(Ordering::SeqCst) < runs {
             let index = drawn.fetch_add(1, Ordering::SeqCst);
-            if index >= options.runs * DRAWS {
+            if index >= runs * DRAWS {
                 return;
             }
             // The draws of a run don't depend on the other lanes.
@@ -94,8 +83,8 @@ fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, tab
                 println!("\nWRONG: {}, run {index}: {}", fault.name(), report.wrong.join("\n  "));
                 println!("{}", report.story);
             }
-            stop.fetch_or(table.take(fault, report) >= options.give_up, Ordering::SeqCst);
+            stop.fetch_or(table.take(fault, report) >= give_up, Ordering::SeqCst);
         }
     };
-    thread::scope(|scope| (0..options.lanes).for_each(|_| drop(scope.spawn(lane))));
+    thread::scope(|scope| (0..options.trials.lanes).for_each(|_| drop(scope.spawn(lane))));
 }

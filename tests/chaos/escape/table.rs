@@ -1,6 +1,6 @@
 //! The summary of all runs.
 
-use crate::trial::{Fault, Phase, Report};
+use super::trial::{Fault, Phase, Report};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;

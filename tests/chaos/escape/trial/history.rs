@@ -2,11 +2,11 @@
 //!
 //! The order doesn't depend on a clock: a later line was written later. The clock only gives durations.
 
-use super::clock;
+use crate::support::{Tail, clock};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,33 +39,21 @@ struct Line {
 
 /// All lines written so far.
 pub(super) struct History {
-    /// Two descriptors, because a write to the end would move the read position of the same descriptor.
-    reader: File,
+    tail: Tail,
+    /// A second descriptor, because a write to the end would move the read position of the first.
     writer: File,
-    /// The start of a line whose end wasn't read yet.
-    rest: String,
     lines: Vec<Line>,
 }
 
 impl History {
     pub(super) fn open(file: &Path) -> Self {
-        let reader = File::open(file).expect("the history");
         let writer = OpenOptions::new().append(true).open(file).expect("the history");
-        Self { reader, writer, rest: String::new(), lines: vec![] }
+        Self { tail: Tail::open(file), writer, lines: vec![] }
     }
 
     /// Reads the new lines.
     pub(super) fn read(&mut self) {
-        let mut new = String::new();
-        self.reader.read_to_string(&mut new).expect("the history");
-        self.take(&new);
-    }
-
-    fn take(&mut self, new: &str) {
-        self.rest += new;
-        let Some(end) = self.rest.rfind('\n') else { return };
-        let rest = self.rest.split_off(end + 1);
-        for line in std::mem::replace(&mut self.rest, rest).lines() {
+        for line in self.tail.new_lines().lines() {
             let words: Vec<_> = line.split(' ').collect();
             let [at, name, kind, word] = words[..] else { panic!("not a heartbeat: {line:?}") };
             let at = Duration::from_nanos(at.parse().expect("nanoseconds"));
@@ -172,8 +160,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let mut history = History::open(file.path());
         let (start, end) = text.split_at(text.len() / 2);
-        history.take(start);
-        history.take(end);
+        for part in [start, end] {
+            history.writer.write_all(part.as_bytes()).expect("room for the history");
+            history.read();
+        }
         history
     }
 
