@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, kill_worker, worker_of};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, Running, is_alive, op, pass_time, processes_of, shared, start, wait_until,
+    At, Case, DEADLINE, Proxy, is_alive, op, pass_time, processes_of, shared, start, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 
