@@ -28,3 +28,5 @@ mod speed;
 mod storm;
 #[path = "../support/mod.rs"]
 mod support;
+
+use support::rng;

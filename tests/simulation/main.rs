@@ -41,6 +41,8 @@ mod explore;
 mod host;
 mod nesting;
 mod options;
+#[path = "../support/rng.rs"]
+mod rng;
 mod scenario;
 mod sessions;
 mod trace;

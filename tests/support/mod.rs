@@ -28,7 +28,7 @@ mod ports;
 mod processes;
 mod proxy;
 mod pty;
-mod rng;
+pub(crate) mod rng;
 pub(crate) mod running;
 mod server;
 mod server_builder;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`wire`] | messages between clients and servers |
 //! | [`config`] | sizes, delays and limits |
-//! | [`queue`], [`rng`], [`hash`] | ordered events; random numbers; maps |
+//! | [`queue`], [`hash`] | ordered events; maps |
 //! | [`network`] | connections, links and holes |
 //! | [`peers`] | messages between servers |
 //! | [`tree`], [`prepare`], [`log`] | nodes and sessions; the leader's check of writes; transactions |
@@ -33,8 +33,6 @@ mod network;
 mod peers;
 mod prepare;
 mod queue;
-#[path = "../../support/rng.rs"]
-mod rng;
 mod serve;
 mod tracker;
 mod tree;
@@ -43,10 +41,11 @@ pub(crate) mod wire;
 
 use std::collections::VecDeque;
 
+pub(crate) use crate::rng::{Rng, mix};
+
 pub(crate) use self::config::{Config, MS};
 pub(crate) use self::explore::Upcoming;
 pub(crate) use self::network::{ConnId, Direction};
-pub(crate) use self::rng::{Rng, mix};
 
 use self::follower::Following;
 use self::hash::FastMap;
