@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`core`] | decisions: pure state machines and data |
 //! | [`core::run`] | the state machine of a whole run; a file for each phase |
-//! | [`core::claim`] | a session with a contender for each lock, and the lease |
+//! | [`core::run::claim`] | a session with a contender for each lock, and the lease |
 //! | [`core::lock`] | node names, the queue, a contender's next step, the lease |
 //! | [`core::supervisor`] | the state machine that signals and stops the command |
 //! | [`core::monitor`] | the state machine of the monitor process |
@@ -20,10 +20,11 @@
 //! | [`runtime::ui`] | output to stderr |
 //! | [`runtime::sys`] | system calls: the only `unsafe` code |
 //! | [`admin`] | the verbs, and completions for shells |
-//! | [`cli`], [`config`] | the command line and the configuration files |
+//! | [`cli`], [`config`], `files` | the command line, the configuration files, and how the files named by the user are read |
 
 pub mod admin;
 pub mod cli;
 pub mod config;
 pub mod core;
+mod files;
 pub mod runtime;

@@ -1,10 +1,11 @@
 //! Checks the architecture in the sources: code that decides imports nothing that acts, and dependencies go one way.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the core may import besides itself: data and texts, but no clock, no input or output, and no randomness.
-const CORE_MAY_USE: [&str; 17] = [
+const CORE_MAY_USE: [&str; 18] = [
     "crate::core",
     "super",
     "self",
@@ -13,6 +14,7 @@ const CORE_MAY_USE: [&str; 17] = [
     "std::fmt",
     "std::iter",
     "std::mem",
+    "std::net::Ipv6Addr",
     "std::ops",
     "std::sync::atomic",
     "std::time::Duration",
@@ -105,6 +107,64 @@ fn the_core_imports_nothing_that_acts() {
             assert!(!text.contains(outside), "{} knows {outside}", file.display());
         }
     }
+}
+
+/// The rooms below a directory of `src`, its files and directories, and which of the others each of them knows. `module` is
+/// the directory's path in the program.
+fn arrows(below: &str, module: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(below);
+    // The room, a file's depth in it, and the file's text.
+    let place = |(file, text): (PathBuf, String)| {
+        let inside = file.strip_prefix(&root).unwrap().with_extension("");
+        let parts: Vec<_> = inside.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        let depth = parts.len() - usize::from(parts.ends_with(&["mod".to_owned()]));
+        (parts[0].clone(), depth, text)
+    };
+    let files = sources(below).into_iter().map(place);
+    let files: Vec<_> = files.filter(|(room, ..)| !["lib", "main", "mod"].contains(&room.as_str())).collect();
+    let mut arrows: BTreeMap<_, BTreeSet<_>> =
+        files.iter().map(|(room, ..)| (room.clone(), BTreeSet::new())).collect();
+    for (room, depth, text) in &files {
+        assert!(!text.contains(&format!("{module}::{{")), "{room}: a list of rooms, which isn't read here");
+        let is_named = |path: &str, other: &str| {
+            let path = format!("{path}::{other}");
+            let after = text.match_indices(&path).map(|(at, _)| &text[at + path.len()..]);
+            after.into_iter().any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        };
+        let is_known = |other: &&String| {
+            *other != room && (is_named(module, other) || *depth == 1 && is_named("super", other))
+        };
+        let known: Vec<_> = files.iter().map(|(other, ..)| other).filter(is_known).cloned().collect();
+        arrows.entry(room.clone()).or_default().extend(known);
+    }
+    arrows
+}
+
+/// The rooms that remain if, again and again, those that know no other are taken away: those in a cycle, or above one.
+fn in_cycles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    while let Some(free) = arrows.iter().find(|(_, known)| known.is_empty()).map(|(room, _)| room.clone()) {
+        arrows.remove(&free);
+        for known in arrows.values_mut() {
+            known.remove(&free);
+        }
+    }
+    arrows
+}
+
+#[test]
+fn no_rooms_know_each_other() {
+    for (below, module) in [("core", "crate::core")] {
+        let cycles = in_cycles(arrows(below, module));
+        assert!(cycles.is_empty(), "{module}: {cycles:#?}");
+    }
+}
+
+#[test]
+fn a_cycle_is_found() {
+    let known = |rooms: &[&str]| rooms.iter().map(|&room| room.to_owned()).collect();
+    let arrows = [("a", known(&["b", "d"])), ("b", known(&["c"])), ("c", known(&["b"])), ("d", known(&[]))];
+    let cycles = in_cycles(arrows.map(|(room, known)| (room.to_owned(), known)).into());
+    assert_eq!(cycles.into_keys().collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Connect strings.
 
-use zklock::runtime::zk::Hosts;
+use zklock::core::hosts::Hosts;
 
 use super::shown::assert_harmless;
 

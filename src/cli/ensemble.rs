@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::security::{AuthLines, SecurityOptions};
 use super::values;
-use crate::runtime::zk::Hosts;
+use crate::core::hosts::Hosts;
 
 /// The options that a command and every verb have. The `-h` of a verb leaves them out.
 #[derive(Debug, Clone, Args)]

@@ -9,8 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use super::values;
-use crate::runtime::zk::{Acl, AclError, Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
-use crate::runtime::{files, memory};
+use crate::core::acl::{Acl, AclError};
+use crate::files;
+use crate::runtime::memory;
+use crate::runtime::zk::{Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
 
 /// The variable for auth lines. There is no such option, because every user of the machine can read a process's
 /// arguments.

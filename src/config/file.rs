@@ -10,7 +10,7 @@ use super::not_toml::not_toml;
 use super::value;
 use super::{AUTH, Auth, Config, ConfigError, Definition, KEYS, id};
 use crate::core::text::escaped;
-use crate::runtime::files::{open_to_read, refuse_if_others_can_read};
+use crate::files::{open_to_read, refuse_if_others_can_read};
 
 /// A setting of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 //! [`run`] is the state machine of the worker process, [`monitor`] that of the monitor process. Both take in an event
 //! and the time when it was noticed, and return what to do about it.
 
-pub mod claim;
+pub mod acl;
 pub mod duration;
 pub mod environment;
 pub mod exit;
+pub mod hosts;
 pub mod lock;
 pub mod loss;
 pub mod message;
@@ -15,6 +16,7 @@ pub mod pair;
 pub mod path;
 pub mod planted;
 pub mod protocol;
+pub mod remains;
 pub mod run;
 pub mod shell_line;
 pub mod signal;

@@ -10,7 +10,6 @@ pub mod descendants;
 pub mod end;
 pub mod event;
 pub mod executor;
-pub(crate) mod files;
 pub mod identity;
 pub mod job;
 pub mod lineage;

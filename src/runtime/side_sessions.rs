@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use super::event::Emitter;
 use super::pair::clean;
 use super::zk::{Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, RequestError, Settings};
-use crate::core::run::{Input, LookUp, Remains};
+use crate::core::remains::Remains;
+use crate::core::run::{Input, LookUp};
 
 /// Starts separate sessions.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
 use super::pair::{OwnedNode, Report, Stage};
 use super::planted::{Mistake, planted};
-use super::run::Remains;
+use super::remains::Remains;
 use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
 

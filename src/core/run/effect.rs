@@ -7,9 +7,9 @@ use crate::core::message::{Holder, Message};
 use crate::core::pair::{Deadline, OwnedNode};
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
+use crate::core::remains::Remains;
 #[cfg(doc)]
 use crate::core::run::Input;
-use crate::core::run::Remains;
 use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
 

@@ -6,10 +6,12 @@ use crate::core::lock::contender::Ids;
 use crate::core::lock::record::Process;
 use crate::core::lock::record::Record;
 use crate::core::protocol::{Asker, Node, Reply, SessionChange, SessionKey};
+#[cfg(doc)]
+use crate::core::run::Effect;
+#[cfg(doc)]
+use crate::core::supervisor::Action;
 use crate::core::supervisor::Foreground;
 use crate::core::time::BootTime;
-#[cfg(doc)]
-use crate::core::{run::Effect, supervisor::Action};
 
 /// An event.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 //! Each phase is a file, and its `on` is a single match over the events it handles. A phase never starts another one:
 //! it returns what comes next, and [`Run`] takes the step.
 
+pub mod claim;
 mod effect;
 mod input;
 mod lineage;
@@ -12,7 +13,6 @@ mod progress;
 mod queueing;
 mod recording;
 mod releasing;
-mod remains;
 mod running;
 mod starting;
 mod stopped;
@@ -20,6 +20,7 @@ mod variables;
 
 use std::time::Duration;
 
+use self::claim::Claim;
 pub use self::effect::{Effect, End, Seen, WaitingLine};
 pub use self::input::{Ancestor, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
@@ -27,9 +28,7 @@ pub use self::plan::Plan;
 use self::queueing::Queueing;
 use self::recording::Recording;
 use self::releasing::{FinalExit, ReleaseKind, Releasing};
-pub use self::remains::Remains;
 use self::running::Running;
-use super::claim::Claim;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
 use super::lock::record::Record;

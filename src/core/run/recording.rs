@@ -4,12 +4,12 @@
 
 use super::releasing::{FinalExit, ReleaseKind, answer_limit};
 use super::{Effect, Input, Next, Scene};
-use crate::core::claim::Notice;
 use crate::core::exit::Exit;
 use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::message::Message;
 use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Reply, Request, RequestError};
+use crate::core::run::claim::Notice;
 use crate::core::time::BootTime;
 
 /// A record that is being written.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::{Effect, End, Input, Next, Scene};
-use crate::core::claim::{Claim, Notice};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
+use crate::core::run::claim::{Claim, Notice};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 

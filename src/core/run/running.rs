@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan, Scene};
-use crate::core::claim::{Claim, Notice};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::contender::{ContentionError, News};
 use crate::core::lock::lease::Lease;
@@ -12,6 +11,7 @@ use crate::core::message::Message;
 use crate::core::pair::Deadline;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
+use crate::core::run::claim::{Claim, Notice};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::supervisor::{Action, JobInput, Supervisor};
 use crate::core::time::BootTime;

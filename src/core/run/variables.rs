@@ -1,11 +1,11 @@
 //! The environment variables for the command.
 
 use super::Plan;
-use crate::core::claim::Claim;
 use crate::core::environment::{HeldLock, environment, full_path};
 use crate::core::lock::contender::OwnNode;
 use crate::core::lock::set::Set;
 use crate::core::path::LockPath;
+use crate::core::run::claim::Claim;
 
 /// The variables for a command that runs under the given locks and those held around zklock.
 pub(super) fn variables(

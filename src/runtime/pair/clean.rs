@@ -1,6 +1,6 @@
 //! Deletes lock nodes over a separate session, for a worker that can't delete them itself, or couldn't in time.
 
-use crate::core::run::Remains;
+use crate::core::remains::Remains;
 use crate::runtime::clock;
 use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, RequestError, Settings};
 

@@ -7,11 +7,11 @@ use futures::future::{Either, select};
 use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::diagnosis::ServerDiagnosis;
-use super::hosts::Server;
 use super::resolver::Resolver;
 use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
 use super::{Away, Hosts, Settings, diagnose, write};
+use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 

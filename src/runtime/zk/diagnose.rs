@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, ServerDiagnosis, is_enough};
 use super::handshake::{self, Handshake};
-use super::hosts::Server;
 use super::security::{Tls, server_name};
 use super::{Settings, resolver};
+use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
-use super::hosts::Server;
+use crate::core::hosts::Server;
 use crate::core::text::printable;
 
 /// The diagnosis of one server, or of some of its addresses.

@@ -8,7 +8,6 @@ mod diagnose;
 mod diagnosis;
 mod failure;
 mod handshake;
-mod hosts;
 mod inquiry;
 mod inspect;
 mod library_task;
@@ -23,13 +22,13 @@ mod write;
 
 use std::time::Duration;
 
-pub use self::hosts::{Hosts, HostsError, Server};
 pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
-    Acl, AclError, Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
+    Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
 };
 pub use self::session::{EventSink, Session};
+pub use crate::core::hosts::Hosts;
 pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
     Asker, Away, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,

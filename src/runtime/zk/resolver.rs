@@ -12,7 +12,7 @@ use async_io::Timer;
 use futures::channel::oneshot;
 use futures::future::{Either, join_all, select};
 
-use super::hosts::Server;
+use crate::core::hosts::Server;
 
 /// The servers of the connect string, and the known addresses of each.
 pub(super) struct Resolver(Vec<ResolvedServer>);

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::Away;
-use super::hosts::Server;
+use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

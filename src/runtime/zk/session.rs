@@ -19,7 +19,7 @@ use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 use super::connect::{ConnectSpeed, Connection, Dialer};
 use super::library_task::LibraryTask;
 use super::requests::{Answer, LocalFuture, send_request};
-use super::security::Rotation;
+use super::security::{Rotation, to_library};
 use super::watches::Watches;
 use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
@@ -158,7 +158,7 @@ async fn run_session(
     let mut reconnection =
         Reconnection { session, timeout, speed, pause, dialer, rotation: rotation.as_ref(), library, sink };
     reconnection.set_connected(true);
-    let acl = settings.security.acl.to_library();
+    let acl = to_library(&settings.security.acl);
     loop {
         library.ends_with_the_connection_of(&client);
         let mut watches = Watches::default();

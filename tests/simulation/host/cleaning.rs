@@ -2,7 +2,8 @@
 
 use zklock::core::monitor::MonitorInput;
 use zklock::core::protocol::{Asker, QuestionIndex, Reply, RequestError, SessionChange, SessionKey};
-use zklock::core::run::{Input, Remains};
+use zklock::core::remains::Remains;
+use zklock::core::run::Input;
 use zklock::core::time::BootTime;
 
 use super::Cleaner;

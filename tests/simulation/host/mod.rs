@@ -29,7 +29,8 @@ use zklock::core::monitor::{Monitor, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
-use zklock::core::run::{Effect, Input, PhaseName, Plan, Remains, Run};
+use zklock::core::remains::Remains;
+use zklock::core::run::{Effect, Input, PhaseName, Plan, Run};
 use zklock::core::time::BootTime;
 
 use self::look_up::Asking;

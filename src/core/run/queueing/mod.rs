@@ -8,7 +8,6 @@ use super::lineage::Lineage;
 use super::progress::Progress;
 use super::stopped::Stop;
 use super::{Effect, Input, Introduction, Next, Plan, Scene};
-use crate::core::claim::Claim;
 use crate::core::exit::Exit;
 use crate::core::lock::contender::Entry;
 use crate::core::lock::once::Once;
@@ -16,6 +15,7 @@ use crate::core::lock::record::Record;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
+use crate::core::run::claim::Claim;
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::core::time::BootTime;
 

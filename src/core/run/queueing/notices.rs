@@ -1,7 +1,6 @@
 //! What happens to the session and to the place in the queue.
 
 use super::{Queueing, SeenBusy, StartProgress};
-use crate::core::claim::Notice;
 use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContentionError, News};
 use crate::core::lock::name::Mode;
@@ -11,6 +10,7 @@ use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
+use crate::core::run::claim::Notice;
 use crate::core::run::stopped::{GoOn, Stop, is_hopeless};
 use crate::core::run::{Effect, Next, Plan, Scene, Seen};
 

@@ -8,11 +8,12 @@ mod rotation;
 mod sasl;
 mod tls;
 
-use super::Hosts;
+use crate::core::acl::Acl;
+use crate::core::hosts::Hosts;
 use serde::{Deserialize, Serialize};
 use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
-pub use self::acl::{Acl, AclError};
+pub(super) use self::acl::to_library;
 pub use self::credential::{Credential, CredentialError, Credentials};
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;

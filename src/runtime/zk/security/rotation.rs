@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use zookeeper_client::{Error, TlsDynamicCerts};
 
 use super::tls::{Ca, Identity, Tls};
-use crate::runtime::files;
+use crate::files;
 
 /// How often to check the files. A new certificate is usually installed long before the old one expires.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -16,8 +16,8 @@ use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
 use super::rotation::TlsFiles;
-use crate::runtime::files::open_to_read;
-use crate::runtime::zk::hosts::Server;
+use crate::core::hosts::Server;
+use crate::files::open_to_read;
 
 /// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.
 const LONGEST: usize = 32 * 1024;

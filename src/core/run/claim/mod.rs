@@ -5,18 +5,19 @@ mod contending;
 use std::time::Duration;
 
 use self::contending::{Contending, Gap};
-use super::lock::contender::{ContentionError, Entry, News, OwnNode};
-use super::lock::lease::Lease;
-use super::lock::pace::Start;
-use super::lock::renewal::Renewal;
-use super::lock::set::{Set, SetStep};
-use super::loss::Silence;
-use super::pair::OwnedNode;
-use super::path::LockPath;
-use super::planted::{Mistake, planted};
-use super::protocol::{Asker, Reply, Request, RequestError, SessionChange, SessionKey};
-use super::run::{Effect, Remains};
-use super::time::BootTime;
+use super::Effect;
+use crate::core::lock::contender::{ContentionError, Entry, News, OwnNode};
+use crate::core::lock::lease::Lease;
+use crate::core::lock::pace::Start;
+use crate::core::lock::renewal::Renewal;
+use crate::core::lock::set::{Set, SetStep};
+use crate::core::loss::Silence;
+use crate::core::pair::OwnedNode;
+use crate::core::path::LockPath;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{Asker, Reply, Request, RequestError, SessionChange, SessionKey};
+use crate::core::remains::Remains;
+use crate::core::time::BootTime;
 
 /// The result of a reply or of a change of the session.
 #[derive(Debug)]
