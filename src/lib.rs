@@ -3,10 +3,9 @@
 //! | module | content |
 //! |---|---|
 //! | [`core`] | decisions: pure state machines and data |
-//! | [`core::run`] | the state machine of a whole run; a file for each phase |
+//! | [`core::run`] | the state machine of a whole run; a file for each phase, and the supervisor of the command |
 //! | [`core::run::claim`] | a session with a contender for each lock, and the lease |
 //! | [`core::lock`] | node names, the queue, a contender's next step, the lease |
-//! | [`core::supervisor`] | the state machine that signals and stops the command |
 //! | [`core::monitor`] | the state machine of the monitor process |
 //! | [`core::message`], [`core::loss`] | the messages of a run: level, text, and fields for JSON |
 //! | [`core::protocol`], [`core::pair`] | requests to the ensemble, and messages between the two processes |

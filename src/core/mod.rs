@@ -20,6 +20,5 @@ pub mod remains;
 pub mod run;
 pub mod shell_line;
 pub mod signal;
-pub mod supervisor;
 pub mod text;
 pub mod time;

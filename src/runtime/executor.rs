@@ -17,9 +17,8 @@ use crate::core::lock::contender::Ids;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
-use crate::core::run::{Effect, End, Input, Introduction, KillRound, LeaderChange};
+use crate::core::run::{Effect, End, Input, Introduction, KillRound};
 use crate::core::signal::SIGTSTP;
-use crate::core::supervisor::Action;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -128,9 +127,14 @@ impl<'a> Executor<'a> {
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));
             }
-            Effect::Job(_) | Effect::LookAtChildren { .. } | Effect::Kill { .. } | Effect::TakeTerminal => {
-                return self.carry_out_on_job(&effect);
-            }
+            Effect::SignalGroup(_)
+            | Effect::SignalAll(_)
+            | Effect::GiveTerminal
+            | Effect::TakeTerminal
+            | Effect::Resume
+            | Effect::LookAtChildren { .. }
+            | Effect::Kill { .. }
+            | Effect::Reap => return self.carry_out_on_job(&effect),
             // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
             // them.
             Effect::StopWithCommand(signal) => {
@@ -163,43 +167,36 @@ impl<'a> Executor<'a> {
     /// Carries out an effect on the command. Without a command there is nothing to do.
     fn carry_out_on_job(&mut self, effect: &Effect) -> Result<Done> {
         let Some(job) = &mut self.job else { return Ok(Done::Nothing) };
-        Ok(match effect {
-            Effect::Job(Action::Reap) => {
-                job.reap().context("zklock can't see to the command any more")?;
-                Done::Answer(Input::Reaped(job.exit()))
-            }
-            Effect::Job(action) => {
-                job.carry_out(*action);
-                Done::Nothing
-            }
+        if let Effect::SignalGroup(_) | Effect::SignalAll(_) | Effect::GiveTerminal | Effect::Resume = effect
+        {
+            log::debug!("job: {effect:?}");
+        }
+        match effect {
+            Effect::SignalGroup(signal) => job.signal_group(*signal),
+            Effect::SignalAll(signal) => job.signal_all(*signal),
+            Effect::GiveTerminal => job.give_terminal(),
+            Effect::TakeTerminal => self.stopped_alone = job.gives_up_terminal(),
+            Effect::Resume => job.resume(),
             Effect::LookAtChildren { all } => {
                 job.reap_orphans();
-                let leader = job.observe().map(|state| match state {
-                    sys::ChildState::Dead(by) => LeaderChange::Died { by },
-                    sys::ChildState::Stopped(signal) => {
-                        LeaderChange::Stopped { signal, terminal: job.foreground() }
-                    }
-                });
-                Done::Answer(Input::Children { leader, none_left: *all && job.none_left() })
+                let leader = job.observe();
+                return Ok(Done::Answer(Input::Children { leader, none_left: *all && job.none_left() }));
             }
             Effect::Kill { latest } => {
                 let now = clock::now();
-                let gone = job.kill(Some(*latest), now);
+                let gone = job.kill(*latest, now);
                 let left = job.left_for_long(now).into_iter().flatten().map(|left| left.to_string());
                 let left = left.collect();
-                Done::Answer(Input::KillRound(KillRound {
-                    gone,
-                    next: job.next_kill(),
-                    stuck: job.is_stuck(),
-                    left,
-                }))
+                let round = KillRound { gone, next: job.next_kill(), stuck: job.is_stuck(), left };
+                return Ok(Done::Answer(Input::KillRound(round)));
             }
-            Effect::TakeTerminal => {
-                self.stopped_alone = job.gives_up_terminal();
-                Done::Nothing
+            Effect::Reap => {
+                job.reap().context("zklock can't see to the command any more")?;
+                return Ok(Done::Answer(Input::Reaped(job.exit())));
             }
-            _ => Done::Nothing,
-        })
+            _ => {}
+        }
+        Ok(Done::Nothing)
     }
 
     fn introduction(&self) -> Introduction {

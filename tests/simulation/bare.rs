@@ -15,7 +15,6 @@ use zklock::core::pair::Deadline;
 use zklock::core::path::LockPath;
 use zklock::core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
 use zklock::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
-use zklock::core::supervisor::Action;
 use zklock::core::time::BootTime;
 
 use crate::client::{Client, HostClock, News, Settings};
@@ -403,7 +402,7 @@ impl Bare {
                 self.answers.push_back(Input::Started(started));
             }
             Effect::SetDeadline(deadline) => self.deadline = deadline,
-            Effect::Job(Action::Reap) => {
+            Effect::Reap => {
                 let killed = matches!(self.job, Job::Dead { killed: true });
                 self.job = Job::Reaped { killed };
                 let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };

@@ -10,7 +10,6 @@ use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 use crate::core::remains::Remains;
 #[cfg(doc)]
 use crate::core::run::Input;
-use crate::core::supervisor::Action;
 use crate::core::time::BootTime;
 
 /// An action for the runtime, in order.
@@ -53,8 +52,16 @@ pub enum Effect {
         /// When the monitor must act.
         deadline: Option<Deadline>,
     },
-    /// Carry out the supervisor's decision.
-    Job(Action),
+    /// Send this signal to the command's process group.
+    SignalGroup(i32),
+    /// Send this signal to every process of the command, including those that left its group.
+    SignalAll(i32),
+    /// Give the command the terminal's foreground.
+    GiveTerminal,
+    /// Take the terminal back from the command, which has stopped.
+    TakeTerminal,
+    /// Resume a command that has stopped with zklock: give the terminal back to it if zklock has it, and continue it.
+    Resume,
     /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
     LookAtChildren {
         /// Whether to check if any process of the command is left.
@@ -65,8 +72,8 @@ pub enum Effect {
         /// Until when other zklocks among these processes may release their locks.
         latest: BootTime,
     },
-    /// Take the terminal back from the command, which has stopped.
-    TakeTerminal,
+    /// Reap the command's first process; nothing is signalled after this. Answered immediately by [`Input::Reaped`].
+    Reap,
     /// Have the monitor stop by this signal, as the command did.
     StopWithCommand(i32),
     /// Have the monitor stop while no command runs.

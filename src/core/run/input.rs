@@ -8,9 +8,6 @@ use crate::core::lock::record::Record;
 use crate::core::protocol::{Asker, Node, Reply, SessionChange, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Effect;
-#[cfg(doc)]
-use crate::core::supervisor::Action;
-use crate::core::supervisor::Foreground;
 use crate::core::time::BootTime;
 
 /// An event.
@@ -49,7 +46,7 @@ pub enum Input {
     },
     /// Answer to [`Effect::Kill`].
     KillRound(KillRound),
-    /// Answer to [`Action::Reap`]: how the command ended.
+    /// Answer to [`Effect::Reap`]: how the command ended.
     Reaped(Option<Exit>),
     /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
@@ -102,6 +99,17 @@ pub enum LeaderChange {
         /// The process group that has the terminal.
         terminal: Foreground,
     },
+}
+
+/// The process group that has the terminal's foreground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreground {
+    /// The command's group.
+    Job,
+    /// zklock's own group.
+    Ours,
+    /// Another group, or there is no terminal.
+    Other,
 }
 
 /// The result of a round of killing.

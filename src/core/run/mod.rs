@@ -16,13 +16,14 @@ mod releasing;
 mod running;
 mod starting;
 mod stopped;
+mod supervisor;
 mod variables;
 
 use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::effect::{Effect, End, Seen, WaitingLine};
-pub use self::input::{Ancestor, Input, Introduction, KillRound, LeaderChange, LookUp};
+pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::Plan;
 use self::queueing::Queueing;

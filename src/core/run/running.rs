@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::supervisor::{JobInput, Supervisor};
 use super::{Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan, Scene};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::contender::{ContentionError, News};
@@ -13,7 +14,6 @@ use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::run::claim::{Claim, Notice};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
-use crate::core::supervisor::{Action, JobInput, Supervisor};
 use crate::core::time::BootTime;
 
 /// A wake-up this late isn't the usual delay of a busy machine: zklock stood still.
@@ -201,27 +201,20 @@ impl Running {
     }
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {
-        match leader {
-            Some(LeaderChange::Died { by }) => self.leader_died(by, scene),
-            Some(LeaderChange::Stopped { signal, terminal }) => {
-                self.happened(JobInput::Stopped { signal, terminal }, scene);
+        if let Some(change) = leader {
+            let was_stopping = self.supervisor.is_stopping();
+            self.happened(JobInput::Leader(change), scene);
+            if self.supervisor.is_stopping() && !was_stopping {
+                scene.says(Message::CommandKilled { command: scene.plan.command.clone() });
             }
-            None => {}
         }
         if none_left && self.supervisor.is_stopping() {
             self.happened(JobInput::NoneLeft, scene);
         }
     }
 
-    fn leader_died(&mut self, by: Option<i32>, scene: &mut Scene<'_>) {
-        let was_stopping = self.supervisor.is_stopping();
-        self.happened(JobInput::LeaderDied { by }, scene);
-        if self.supervisor.is_stopping() && !was_stopping {
-            scene.says(Message::CommandKilled { command: scene.plan.command.clone() });
-        }
-    }
-
-    /// After the first KILL, kills every process of the command that appears, until none is left.
+    /// Once the supervisor kills, kills every process of the command on each tick, until none is left. A tick follows every
+    /// other input.
     fn kill_what_is_left(&mut self, scene: &mut Scene<'_>) {
         if !self.supervisor.has_killed() {
             return;
@@ -247,18 +240,16 @@ impl Running {
 
     fn happened(&mut self, input: JobInput, scene: &mut Scene<'_>) {
         let was_suspended = self.supervisor.is_suspended();
-        for action in self.supervisor.on(input, scene.now) {
-            match action {
-                Action::Suspend(signal) => self.suspend(signal, scene),
-                // `kill_what_is_left` sends it on the tick that follows each input.
-                Action::Kill => {}
-                action => scene.does(Effect::Job(action)),
+        for effect in self.supervisor.on(input, scene.now) {
+            if let Effect::StopWithCommand(signal) = effect {
+                self.report_suspension(signal, scene);
             }
             if planted(Mistake::ReleaseEarly)
-                && matches!(action, Action::SignalGroup(SIGTERM) | Action::SignalAll(SIGTERM))
+                && matches!(effect, Effect::SignalGroup(SIGTERM) | Effect::SignalAll(SIGTERM))
             {
                 scene.does(scene.state.claim.release());
             }
+            scene.does(effect);
         }
         if self.supervisor.is_suspended() != was_suspended {
             scene.state.claim.mark_stopped(!was_suspended, scene.now, scene.out);
@@ -279,19 +270,17 @@ impl Running {
         self.tell_held_at.filter(|_| is_quiet)
     }
 
-    /// Stops the monitor with the command, so that the shell shows its prompt. zklock keeps the lock.
-    fn suspend(&self, signal: i32, scene: &mut Scene<'_>) {
+    /// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
+    fn report_suspension(&self, signal: i32, scene: &mut Scene<'_>) {
         let (plan, claim) = (scene.plan, &scene.state.claim);
         let until_stop = claim.lease().map(|lease| scene.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
-        scene.does(Effect::TakeTerminal);
         // A zklock around this one may give it the terminal. Otherwise the shell reports why it stopped.
         let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         scene.says(Message::Suspended { command, wants_terminal, held });
         // The message is written before the shell's prompt.
         scene.does(Effect::AwaitLastWords(limit));
-        scene.does(Effect::StopWithCommand(signal));
     }
 
     /// Shows the monitor the time from which it must act if this process stands still.

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use nix::unistd::{Pid, getpid};
 
-pub use self::sweep::{Left, Round, Sweep};
+pub use self::sweep::{Left, Sweep};
 use super::proc_stat::{self, ProcessStat};
 
 /// The children of this process.

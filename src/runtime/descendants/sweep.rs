@@ -52,15 +52,6 @@ impl fmt::Display for Left {
     }
 }
 
-/// The result of a round.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Round {
-    /// No process is left.
-    Gone,
-    /// At least one process is left.
-    Left,
-}
-
 /// Ends all descendants of this process, round by round.
 #[derive(Debug, Default)]
 pub struct Sweep {
@@ -91,21 +82,15 @@ impl Sweep {
     }
 
     /// Kills and reaps the children, except for the `spared`, which aren't zklock's to end. The `leader` is killed but
-    /// not reaped, so that its group's id can't be reused.
-    pub fn round(
-        &mut self,
-        children: &Children,
-        leader: Option<Pid>,
-        spared: &[Pid],
-        now: BootTime,
-    ) -> Round {
+    /// not reaped, so that its group's id can't be reused. Returns whether no other process is left.
+    pub fn round(&mut self, children: &Children, leader: Option<Pid>, spared: &[Pid], now: BootTime) -> bool {
         self.began.get_or_insert(now);
         // The end of the grace counts as a change: workers of other zklocks are killed from now on.
         let mut has_changed = self.grace_until.take_if(|end| now >= *end).is_some();
         loop {
             let Some(all) = children.list() else {
                 self.back_off(false, now);
-                return Round::Left;
+                return false;
             };
             let (mut reaped, mut left) = (false, vec![]);
             for &child in all.iter().filter(|child| !spared.contains(child)) {
@@ -136,7 +121,7 @@ impl Sweep {
             has_changed |= reaped;
             if left.is_empty() && !reaped {
                 self.left.clear();
-                return Round::Gone;
+                return true;
             }
             // This process may have inherited children of the reaped ones.
             if !reaped {
@@ -150,7 +135,7 @@ impl Sweep {
                     self.left = left.into_iter().map(named).collect();
                 }
                 self.back_off(has_changed, now);
-                return Round::Left;
+                return false;
             }
         }
     }

@@ -13,6 +13,7 @@ use std::process::ExitStatus;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 pub use self::become_command::become_command;
 pub use self::prepared::PreparedLaunch;
@@ -20,11 +21,11 @@ use self::spawn::SpawnError;
 use self::terminal::Terminal;
 use crate::core::exit::Exit;
 use crate::core::planted::{Mistake, planted};
-use crate::core::supervisor::{Action, Foreground};
+use crate::core::run::{Foreground, LeaderChange};
 use crate::core::time::BootTime;
-use crate::runtime::descendants::{self, Children, Left, Round, Sweep};
+use crate::runtime::descendants::{self, Children, Left, Sweep};
 use crate::runtime::pair::WorkerSide;
-use crate::runtime::sys::{self, ChildState, DeadMansSwitch};
+use crate::runtime::sys::{self, DeadMansSwitch};
 
 /// The most scans for processes to signal: a job that forks all the time is never listed completely.
 const SCANS: usize = 16;
@@ -86,13 +87,20 @@ impl Job {
         reap_all_but(self.group, &self.children);
     }
 
-    /// A change of the leader, if there is one.
-    pub fn observe(&self) -> Option<ChildState> {
-        sys::observe(self.group.as_raw())
+    /// A change of the leader, if there is one. It isn't reaped, so its pid and its group's id can't be reused yet. A
+    /// stop is reported once.
+    pub fn observe(&self) -> Option<LeaderChange> {
+        let leader = WaitId::Pid(rustix::process::Pid::from_raw(self.group.as_raw())?);
+        let change = |what| waitid(leader.clone(), what | WaitIdOptions::NOHANG).ok().flatten();
+        if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            return Some(LeaderChange::Died { by: end.terminating_signal() });
+        }
+        let signal = change(WaitIdOptions::STOPPED)?.stopping_signal()?;
+        Some(LeaderChange::Stopped { signal, terminal: self.foreground() })
     }
 
     /// The process group that has the terminal.
-    pub fn foreground(&self) -> Foreground {
+    fn foreground(&self) -> Foreground {
         self.terminal.foreground(self.group)
     }
 
@@ -110,14 +118,14 @@ impl Job {
 
     /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
     /// but not past `latest`. Returns whether only the dead leader is left, which waits to be reaped.
-    pub fn kill(&mut self, latest: Option<BootTime>, now: BootTime) -> bool {
+    pub fn kill(&mut self, latest: BootTime, now: BootTime) -> bool {
         // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
         let _ = killpg(self.group, Signal::SIGKILL);
         if planted(Mistake::GroupOnly) {
             return self.none_left();
         }
-        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_grace_until(latest, now));
-        sweep.round(&self.children, Some(self.group), &[], now) == Round::Gone
+        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_grace_until(Some(latest), now));
+        sweep.round(&self.children, Some(self.group), &[], now)
     }
 
     /// When to kill again, if the job was killed and processes are left.
@@ -135,25 +143,18 @@ impl Job {
         self.sweep.as_ref().is_some_and(Sweep::is_stuck)
     }
 
-    /// Carries out one of the supervisor's actions on signals or the terminal.
-    pub fn carry_out(&mut self, action: Action) {
-        log::debug!("job: {action:?}");
-        match action {
-            Action::SignalGroup(signal) => self.signal_group(signal),
-            Action::SignalAll(signal) => self.signal_all(signal),
-            Action::GiveTerminal => {
-                self.in_foreground = true;
-                self.terminal.give(self.group);
-            }
-            Action::Resume => {
-                if self.in_foreground && self.foreground() == Foreground::Ours {
-                    self.terminal.give(self.group);
-                }
-                self.signal_group(nix::libc::SIGCONT);
-            }
-            // These need more than a signal or the terminal.
-            Action::Suspend(_) | Action::Kill | Action::Reap => {}
+    /// Gives the job the terminal's foreground.
+    pub fn give_terminal(&mut self) {
+        self.in_foreground = true;
+        self.terminal.give(self.group);
+    }
+
+    /// Gives the terminal back to the job if zklock has it, and continues the job.
+    pub fn resume(&mut self) {
+        if self.in_foreground && self.foreground() == Foreground::Ours {
+            self.terminal.give(self.group);
         }
+        self.signal_group(nix::libc::SIGCONT);
     }
 
     /// Takes the terminal back from a stopped job before zklock stops. Returns whether the job had the terminal, so
@@ -165,7 +166,8 @@ impl Job {
         alone
     }
 
-    fn signal_group(&mut self, signal: i32) {
+    /// Sends this signal to the job's process group.
+    pub fn signal_group(&mut self, signal: i32) {
         match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
             Ok(Err(Errno::EPERM)) if !self.refused => {
                 self.refused = true;
@@ -175,7 +177,8 @@ impl Job {
         }
     }
 
-    fn signal_all(&mut self, signal: i32) {
+    /// Sends this signal to every process of the job, including those that left its group.
+    pub fn signal_all(&mut self, signal: i32) {
         let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
         if planted(Mistake::GroupOnly) {

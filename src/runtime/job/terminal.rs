@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
 
-use crate::core::supervisor::Foreground;
+use crate::core::run::Foreground;
 
 /// The controlling terminal, if there is one.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
-use crate::runtime::descendants::{Left, Round, Sweep};
+use crate::runtime::descendants::{Left, Sweep};
 use crate::runtime::job::terminal::Terminal;
 use crate::runtime::zk::Settings;
 use crate::runtime::{clock, pair, sys, ui};
@@ -91,7 +91,7 @@ impl MonitorLoop {
             return ended;
         }
         self.socket_closed = true;
-        while sweep.round(&self.children, None, &self.unrelated, clock::now()) == Round::Left {
+        while !sweep.round(&self.children, None, &self.unrelated, clock::now()) {
             if let Some(left) = sweep.left_for_long(clock::now()) {
                 report_left(path, &left);
                 is_reported = true;

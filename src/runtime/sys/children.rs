@@ -8,28 +8,6 @@ use std::process::ExitStatus;
 use nix::libc;
 use nix::unistd::Pid;
 
-/// A change of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChildState {
-    /// It was stopped by the signal with this number.
-    Stopped(i32),
-    /// It is dead, and not reaped: its pid and its group's id can't be reused yet. If a signal killed it, this one.
-    Dead(Option<i32>),
-}
-
-/// Checks the child `pid` without waiting and without reaping it. A stop is reported once.
-pub fn observe(pid: i32) -> Option<ChildState> {
-    let pid = libc::id_t::try_from(pid).ok()?;
-    if let Some(info) = wait(libc::P_PID, pid, libc::WEXITED | libc::WNOWAIT) {
-        let is_killed = matches!(info.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
-        // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
-        return Some(ChildState::Dead(is_killed.then(|| unsafe { info.si_status() })));
-    }
-    let info = wait(libc::P_PID, pid, libc::WSTOPPED)?;
-    // SAFETY: as above.
-    Some(ChildState::Stopped(unsafe { info.si_status() }))
-}
-
 /// Whether the child `pid` is dead and not reaped.
 pub fn is_dead(pid: Pid) -> bool {
     let id = libc::id_t::try_from(pid.as_raw());
@@ -39,7 +17,7 @@ pub fn is_dead(pid: Pid) -> bool {
 /// The pid of any child that is dead and not reaped.
 pub fn any_dead_child() -> Option<i32> {
     let info = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT)?;
-    // SAFETY: as above.
+    // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
     Some(unsafe { info.si_pid() })
 }
 

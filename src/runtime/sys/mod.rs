@@ -15,7 +15,7 @@ mod start;
 mod unwinder;
 
 pub use self::arguments::replace_arguments;
-pub use self::children::{ChildState, any_dead_child, is_dead, observe, reap, reap_if_dead};
+pub use self::children::{any_dead_child, is_dead, reap, reap_if_dead};
 pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{Half, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;

@@ -5,9 +5,8 @@ use std::time::Duration;
 use zklock::core::exit::{Exit, FAILURE};
 use zklock::core::pair::{Deadline, Stage};
 use zklock::core::planted::{Mistake, planted};
-use zklock::core::run::{Effect, Input, KillRound, LeaderChange};
+use zklock::core::run::{Effect, Foreground, Input, KillRound, LeaderChange};
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
-use zklock::core::supervisor::{Action, Foreground};
 use zklock::core::time::BootTime;
 
 use super::{KILL_TAKES, START_TAKES};
@@ -92,28 +91,16 @@ impl World {
         self.expect_command(index);
     }
 
-    pub(super) fn act_on_command(&mut self, index: usize, action: Action) {
-        self.trace.print(self.now, || format!("zklock {index}: {action:?}"));
-        match action {
-            Action::SignalGroup(signal) => self.signal_command(index, signal, false),
-            Action::SignalAll(signal) => {
-                self.zklocks[index].worker.kill_began = true;
-                self.signal_command(index, signal, true);
-            }
-            Action::Resume => self.signal_command(index, SIGCONT, false),
-            Action::GiveTerminal | Action::Suspend(_) | Action::Kill => {}
-            Action::Reap => {
-                let worker_forces = self.zklocks[index].worker.kill_began;
-                let command = self.zklocks[index].command.as_mut().unwrap();
-                command.reaped = true;
-                command.ended_by_itself = !worker_forces && !command.was_killed();
-                let exit = command.leader().exit;
-                if worker_forces {
-                    self.check_inner_stopped(index);
-                }
-                self.answer_worker(index, Input::Reaped(Some(exit)));
-            }
+    pub(super) fn reap_command(&mut self, index: usize) {
+        let worker_forces = self.zklocks[index].worker.kill_began;
+        let command = self.zklocks[index].command.as_mut().unwrap();
+        command.reaped = true;
+        command.ended_by_itself = !worker_forces && !command.was_killed();
+        let exit = command.leader().exit;
+        if worker_forces {
+            self.check_inner_stopped(index);
         }
+        self.answer_worker(index, Input::Reaped(Some(exit)));
     }
 
     pub(super) fn signal_command(&mut self, index: usize, signal: i32, all: bool) {

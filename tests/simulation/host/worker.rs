@@ -88,6 +88,14 @@ impl World {
 
     #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
     pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
+        if let Effect::SignalGroup(_)
+        | Effect::SignalAll(_)
+        | Effect::GiveTerminal
+        | Effect::Resume
+        | Effect::Reap = effect
+        {
+            self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
+        }
         match effect {
             Effect::Connect { key, deadline } => {
                 (self.zklocks[index].own, self.zklocks[index].missing) = (vec![], false);
@@ -127,12 +135,22 @@ impl World {
             Effect::StartCommand { variables, latest, deadline } => {
                 self.start_command(index, variables, latest, deadline);
             }
-            Effect::Job(action) => self.act_on_command(index, action),
+            Effect::SignalGroup(signal) => self.signal_command(index, signal, false),
+            Effect::SignalAll(signal) => {
+                self.zklocks[index].worker.kill_began = true;
+                self.signal_command(index, signal, true);
+            }
+            Effect::Resume => self.signal_command(index, SIGCONT, false),
+            Effect::Reap => self.reap_command(index),
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
             Effect::Kill { latest } => self.kill_round(index, latest),
             Effect::LookUp(nodes) => self.look_up(index, nodes),
             // These effects show nothing on a simulated host.
-            Effect::TakeTerminal | Effect::Line(_) | Effect::AwaitLastWords(_) | Effect::LetGoOfCaller => {}
+            Effect::GiveTerminal
+            | Effect::TakeTerminal
+            | Effect::Line(_)
+            | Effect::AwaitLastWords(_)
+            | Effect::LetGoOfCaller => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),

@@ -7,7 +7,6 @@ use crate::core::run::{Effect, End, Input};
 use crate::core::signal::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, name,
 };
-use crate::core::supervisor::Action;
 
 const PAGE: &str = include_str!("../../../../docs/signals.md");
 
@@ -21,10 +20,16 @@ fn reaction(script: &mut Script, signal: i32) -> &'static str {
     let words = effects.iter().find_map(|effect| match effect {
         Effect::Release(_) => Some("leaves the queue"),
         Effect::Finish(End::Leave(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
-        Effect::Job(Action::SignalGroup(sent)) if *sent == signal => Some("forwarded"),
+        Effect::SignalGroup(sent) if *sent == signal => Some("forwarded"),
         Effect::Kill { .. } => Some("KILL to the job immediately"),
         Effect::StopWaiting => Some("stops the monitor"),
-        Effect::Job(_) | Effect::Finish(_) | Effect::StopWithCommand(_) => Some("does something else"),
+        Effect::SignalGroup(_)
+        | Effect::SignalAll(_)
+        | Effect::GiveTerminal
+        | Effect::Resume
+        | Effect::Reap
+        | Effect::Finish(_)
+        | Effect::StopWithCommand(_) => Some("does something else"),
         _ => None,
     });
     words.unwrap_or("ignored")

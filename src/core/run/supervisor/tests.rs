@@ -10,11 +10,22 @@ fn must_stop() -> JobInput {
     JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
 }
 
+fn suspends(signal: i32) -> [Effect; 2] {
+    [Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+}
+
+/// Checks that this input makes the supervisor kill the job, and does nothing else.
+fn check_kills(supervisor: &mut Supervisor, input: JobInput, now: BootTime) {
+    assert!(!supervisor.has_killed(), "before {input:?}");
+    assert_eq!(supervisor.on(input, now), []);
+    assert!(supervisor.has_killed(), "{input:?}");
+}
+
 fn stopping() -> Supervisor {
     let mut supervisor = Supervisor::default();
     assert_eq!(
         supervisor.on(must_stop(), NOW),
-        [Action::SignalAll(SIGTERM), Action::SignalAll(SIGCONT)],
+        [Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)],
         "a stopped process can't end"
     );
     supervisor
@@ -23,38 +34,41 @@ fn stopping() -> Supervisor {
 #[test]
 fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Action::SignalGroup(SIGTERM)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM)]);
     assert_eq!(supervisor.next_tick(), None, "no grace begins");
-    assert_eq!(supervisor.on(JobInput::LeaderDied { by: None }, LATE), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(false));
 }
 
 #[test]
 fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
     let mut supervisor = Supervisor::default();
-    let killed = JobInput::LeaderDied { by: Some(SIGKILL) };
-    assert_eq!(supervisor.on(killed, NOW), [Action::Kill]);
-    assert!(supervisor.has_killed() && supervisor.is_over().is_none());
+    let killed = JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) });
+    check_kills(&mut supervisor, killed, NOW);
+    assert_eq!(supervisor.is_over(), None);
     assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
     assert_eq!(supervisor.on(killed, NOW), [], "seen again");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
 }
 
 #[test]
 fn a_term_to_the_command_alone_goes_to_its_group_once() {
-    let died = JobInput::LeaderDied { by: Some(SIGTERM) };
+    let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
     let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(died, NOW), [Action::SignalGroup(SIGTERM), Action::Reap]);
+    assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(false));
     let mut supervisor = Supervisor::default();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
-    let stopped = JobInput::Stopped { signal: SIGTSTP, terminal: Foreground::Job };
-    assert_eq!(supervisor.on(stopped, NOW), [Action::Suspend(SIGTSTP)]);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
-    assert_eq!(supervisor.on(died, NOW), [Action::Reap], "the group has got it");
+    let stopped = JobInput::Leader(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job });
+    assert_eq!(supervisor.on(stopped, NOW), suspends(SIGTSTP));
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert_eq!(supervisor.on(died, NOW), [Effect::Reap], "the group has got it");
     for by in [None, Some(SIGINT), Some(SIGHUP)] {
-        assert_eq!(Supervisor::default().on(JobInput::LeaderDied { by }, NOW), [Action::Reap]);
+        assert_eq!(
+            Supervisor::default().on(JobInput::Leader(LeaderChange::Died { by }), NOW),
+            [Effect::Reap]
+        );
     }
 }
 
@@ -63,10 +77,10 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     let mut supervisor = stopping();
     assert_eq!(supervisor.next_tick(), Some(SOON));
     assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
-    assert_eq!(supervisor.on(JobInput::Tick, SOON), [Action::Kill]);
-    assert_eq!(supervisor.on(JobInput::LeaderDied { by: None }, SOON), []);
+    check_kills(&mut supervisor, JobInput::Tick, SOON);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
     assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Action::Reap]);
+    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(true));
 }
 
@@ -76,50 +90,53 @@ fn the_lease_cuts_the_grace_short() {
     supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
     assert_eq!(supervisor.next_tick(), Some(SOON));
     let mut supervisor = Supervisor::default();
-    let at_once = supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW }, NOW);
-    assert_eq!(at_once, [Action::Kill], "too late for TERM");
+    let too_late_for_term = JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW };
+    check_kills(&mut supervisor, too_late_for_term, NOW);
 }
 
 #[test]
 fn a_second_signal_within_the_grace_kills_immediately() {
     for signal in [SIGTERM, SIGINT] {
-        assert_eq!(stopping().on(JobInput::Signalled(signal), NOW), [Action::Kill]);
+        check_kills(&mut stopping(), JobInput::Signalled(signal), NOW);
     }
 }
 
 #[test]
 fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
-    let stopped = |signal, terminal| Supervisor::default().on(JobInput::Stopped { signal, terminal }, NOW);
-    assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Action::GiveTerminal, Action::SignalGroup(SIGCONT)]);
-    assert_eq!(stopped(SIGTTIN, Foreground::Other), [Action::Suspend(SIGTTIN)]);
-    assert_eq!(stopped(SIGTSTP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
-    assert_eq!(stopped(SIGSTOP, Foreground::Job), [Action::Suspend(SIGTSTP)]);
+    let stopped = |signal, terminal| {
+        Supervisor::default().on(JobInput::Leader(LeaderChange::Stopped { signal, terminal }), NOW)
+    };
+    assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]);
+    assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
+    assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
+    assert_eq!(stopped(SIGSTOP, Foreground::Job), suspends(SIGTSTP));
     assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "another process stopped only the job");
 }
 
 #[test]
 fn a_suspended_job_is_continued_once() {
     let mut supervisor = Supervisor::default();
-    supervisor.on(JobInput::Stopped { signal: SIGTSTP, terminal: Foreground::Job }, NOW);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Action::SignalGroup(SIGCONT)]);
+    supervisor
+        .on(JobInput::Leader(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job }), NOW);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::SignalGroup(SIGCONT)]);
 }
 
 #[test]
 fn a_job_that_no_process_could_continue_is_resumed_immediately() {
     let stopped = |signal| {
         let mut supervisor = Supervisor::default();
-        supervisor.on(JobInput::Stopped { signal, terminal: Foreground::Other }, NOW);
+        supervisor.on(JobInput::Leader(LeaderChange::Stopped { signal, terminal: Foreground::Other }), NOW);
         assert!(supervisor.is_suspended());
         supervisor
     };
-    assert_eq!(stopped(SIGTSTP).on(JobInput::NotStopped, NOW), [Action::Resume]);
+    assert_eq!(stopped(SIGTSTP).on(JobInput::NotStopped, NOW), [Effect::Resume]);
     let mut reader = stopped(SIGTTIN);
-    let hang_up = [Action::SignalGroup(SIGHUP), Action::Resume];
+    let hang_up = [Effect::SignalGroup(SIGHUP), Effect::Resume];
     assert_eq!(reader.on(JobInput::NotStopped, NOW), hang_up, "as the kernel does");
-    reader.on(JobInput::Stopped { signal: SIGTTIN, terminal: Foreground::Other }, NOW);
+    reader.on(JobInput::Leader(LeaderChange::Stopped { signal: SIGTTIN, terminal: Foreground::Other }), NOW);
     assert_eq!(reader.on(JobInput::NotStopped, NOW), [], "a second time the job stays stopped");
-    assert_eq!(reader.on(JobInput::Signalled(SIGCONT), NOW), [Action::Resume]);
+    assert_eq!(reader.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
     assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
 }
 
@@ -138,7 +155,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
     supervisor.on(must_stop(30, 30), NOW);
     assert_eq!(supervisor.next_tick(), Some(at(3)));
     assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Action::Kill]);
+    check_kills(&mut supervisor, JobInput::Signalled(SIGTERM), NOW);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");
     assert_eq!(supervisor.on(JobInput::Tick, at(99)), [], "it is killed already");
 }
@@ -148,10 +165,10 @@ fn input() -> impl Strategy<Value = JobInput> {
     prop_oneof![
         prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
         (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
-            .prop_map(|(signal, terminal)| JobInput::Stopped { signal, terminal }),
+            .prop_map(|(signal, terminal)| JobInput::Leader(LeaderChange::Stopped { signal, terminal })),
         Just(JobInput::NotStopped),
         prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
-            .prop_map(|by| JobInput::LeaderDied { by }),
+            .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
         Just(JobInput::NoneLeft),
         Just(JobInput::Tick),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
@@ -166,30 +183,29 @@ proptest! {
     fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
         let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
-        let end = [JobInput::Tick, JobInput::LeaderDied { by: None }, JobInput::NoneLeft].map(|input| (input, 10_000));
+        let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
         for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
-            died |= matches!(input, JobInput::LeaderDied { .. });
+            died |= matches!(input, JobInput::Leader(LeaderChange::Died { .. }));
             // The leader dies before no other process is left.
             if input == JobInput::NoneLeft && !died { continue; }
             none_left |= input == JobInput::NoneLeft;
             let was_running = supervisor.is_over().is_none();
-            let forces = matches!(input, JobInput::MustStop { .. } | JobInput::LeaderDied { by: Some(SIGKILL) });
+            let forces = matches!(input, JobInput::MustStop { .. } | JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }));
             forced |= was_running && forces;
-            for action in supervisor.on(input, now) {
-                prop_assert_eq!(reaped, 0, "no action may follow the reap: {:?}", action);
-                match action {
-                    Action::Reap => {
+            for effect in supervisor.on(input, now) {
+                prop_assert_eq!(reaped, 0, "no effect may follow the reap: {:?}", effect);
+                match effect {
+                    Effect::Reap => {
                         prop_assert!(died, "the leader is reaped only once it is dead");
                         prop_assert!(none_left || !forced, "a forced stop leaves no process");
                         reaped += 1;
                     }
-                    Action::Resume | Action::GiveTerminal | Action::Suspend(_) | Action::SignalGroup(_) => {
-                        prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", action);
-                    }
-                    Action::SignalAll(_) | Action::Kill => prop_assert!(forced),
+                    Effect::SignalAll(_) => prop_assert!(forced),
+                    _ => prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", effect),
                 }
             }
+            prop_assert!(forced || !supervisor.has_killed());
             prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
         }
         prop_assert_eq!(reaped, 1, "the leader is reaped exactly once");
