@@ -10,9 +10,15 @@ const ENOUGH: usize = 1024;
 /// The content of the file at `path`. The kernel gives these files no size, so `fs::read_to_string` would read them in
 /// many small parts; `take` keeps the standard library from asking for the size.
 pub(super) fn read(path: impl AsRef<Path>) -> io::Result<String> {
-    let mut text = String::with_capacity(ENOUGH);
-    File::open(path)?.take(u64::MAX).read_to_string(&mut text)?;
-    Ok(text)
+    let mut content = Vec::with_capacity(ENOUGH);
+    File::open(path)?.take(u64::MAX).read_to_end(&mut content)?;
+    Ok(text(content))
+}
+
+/// The text of such a file. A process may have any bytes in its name, and the kernel cuts it after 15 of them, if need
+/// be within a character.
+pub(super) fn text(content: Vec<u8>) -> String {
+    String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

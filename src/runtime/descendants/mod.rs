@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt;
 use nix::unistd::{Pid, getpid};
 
 pub use self::sweep::{Left, Sweep};
+use super::proc_file;
 use super::proc_stat::{self, ProcessStat};
 
 /// The children of this process.
@@ -70,12 +71,12 @@ pub fn is_ending(pid: Pid) -> bool {
 
 /// The current content of a file in `/proc`.
 fn read_again(file: &File) -> Option<String> {
-    let mut text = vec![];
+    let mut content = vec![];
     let mut part = [0; 1024];
     loop {
-        match file.read_at(&mut part, u64::try_from(text.len()).ok()?) {
-            Ok(0) => return String::from_utf8(text).ok(),
-            Ok(length) => text.extend_from_slice(part.get(..length)?),
+        match file.read_at(&mut part, u64::try_from(content.len()).ok()?) {
+            Ok(0) => return Some(proc_file::text(content)),
+            Ok(length) => content.extend_from_slice(part.get(..length)?),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return None,
         }
@@ -130,6 +131,22 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+
+    #[test]
+    fn a_process_whose_name_is_not_utf8_is_seen() -> io::Result<()> {
+        // The kernel cuts a name after 15 bytes, if need be within a character.
+        let rename = "printf 'nachtsicherung\\303' > /proc/$$/comm; echo; read line";
+        let mut child =
+            Command::new("sh").args(["-c", rename]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut line = [0];
+        child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let seen = (name(pid), is_child_of(getpid(), pid), Observed::new(pid)?.is_ending());
+        child.kill()?;
+        child.wait()?;
+        assert_eq!(seen, (Some("nachtsicherung\u{fffd}".to_owned()), true, false));
+        Ok(())
+    }
 
     #[test]
     fn a_grandchild_is_found_below_its_parent() -> io::Result<()> {
