@@ -1,11 +1,9 @@
 //! Draws findings from the facts, each with its remedy, and decides whether the set-up is fit for locks. Pure.
 
-mod certificates;
 mod lock;
 mod servers;
 #[cfg(test)]
 mod tests;
-mod versions;
 
 use std::time::Duration;
 
@@ -98,8 +96,8 @@ impl Fitness {
 /// All findings, in the order of the report.
 pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
     let mut findings = servers::servers(facts);
-    findings.extend(versions::versions(facts));
-    findings.extend(certificates::certificates(facts));
+    findings.extend(servers::versions(facts));
+    findings.extend(servers::certificates(facts));
     findings.extend(servers::session(facts));
     findings.extend(servers::line(facts));
     findings.extend(lock::chroot(facts));

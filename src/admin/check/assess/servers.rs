@@ -1,16 +1,29 @@
-//! Findings about the servers, the session, the connection's speed, and the servers' clock.
+//! Findings about the servers: their versions and certificates, the session, the connection's speed, and the clock.
 
 use std::time::Duration;
 
 use super::super::facts::{Facts, SessionError};
+use super::super::json::date;
 use super::{Finding, is_quick_enough, smallest_timeout};
 use crate::core::duration;
 use crate::core::lock::pace::silence_ridden_out;
 use crate::core::text;
-use crate::runtime::zk::ServerReport;
+use crate::runtime::zk::{ServerInfo, ServerReport};
 
 /// A greater difference between the clocks, in milliseconds, is a warning.
 const MOST_APART: u64 = 5_000;
+
+/// The oldest version with the requests that a lock needs.
+const OLDEST: Version = (3, 5, 0);
+
+const UPGRADE: &str = "upgrade to 3.9.4 or later, or to 3.8.5 or a later 3.8";
+
+type Version = (u32, u32, u32);
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// A certificate that ends in fewer days than this is a warning.
+const SOON: i64 = 14;
 
 /// Whether each address of each server can be reached.
 pub(super) fn servers(facts: &Facts) -> Vec<Finding> {
@@ -42,6 +55,85 @@ fn server(facts: &Facts, report: &ServerReport) -> Finding {
         // The other servers are enough for a session.
         Err(error) if facts.session.is_ok() => Finding::warn(about, error),
         Err(error) => Finding::fail(about, error),
+    }
+}
+
+/// One warning for each version that is a risk, however many servers run it.
+pub(super) fn versions(facts: &Facts) -> Vec<Finding> {
+    let mut findings = vec![];
+    for info in facts.servers.iter().filter_map(|server| server.info.as_ref().ok()) {
+        if let Some(finding) = risk(info)
+            && !findings.contains(&finding)
+        {
+            findings.push(finding);
+        }
+    }
+    findings
+}
+
+pub(super) fn risk(info: &ServerInfo) -> Option<Finding> {
+    let said = info.version.as_deref()?;
+    let version = numbers(said)?;
+    let warn = |what: String| Finding::warn(format!("version {said}"), what).remedy(UPGRADE);
+    if version < OLDEST {
+        return Some(warn("has no locks for zklock, which needs 3.5 or newer".to_owned()));
+    }
+    // A standalone server takes part in no election.
+    let elects = matches!(info.role.as_deref(), Some("leader" | "follower" | "observer"));
+    let issue = forgets(version).filter(|_| elects)?;
+    Some(warn(format!("can forget acknowledged lock nodes in an election ({issue})")))
+}
+
+/// The issue by which servers of this version can lose acknowledged transactions in an election; `docs/install.md` says
+/// which releases have the fixes.
+fn forgets(version: Version) -> Option<&'static str> {
+    match version {
+        (3, 9, 3) => Some("ZOOKEEPER-4925"),
+        (3, 9, 0 | 1) => Some("ZOOKEEPER-4785"),
+        version if version < (3, 8, 5) => Some("ZOOKEEPER-4785"),
+        _ => None,
+    }
+}
+
+/// The first three numbers of a version; `None` if it doesn't begin with three.
+fn numbers(version: &str) -> Option<Version> {
+    let mut parts = version.splitn(3, '.');
+    let (major, minor, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    Some((major.parse().ok()?, minor.parse().ok()?, rest.get(..digits)?.parse().ok()?))
+}
+
+/// The client's certificate, and those of the servers.
+pub(super) fn certificates(facts: &Facts) -> Vec<Finding> {
+    let (now, has_session) = (facts.now.0 / 1_000, facts.session.is_ok());
+    let own = facts
+        .own_certificate_ends
+        .map(|ends| certificate("client certificate".to_owned(), ends, now, true, has_session));
+    let mut findings: Vec<Finding> = own.into_iter().collect();
+    for server in &facts.servers {
+        let ends = server.info.as_ref().ok().and_then(|info| info.certificate_ends);
+        findings.extend(ends.map(|ends| {
+            certificate(format!("certificate {}", server.server), ends, now, false, has_session)
+        }));
+    }
+    // Several addresses of a name usually have the same certificate.
+    findings.dedup();
+    findings
+}
+
+fn certificate(about: String, ends: u64, now: i64, own: bool, has_session: bool) -> Finding {
+    let left = i64::try_from(ends).unwrap_or(i64::MAX).saturating_sub(now);
+    let when = date(ends).unwrap_or_else(|| "a very late date".to_owned());
+    let remedy = if own { "put a new one in the file of --tls-cert" } else { "give the server a new one" };
+    if left < 0 && !has_session {
+        Finding::fail(about, format!("ended at {when}")).remedy(remedy)
+    } else if left < 0 {
+        // There is a session, so the servers don't require a valid certificate.
+        Finding::warn(about, format!("ended at {when}")).remedy(remedy)
+    } else if left < SOON * DAY {
+        Finding::warn(about, format!("ends at {when}, in {} days", left / DAY)).remedy(remedy)
+    } else {
+        Finding::ok(about, format!("valid until {when}"))
     }
 }
 

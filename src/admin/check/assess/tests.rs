@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
+use super::servers::risk;
 use super::{Finding, Fitness, Severity, assess};
 use crate::core::lock::name::Family;
 use crate::runtime::zk::{RequestError, ServerInfo, ServerReport, ServerTime};
@@ -221,4 +222,51 @@ fn records_of_unused_locks_are_counted_and_some_are_named() {
 fn a_session_that_breaks_is_a_failure() {
     let facts = Facts { broken: Some("the session expired".to_owned()), probe: None, ..fit() };
     assert_fault(&facts, Fitness::Unfit, &["the session expired"]);
+}
+
+fn warning(version: &str, role: &str) -> Option<String> {
+    let (version, role) = (Some(version.to_owned()), Some(role.to_owned()));
+    risk(&ServerInfo { version, role, certificate_ends: None }).map(|finding| finding.what)
+}
+
+#[test]
+fn versions_that_can_forget_in_an_election_are_a_warning_for_members_of_an_ensemble() {
+    for (versions, issue) in [
+        ("3.5.0 3.5.10 3.6.4 3.7.2 3.8.0 3.8.4 3.9.0 3.9.1", Some("ZOOKEEPER-4785")),
+        ("3.8.0-cdh7 3.8.0.7.2.18 3.8.4-SNAPSHOT", Some("ZOOKEEPER-4785")),
+        ("3.9.3 3.9.3-vendor1", Some("ZOOKEEPER-4925")),
+        ("3.8.5 3.8.6 3.8.10 3.9.2 3.9.4 3.9.5 3.9.10 3.10.0 4.0.0", None),
+        ("unknown 3.8 3 v3.8.0 3.x.0 3.8. . .. 3.8.99999999999 ?", None),
+    ] {
+        for version in versions.split(' ') {
+            for role in ["leader", "follower", "observer"] {
+                let what = warning(version, role);
+                let expected =
+                    issue.map(|issue| format!("can forget acknowledged lock nodes in an election ({issue})"));
+                assert_eq!(what, expected, "{version} {role}");
+            }
+            assert_eq!(warning(version, "standalone"), None, "{version}");
+        }
+    }
+}
+
+#[test]
+fn a_version_without_locks_is_a_warning_in_any_role() {
+    for version in ["3.4.14", "3.4.6-258", "3.3.0", "2.9.9"] {
+        for role in ["leader", "standalone"] {
+            assert!(warning(version, role).is_some_and(|what| what.contains("3.5 or newer")), "{version}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_reports_no_version_or_role_gives_no_warning() {
+    let of = |version: Option<&str>, role: Option<&str>| ServerInfo {
+        version: version.map(str::to_owned),
+        role: role.map(str::to_owned),
+        certificate_ends: None,
+    };
+    assert_eq!(risk(&of(None, None)), None);
+    assert_eq!(risk(&of(Some("3.8.0"), None)), None);
+    assert_eq!(risk(&of(None, Some("leader"))), None);
 }
