@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::Family;
 use crate::runtime::zk::{RequestError, ServerReport, ServerTime};
@@ -98,12 +100,14 @@ pub(super) struct Probe {
     pub(super) delete: Option<Result<(), RequestError>>,
 }
 
-/// A record of the last success of a `--once-per` command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A record of the last success of a `--once-per` command. The fields but the age are those of `check --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct OldRecord {
+    #[serde(rename = "path")]
     pub(super) lock: String,
     pub(super) last_success: ServerTime,
     /// The time since then by the servers' clock.
+    #[serde(skip)]
     pub(super) age: Duration,
 }
 

@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 #[derive(Serialize)]
 struct CheckDocument<'a> {
     version: u32,
-    verdict: &'static str,
+    verdict: Fitness,
     servers: Vec<ServerEntry<'a>>,
     session: Option<SessionEntry>,
     lease: Option<LeaseEntry>,
@@ -26,9 +26,9 @@ struct CheckDocument<'a> {
     credentials: &'a [String],
     client_certificate_ends: Option<String>,
     clock_ahead_ms: Option<i64>,
-    stale_records: Vec<RecordEntry<'a>>,
-    warnings: Vec<FindingEntry<'a>>,
-    failures: Vec<FindingEntry<'a>>,
+    stale_records: Vec<&'a OldRecord>,
+    warnings: Vec<&'a Finding>,
+    failures: Vec<&'a Finding>,
 }
 
 #[derive(Serialize)]
@@ -73,25 +73,12 @@ struct PermissionsEntry<'a> {
     delete: Option<bool>,
 }
 
-#[derive(Serialize)]
-struct RecordEntry<'a> {
-    path: &'a str,
-    last_success: String,
-}
-
-#[derive(Serialize)]
-struct FindingEntry<'a> {
-    about: &'a str,
-    what: &'a str,
-    remedy: Option<&'a str>,
-}
-
 /// The document, on several lines.
 pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
-    let of = |level| findings.iter().filter(|finding| finding.level == level).map(finding).collect();
+    let of = |level| findings.iter().filter(|finding| finding.level == level).collect();
     let document = CheckDocument {
         version: VERSION,
-        verdict: Fitness::of(findings).word(),
+        verdict: Fitness::of(findings),
         servers: facts.servers.iter().map(|server| self::server(server, facts.tls)).collect(),
         session: session(facts),
         lease: lease(facts),
@@ -100,7 +87,7 @@ pub(super) fn text(facts: &Facts, findings: &[Finding]) -> Result<String> {
         credentials: &facts.credentials,
         client_certificate_ends: facts.own_certificate_ends.and_then(date),
         clock_ahead_ms: facts.clock_ahead(),
-        stale_records: facts.records.iter().filter(|record| is_stale(record)).map(record).collect(),
+        stale_records: facts.records.iter().filter(|record| is_stale(record)).collect(),
         warnings: of(Severity::Warn),
         failures: of(Severity::Fail),
     };
@@ -155,14 +142,6 @@ fn permissions(facts: &Facts) -> Option<PermissionsEntry<'_>> {
         read: probe.read.as_ref().map(Result::is_ok),
         delete: probe.delete.as_ref().map(Result::is_ok),
     })
-}
-
-fn record(record: &OldRecord) -> RecordEntry<'_> {
-    RecordEntry { path: &record.lock, last_success: record.last_success.to_string() }
-}
-
-fn finding(finding: &Finding) -> FindingEntry<'_> {
-    FindingEntry { about: &finding.about, what: &finding.what, remedy: finding.remedy.as_deref() }
 }
 
 /// Milliseconds, rounded to the microsecond.

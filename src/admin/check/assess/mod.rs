@@ -7,6 +7,8 @@ mod tests;
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::facts::{Facts, OldRecord};
 use crate::core::lock::pace;
 
@@ -31,9 +33,10 @@ impl Severity {
     }
 }
 
-/// A line of the report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A line of the report. The fields but the level are those of `check --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
+    #[serde(skip)]
     pub(super) level: Severity,
     /// The subject, in a word or two.
     pub(super) about: String,
@@ -66,7 +69,8 @@ impl Finding {
 }
 
 /// Whether the set-up is fit for locks: the field `verdict` of the JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Fitness {
     Fit,
     Warnings,
@@ -81,14 +85,6 @@ impl Fitness {
             (true, _) => Self::Unfit,
             (false, true) => Self::Warnings,
             (false, false) => Self::Fit,
-        }
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Fit => "fit",
-            Self::Warnings => "warnings",
-            Self::Unfit => "unfit",
         }
     }
 }

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
 use super::servers::risk;
 use super::{Finding, Fitness, Severity, assess};
@@ -269,4 +271,17 @@ fn a_server_that_reports_no_version_or_role_gives_no_warning() {
     assert_eq!(risk(&of(None, None)), None);
     assert_eq!(risk(&of(Some("3.8.0"), None)), None);
     assert_eq!(risk(&of(None, Some("leader"))), None);
+}
+
+#[test]
+fn findings_and_records_have_exactly_the_documented_fields() {
+    let finding = Finding::warn("clock", "is off");
+    assert_eq!(json!(finding), json!({"about": "clock", "what": "is off", "remedy": null}));
+    let finding = finding.remedy("set it");
+    assert_eq!(json!(finding), json!({"about": "clock", "what": "is off", "remedy": "set it"}));
+    let (lock, last_success, age) = ("/locks/old".to_owned(), ServerTime(1), Duration::from_secs(31 * DAY));
+    let record = OldRecord { lock, last_success, age };
+    assert_eq!(json!(record), json!({"path": "/locks/old", "last_success": "1970-01-01T00:00:00.001Z"}));
+    let verdicts = [Fitness::Fit, Fitness::Warnings, Fitness::Unfit];
+    assert_eq!(json!(verdicts), json!(["fit", "warnings", "unfit"]));
 }
