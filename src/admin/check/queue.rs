@@ -41,21 +41,19 @@ fn other_recipe(
 ) -> Result<Option<ContentionError>, InquiryError> {
     let Some(mut inspection) = Inspection::of(children) else { return Ok(None) };
     let mut result = inspection.begin(lock);
-    loop {
-        match result {
-            InspectionResult::Clean => return Ok(None),
-            InspectionResult::Fail(error) => return Ok(Some(error)),
-            InspectionResult::Ask(requests) => {
-                result = InspectionResult::Clean;
-                for reply in inquiry.ask_all(&requests)? {
-                    result = inspection.take(lock, reply);
-                    if matches!(result, InspectionResult::Fail(_)) {
-                        break;
-                    }
-                }
+    while let InspectionResult::Ask(requests) = result {
+        result = InspectionResult::Clean;
+        for reply in inquiry.ask_all(&requests)? {
+            result = inspection.take(lock, reply);
+            if matches!(result, InspectionResult::Fail(_)) {
+                break;
             }
         }
     }
+    Ok(match result {
+        InspectionResult::Fail(error) => Some(error),
+        _ => None,
+    })
 }
 
 /// The first node that isn't ephemeral and isn't behind the next contender.
