@@ -135,7 +135,7 @@ fn a_shell_line_that_is_not_found_gets_a_hint_at_c() {
         &["~/x"],
         &[&long],
     ] {
-        case.lock(&[], command.iter().copied()).run().assert_code(127).assert_stderr("goes behind -c");
+        case.lock(&[], command.iter().copied()).run().assert_code(127).assert_stderr("needs -c");
     }
     for command in ["no-such-program", "./no=such", "-x"] {
         let output = case.lock(&[], [command]).run();

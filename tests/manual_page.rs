@@ -50,7 +50,7 @@ fn the_manual_has_every_option_of_the_help() {
         }
         assert!(count > 5, "{help}");
     }
-    for section in ["EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "VERBS"] {
+    for section in ["EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SUBCOMMANDS"] {
         assert!(
             manual.contains(&format!(".SH {section}\n")) || manual.contains(&format!(".SH \"{section}\""))
         );

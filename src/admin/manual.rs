@@ -27,7 +27,7 @@ pub fn manual() -> io::Result<Vec<u8>> {
 
 /// The section about the verbs, each with its own options.
 fn verbs(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
-    writeln!(text, ".SH VERBS")?;
+    writeln!(text, ".SH SUBCOMMANDS")?;
     for verb in command.get_subcommands() {
         writeln!(text, ".SS zklock {}", verb.get_name())?;
         writeln!(text, "{}.", roff(&verb.get_about().map(ToString::to_string).unwrap_or_default()))?;

@@ -11,8 +11,8 @@ runs at a time, across all hosts, in first-come order. \fBzklock\fR releases the
 Options precede the first \fIPATH\fR; the words after it are the command. Several paths need the \fB\-\-\fR; they are
 acquired in sorted order. \fB\-c\fR runs a string by \fI/bin/sh\fR.
 .PP
-A first word that isn't a path is a verb, which shows or changes locks. See
-.BR VERBS .
+A first word that isn't a path is a subcommand, which shows or changes locks. See
+.BR SUBCOMMANDS .
 .PP
 A holder that is cut off from ZooKeeper is stopped before the next contender can start. Messages go to stderr;
 stdout is the command's.
@@ -47,7 +47,7 @@ exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 
 exits with 0 if a holder was asked to stop, with 1 if there was none, and with 125 if it failed.
 .PP
 .B zklock check
-exits with 0 when the set-up is fit for locks, with 1 when it works with warnings, and with 125 when no lock can be taken.
+exits with 0 when the set-up is ready for locks, with 1 when it works with warnings, and with 125 when none can be taken.
 .PP
 .B zklock forget
 exits with 0, whether or not a success was recorded, and with 125 if it failed.
@@ -141,7 +141,7 @@ zklock revoke /locks/deploy
 .EE
 .RE
 .PP
-Are the servers, timeouts and permissions fit for this lock?
+Are the servers, timeouts and permissions ready for this lock?
 .PP
 .RS 4
 .EX

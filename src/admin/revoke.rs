@@ -118,7 +118,7 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
+    bail!("{}: it changed on every attempt; try again", without_controls(contender.node.as_str()))
 }
 
 /// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
@@ -136,7 +136,7 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
             other => bail!("an answer to another question: {other:?}"),
         }
     }
-    bail!("{}: it changes as fast as it is read", without_controls(contender.node.as_str()))
+    bail!("{}: it changed on every attempt; try again", without_controls(contender.node.as_str()))
 }
 
 /// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.

@@ -21,8 +21,8 @@ use crate::runtime::zk::Settings;
     max_term_width = 100,
     args_override_self = true,
     disable_help_subcommand = true,
-    subcommand_value_name = "VERB",
-    subcommand_help_heading = "Verbs",
+    subcommand_value_name = "SUBCOMMAND",
+    subcommand_help_heading = "Subcommands",
     override_usage = "zklock [OPTIONS] PATH [--] COMMAND [ARG ...]\n       \
                       zklock [OPTIONS] PATH PATH ... -- COMMAND [ARG ...]\n       \
                       zklock [OPTIONS] PATH -c 'SHELL STRING'\n       \
@@ -103,7 +103,7 @@ pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
         if without_servers.contains(&verb.get_name()) {
             verb.args(&hidden).arg(help("Print this help"))
         } else {
-            verb.args(&shown).arg(help("Print this verb's options; --help adds the common ones"))
+            verb.args(&shown).arg(help("Print this subcommand's options; --help adds the common ones"))
         }
     })
 }
@@ -114,7 +114,7 @@ pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
     let has =
         |verb: &&Command| verb.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long));
     let verb = definition.get_subcommands().find(has)?.get_name();
-    Some(format!("it goes behind its verb: zklock {verb} {option}"))
+    Some(format!("write it after its subcommand: zklock {verb} {option}"))
 }
 
 /// Refuses options of the main job before a verb, where they have no effect.

@@ -28,7 +28,7 @@ Usage: zklock [OPTIONS] PATH [--] COMMAND [ARG ...]
 const AFTER: &str = "
 Example:    zklock -n -E 0 /locks/backup -- ./backup.sh
 Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
-More help:  zklock --help, zklock VERB --help
+More help:  zklock --help, zklock SUBCOMMAND --help
 ";
 
 /// Whether the command line has `-h`, and not after a verb.

@@ -55,10 +55,10 @@ pub enum InvocationError {
     #[error("--once-per goes with one lock: its record belongs to one path")]
     OncePerSeveral,
     /// A misspelt verb, and the verb that was probably meant.
-    #[error("'{0}' is neither a lock path, which begins with '/', nor a verb; did you mean '{1}'?")]
+    #[error("'{0}' is neither a lock path, which begins with '/', nor a subcommand; did you mean '{1}'?")]
     MisspeltVerb(String, &'static str),
     /// A verb of another lock program, and what to write instead.
-    #[error("'{0}' is no verb of zklock: {1}")]
+    #[error("'{0}' is not a subcommand of zklock: {1}")]
     VerbOfOtherTool(String, &'static str),
     /// A number, which flock(1) takes as a file descriptor.
     #[error(

@@ -133,7 +133,7 @@ mod tests {
             ),
             (
                 &["--json"],
-                "unexpected argument '--json' found; it goes behind its verb: zklock status --json",
+                "unexpected argument '--json' found; write it after its subcommand: zklock status --json",
             ),
             (
                 &["--naming", "\x1b"],

@@ -17,7 +17,7 @@ pub enum Verb {
     Status(StatusOptions),
     /// Ask the holder of a lock to give it up
     Revoke(RevokeOptions),
-    /// Check whether the servers, timeouts and permissions are fit for locks
+    /// Check whether the servers, timeouts and permissions are ready for locks
     Check(CheckOptions),
 
     /// Delete the --once-per record of a lock, so that the next run is due

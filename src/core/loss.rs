@@ -17,7 +17,7 @@ pub enum Loss {
         /// The reason, if known.
         silence: Option<Silence>,
     },
-    /// The session has ended; how long zklock itself stood still before it learned that, if it did.
+    /// The session has ended; how long zklock itself hung before it learned that, if it did.
     Session(RequestError, Option<Duration>),
     /// Another client deleted zklock's node.
     NodeDeleted,
@@ -32,7 +32,7 @@ pub enum Loss {
 /// Why there were no confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// zklock itself stood still.
+    /// zklock itself hung.
     Ours(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
     Line(Duration, Option<Away>),
@@ -52,7 +52,7 @@ impl Loss {
         let lost = |why: &dyn fmt::Display| format!("the lock {verb} lost: {why}");
         match self {
             Self::LeaseOver { silence: Some(Silence::Ours(span)), .. } => {
-                ("lease", lost(&format!("{}, and the session may end", stood_still(*span))))
+                ("lease", lost(&format!("{}, and the session may end", hung(*span))))
             }
             Self::LeaseOver { silent_for, silence } => {
                 let why = silence.map(|silence| format!(" ({silence})")).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Loss {
                 ("lease", lost(&why))
             }
             Self::Session(failure, Some(span)) => {
-                ("session", lost(&format!("{}, and {failure}", stood_still(*span))))
+                ("session", lost(&format!("{}, and {failure}", hung(*span))))
             }
             Self::Session(failure, None) => ("session", lost(failure)),
             Self::NodeDeleted => ("deleted", lost(&"its node was deleted by another client")),
@@ -84,14 +84,14 @@ impl Loss {
     }
 }
 
-fn stood_still(span: Duration) -> String {
-    format!("zklock stood still for {} (stopped, or starved of processor time)", text::time(span))
+fn hung(span: Duration) -> String {
+    format!("zklock hung for {} (stopped, or starved of processor time)", text::time(span))
 }
 
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ours(span) => f.write_str(&stood_still(*span)),
+            Self::Ours(span) => f.write_str(&hung(*span)),
             Self::Line(span, away) => {
                 write!(f, "no connection for {}", text::time(*span))?;
                 match away {
@@ -109,7 +109,7 @@ impl fmt::Display for Silence {
             Self::Forbidden => {
                 f.write_str("the ACL of its node was changed and doesn't let zklock read it any more")
             }
-            Self::SlowLine(trip) => write!(f, "the line is slow: an answer took {}", text::time(*trip)),
+            Self::SlowLine(trip) => write!(f, "the connection is slow: an answer took {}", text::time(*trip)),
         }
     }
 }

@@ -609,7 +609,7 @@ fn too_slow(hosts: &str, trip: Duration, timeout: Duration, kill_after: Duration
         None => "no session timeout is long enough for that".to_owned(),
     };
     format!(
-        "the line to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would \
+        "the connection to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would \
          be stopped for lack of answers, so it was not started; {remedy}",
         time(trip),
         time(timeout)
@@ -621,7 +621,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_too_slow_is_told_with_the_timeout_that_helps() {
+    fn a_connection_that_is_too_slow_is_told_with_the_timeout_that_helps() {
         let remedy = |trip: u64, timeout: u64| {
             let (trip, timeout) = (Duration::from_millis(trip), Duration::from_secs(timeout));
             let (hosts, kill_after) = ("zk1:2181".to_owned(), Duration::from_secs(5));

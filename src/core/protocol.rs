@@ -261,7 +261,7 @@ pub struct SessionKey(pub u32);
 pub enum Away {
     /// Each server refused in some way: it isn't running, or has no quorum.
     Refused,
-    /// At least one server didn't answer: it or the network stands still.
+    /// At least one server didn't answer: it or the network hangs.
     Silent,
 }
 

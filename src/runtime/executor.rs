@@ -191,7 +191,7 @@ impl<'a> Executor<'a> {
                 return Ok(Done::Answer(Input::KillRound(round)));
             }
             Effect::Reap => {
-                job.reap().context("zklock can't see to the command any more")?;
+                job.reap().context("zklock can't control the command any more")?;
                 return Ok(Done::Answer(Input::Reaped(job.exit())));
             }
             _ => {}

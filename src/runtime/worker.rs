@@ -73,7 +73,7 @@ fn begin(
 
 /// Nodes are left on the servers or the command is running, and zklock can't control them any more.
 #[derive(Debug, thiserror::Error)]
-#[error("zklock can't see to the command any more: {0:#}")]
+#[error("zklock can't control the command any more: {0:#}")]
 struct UnattendedError(anyhow::Error);
 
 /// Passes events to the core one by one, and carries out the effects. The time is checked once no other event is

@@ -1,4 +1,4 @@
-//! `zklock check`: whether a setup is fit for locks, and why not.
+//! `zklock check`: whether a setup is ready for locks, and why not.
 
 mod chroot;
 mod credentials;
@@ -56,15 +56,15 @@ fn assert_fields(document: &Value) {
 }
 
 #[test]
-fn a_fit_set_up_is_called_fit_and_nothing_is_left_of_the_check() {
+fn a_good_set_up_is_called_ready_and_nothing_is_left_of_the_check() {
     let case = Case::new("check-fit");
     case.observer().mkdirs("/t");
     let output = check(&case, &[case.path()]).run();
     assert_line(output.assert_code(0), "ok", "server", "standalone");
     assert_line(&output, "ok", "session", "timeout 30s, as asked");
-    assert_line(&output, "ok", "line", "of silence");
+    assert_line(&output, "ok", "latency", "of silence");
     assert_line(&output, "ok", "permissions", "CREATE and DELETE on /t");
-    assert!(output.stdout.ends_with("\nfit\n") && output.stderr.is_empty(), "{output}");
+    assert!(output.stdout.ends_with("\nready\n") && output.stderr.is_empty(), "{output}");
     assert!(!case.observer().exists(case.path()), "the lock path wasn't made");
     case.observer().mkdirs(case.path());
     let output = check(&case, &["--json", case.path()]).run();

@@ -111,7 +111,7 @@ fn each_tls_failure_has_its_own_message() {
     let (hosts, plain) = (server.secure_connect_string(), server.connect_string());
     let attempt = |hosts: &str, options, reason| Attempt { hosts: hosts.to_owned(), options, reason };
     let other_name = hosts.replace("127.0.0.1", "localhost");
-    let other_name_message = "is for another name: connect to it by one of those that it bears (127.0.0.1)";
+    let other_name_message = "is for another name: use a name that it has (127.0.0.1)";
     let demands_message = "it demands a client certificate: give one with --tls-cert";
     fail(
         &case,

@@ -123,7 +123,7 @@ fn a_frozen_waiter_is_ended_soon_after_a_signal() {
         waiter.signal(signal);
         let output = waiter.wait(DEADLINE);
         assert_eq!(output.assert_signal(signal).stdout, "");
-        output.assert_stderr(case.path()).assert_stderr(&format!("stood still and didn't react to {signal}"));
+        output.assert_stderr(case.path()).assert_stderr(&format!("hung and didn't react to {signal}"));
         output.assert_stderr("the command was not started");
         assert!((2..6).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
         assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");

@@ -79,7 +79,7 @@ fn a_frozen_worker_loses_its_lock_and_its_command() {
     wait_until("the end of the command", DEADLINE, || !is_alive(command));
     assert!(began.elapsed() < T, "it survived for {:?}", began.elapsed());
     let output = running.wait(DEADLINE);
-    output.assert_code(123).assert_stderr(case.path()).assert_stderr("the worker process stood still");
+    output.assert_code(123).assert_stderr(case.path()).assert_stderr("the worker process hung");
     output.assert_stderr("the command was stopped with all its processes");
     assert!(!is_alive(worker), "it could continue");
     assert_eq!(case.contenders(), [""; 0]);

@@ -53,7 +53,7 @@ fn the_command_of_a_frozen_worker_ends_before_the_next_runs() {
     freeze(worker_of(first.pid()));
     next.wait(DEADLINE).assert_code(0);
     let output = first.wait(DEADLINE);
-    output.assert_code(123).assert_stderr("the worker process stood still until the lease was nearly over");
+    output.assert_code(123).assert_stderr("the worker process hung until the lease was nearly over");
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
 
@@ -114,6 +114,6 @@ fn a_worker_that_is_frozen_during_the_release_delays_the_exit_only_briefly() {
     proxy.cut_all();
     proxy.release();
     let output = running.wait(Duration::from_secs(40));
-    output.assert_code(4).assert_stderr("the worker process stood still during the release");
+    output.assert_code(4).assert_stderr("the worker process hung during the release");
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
 }

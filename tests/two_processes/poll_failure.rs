@@ -25,7 +25,7 @@ fn a_worker_that_cannot_poll_keeps_the_lock_while_its_command_runs() {
     assert_eq!(processes_of(case.marker()), [], "{output}");
     output
         .assert_code(123)
-        .assert_stderr("can't see to the command any more")
+        .assert_stderr("can't control the command any more")
         .assert_stderr("the worker process failed");
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
 }

@@ -1,4 +1,4 @@
-//! `check`: whether servers, timeouts and permissions are fit for locks.
+//! `check`: whether servers, timeouts and permissions are ready for locks.
 //!
 //! [`gather`] collects [`facts`] from the servers, [`assess`](mod@assess) draws findings from them, and [`table`] or
 //! [`json`] shows these.

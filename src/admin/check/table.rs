@@ -3,7 +3,7 @@
 use super::assess::{Finding, Fitness, Severity};
 use crate::core::text::without_controls;
 
-/// All findings and whether the set-up is fit; with `quiet`, only warnings and failures.
+/// All findings and whether the set-up is ready; with `quiet`, only warnings and failures.
 pub(super) fn text(findings: &[Finding], quiet: bool) -> String {
     let shown: Vec<_> = findings.iter().filter(|finding| !quiet || finding.level != Severity::Ok).collect();
     let width = shown.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
@@ -23,10 +23,10 @@ fn line(finding: &Finding, width: usize) -> String {
 fn last_line(findings: &[Finding]) -> String {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     match Fitness::of(findings) {
-        Fitness::Fit => "fit\n".to_owned(),
+        Fitness::Fit => "ready\n".to_owned(),
         Fitness::Warnings => format!("works, with warnings: {}\n", count(Severity::Warn)),
         Fitness::Unfit => {
-            format!("unfit: failures: {}, warnings: {}\n", count(Severity::Fail), count(Severity::Warn))
+            format!("not ready: failures: {}, warnings: {}\n", count(Severity::Fail), count(Severity::Warn))
         }
     }
 }

@@ -45,13 +45,11 @@ impl fmt::Display for MonitorMessage {
         };
         match failure {
             WorkerFailure::Frozen if stage == Stage::Over => {
-                f.write_str("the worker process stood still during the release")
+                f.write_str("the worker process hung during the release")
             }
-            WorkerFailure::Frozen => {
-                f.write_str("the worker process stood still until the lease was nearly over")
-            }
+            WorkerFailure::Frozen => f.write_str("the worker process hung until the lease was nearly over"),
             WorkerFailure::Deaf(number) => {
-                write!(f, "the worker process stood still and didn't react to {}", signal::name(number))
+                write!(f, "the worker process hung and didn't react to {}", signal::name(number))
             }
             WorkerFailure::Dead(Death::Killed(signal)) => {
                 write!(f, "the worker process was killed by signal {signal}")

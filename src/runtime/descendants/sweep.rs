@@ -75,7 +75,7 @@ impl Sweep {
         Self { grace_until: Some(latest.map_or(end, |latest| end.min(latest))), ..Self::default() }
     }
 
-    /// Gives this worker no grace, because it is zklock's own and stands still.
+    /// Gives this worker no grace, because it is zklock's own and hangs.
     #[must_use]
     pub fn without_grace_for(self, own: Pid) -> Self {
         Self { own: Some(own), ..self }

@@ -42,7 +42,7 @@ pub enum SpawnError {
     CannotRun(OsString, String),
     /// The lease was over just before the exec.
     #[error(
-        "the command was not started: zklock stood still just before (stopped, or starved of processor time), and \
+        "the command was not started: zklock hung just before (stopped, or starved of processor time), and \
          its lease ran out"
     )]
     TooLate,
@@ -151,7 +151,7 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
     }
 }
 
-const FOR_A_SHELL: &str = "a line for the shell goes behind -c, as in zklock PATH -c 'cd /tmp; ls -l'";
+const FOR_A_SHELL: &str = "a shell command line needs -c, as in zklock PATH -c 'cd /tmp; ls -l'";
 
 /// A hint at what the user may have meant.
 fn how_to_find(program: &OsStr) -> &'static str {

@@ -1,5 +1,5 @@
 //! The monitor: the process that the user started. It forwards signals to the worker, stops and continues like the
-//! command, and exits with its code. If its worker is killed or stands still, it ends every process of the command and
+//! command, and exits with its code. If its worker is killed or hangs, it ends every process of the command and
 //! deletes the lock nodes.
 //!
 //! Nothing may block it: until every process has ended it writes nothing, connects to nothing, and waits only for its

@@ -2,7 +2,7 @@
 //!
 //! The *monitor* does next to nothing, so that nothing can block it: it forwards signals to the worker, stops and
 //! continues like the command, and exits as the worker says. The *worker* has the session, the queue, the lease and the
-//! command. If either is killed, or the worker stands still for longer than its lease, the other ends every process of
+//! command. If either is killed, or the worker hangs for longer than its lease, the other ends every process of
 //! the command, and then deletes the lock nodes. `docs/signals.md` has the details.
 
 mod clean;

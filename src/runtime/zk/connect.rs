@@ -187,7 +187,7 @@ impl<'a> Dialer<'a> {
         let granted = client.session_timeout();
         if granted < LEAST_TIMEOUT {
             return Err(Error::UnexpectedError(format!(
-                "a session timeout of {granted:?} is too short to be true"
+                "the server granted a session timeout of {granted:?}, which is too short to use"
             )));
         }
         Ok(client)

@@ -196,7 +196,7 @@ impl fmt::Display for Diagnosis {
             Self::Refused => f.write_str("connection refused; nothing listens there"),
             Self::TimedOut => f.write_str("timed out; no answer from that address"),
             Self::Silent => f.write_str("accepts connections but doesn't answer; it may be frozen or \
-                 overloaded, or the line to it too slow"),
+                 overloaded, or the connection too slow"),
             Self::ClosedWithoutAnswer => {
                 f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections \
                              from this host")

@@ -128,7 +128,7 @@ fn certificate_problem(error: &CertificateError, tls: &Tls) -> String {
         CertificateError::NotValidForName => "its certificate is for another name".to_owned(),
         CertificateError::NotValidForNameContext { presented, .. } => {
             format!(
-                "its certificate is for another name: connect to it by one of those that it bears ({})",
+                "its certificate is for another name: use a name that it has ({})",
                 presented.iter().map(|name| bare_name(name)).collect::<Vec<_>>().join(", ")
             )
         }

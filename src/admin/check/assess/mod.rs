@@ -1,4 +1,4 @@
-//! Draws findings from the facts, each with its remedy, and decides whether the set-up is fit for locks. Pure.
+//! Draws findings from the facts, each with its remedy, and decides whether the set-up is ready for locks. Pure.
 
 mod lock;
 mod servers;
@@ -68,7 +68,7 @@ impl Finding {
     }
 }
 
-/// Whether the set-up is fit for locks: the field `verdict` of the JSON.
+/// Whether the set-up is ready for locks: the field `verdict` of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Fitness {
@@ -95,7 +95,7 @@ pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
     findings.extend(servers::versions(facts));
     findings.extend(servers::certificates(facts));
     findings.extend(servers::session(facts));
-    findings.extend(servers::line(facts));
+    findings.extend(servers::latency(facts));
     findings.extend(lock::chroot(facts));
     findings.extend(lock::permissions(facts));
     findings.extend(lock::queue(facts));

@@ -149,7 +149,7 @@ pub(super) fn session(facts: &Facts) -> Vec<Finding> {
             } else {
                 format!("servers answer, but none opened a session within {}", duration::text(*within))
             };
-            let remedy = "correct -z or ZKLOCK_ZOOKEEPER, or see to the servers";
+            let remedy = "correct -z or ZKLOCK_ZOOKEEPER, or check the servers";
             return vec![Finding::fail("session", what).remedy(remedy)];
         }
         Err(SessionError::CredentialsRefused) if names.is_empty() => {
@@ -186,16 +186,16 @@ pub(super) fn session(facts: &Facts) -> Vec<Finding> {
 }
 
 /// Whether round trips are fast enough for a lease.
-pub(super) fn line(facts: &Facts) -> Option<Finding> {
+pub(super) fn latency(facts: &Facts) -> Option<Finding> {
     let (granted, trip, median) = (*facts.session.as_ref().ok()?, facts.trip()?, facts.median_trip()?);
     let timeout = duration::text(granted);
     let takes = format!("a quorum write takes {}, the median is {}", time(trip), time(median));
     if is_quick_enough(facts)? {
-        let rides = text::time(silence_ridden_out(granted, trip));
-        return Some(Finding::ok("line", format!("{takes}; a holder rides out {rides} of silence")));
+        let tolerated = text::time(silence_ridden_out(granted, trip));
+        return Some(Finding::ok("latency", format!("{takes}; a holder tolerates {tolerated} of silence")));
     }
     let what = format!("too slow for a session timeout of {timeout}: {takes}");
-    Some(Finding::fail("line", what).remedy(match smallest_timeout(facts) {
+    Some(Finding::fail("latency", what).remedy(match smallest_timeout(facts) {
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that; use closer servers".to_owned(),
     }))

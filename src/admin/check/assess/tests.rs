@@ -72,7 +72,7 @@ fn assert_fault(facts: &Facts, fitness: Fitness, parts: &[&str]) {
 fn a_set_up_without_a_fault_is_fit_and_described() {
     assert_eq!(faults(&fit(), Fitness::Fit), "");
     let text: Vec<String> = assess(&fit()).into_iter().map(|finding| finding.what).collect();
-    let line = "a quorum write takes 20 ms, the median is 30 ms; a holder rides out 9.9 s of silence";
+    let line = "a quorum write takes 20 ms, the median is 30 ms; a holder tolerates 9.9 s of silence";
     for what in ["ZooKeeper 3.8.5, leader", "timeout 30s, as asked", line, "CREATE and DELETE on /locks"] {
         assert!(text.iter().any(|found| found == what), "no {what:?} in {text:?}");
     }

@@ -70,7 +70,7 @@ impl Credential {
                 return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
             "x509" => {
-                let why = "the certificate of --tls-cert speaks for itself";
+                let why = "the server reads them from the certificate of --tls-cert";
                 return Err(CredentialError::NotSent(scheme.to_owned(), why));
             }
             // A server accepts a digest without a user, but no ACL entry can match it.

@@ -61,7 +61,9 @@ impl Security {
         };
         // The library assumes that every name is valid in a certificate.
         if hosts.servers.iter().any(|server| server_name(server).is_none()) {
-            return Err(Error::BadArguments(&"a server has a name that no certificate can bear"));
+            return Err(Error::BadArguments(
+                &"a server's name can't appear in a certificate; use another name for it",
+            ));
         }
         connector
             .with_tls(TlsOptions::new().with_certs(rotation.certs()))
