@@ -18,7 +18,7 @@
 )]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
 #![allow(missing_docs, reason = "a test's name is its documentation")]
-#![allow(dead_code, unused_imports, reason = "the ensemble can do more than the scenes ask for")]
+#![allow(dead_code, reason = "the ensemble can do more than the scenes ask for")]
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 
 mod client;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock::core::lock::name::Mode;
 
-use super::command::Command;
 use super::scenario::FaultKind;
 use super::world::World;
 

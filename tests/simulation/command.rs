@@ -121,11 +121,6 @@ impl Command {
         !self.ended_by_itself && self.runs()
     }
 
-    /// Whether a process is left that should be gone.
-    pub(crate) fn is_left(&self) -> bool {
-        !self.ended_by_itself && !self.none_left()
-    }
-
     /// Whether no process is left, except perhaps a dead leader.
     pub(crate) fn none_left(&self) -> bool {
         self.processes.iter().all(|process| process.dead)

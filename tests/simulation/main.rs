@@ -24,7 +24,6 @@
 )]
 #![allow(clippy::struct_excessive_bools, reason = "what has happened to a process is many small facts")]
 #![allow(clippy::print_stdout, reason = "its results go to stdout")]
-#![allow(dead_code, unused_imports, reason = "the ensemble can do more than this asks for")]
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 

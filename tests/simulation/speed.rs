@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::client::message::{Reply, Request, SessionChange};
 use crate::client::{Client, HostClock, News, Settings};
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Ensemble, Output};
+use crate::ensemble::{Config, Ensemble};
 
 /// Runs this many sessions in sequence. Returns a number that depends on all their answers.
 fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {

@@ -6,8 +6,7 @@
 
 mod draw;
 
-use zklock::core::protocol::{Asker, Reply, Request, SessionChange};
-use zklock::core::signal::SIGTERM;
+use zklock::core::protocol::{Reply, Request, SessionChange};
 
 use super::ensemble::Direction;
 use super::scenario::FaultKind;
@@ -122,7 +121,6 @@ pub(crate) struct Progress {
     more: Option<u32>,
     /// The server that the victim is connected to.
     server: Option<usize>,
-    leader: Option<usize>,
     healed: bool,
 }
 

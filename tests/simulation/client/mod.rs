@@ -28,7 +28,7 @@ use self::connection::{Connection, Flight};
 use self::connector::Connector;
 use self::message::{NodePath, Reply, Request, RequestError, SessionChange};
 use self::step::{Kind, Next, Step};
-use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
+use crate::ensemble::wire::{Acl, Answer, Happened, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.

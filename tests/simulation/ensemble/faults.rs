@@ -28,6 +28,7 @@ impl Ensemble {
 
     /// Panics if the logs of two servers disagree about a transaction that both have applied.
     #[track_caller]
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) fn assert_alike(&self) {
         for server in 1..self.size() {
             let (one, other) = (&self.servers[0], &self.servers[server]);
@@ -119,12 +120,8 @@ impl Ensemble {
         self.servers[server].apply_lag = lag;
     }
 
-    /// Sets how far a server's wall clock is ahead.
-    pub(crate) fn set_wall_clock(&mut self, server: usize, ahead_ms: i64) {
-        self.servers[server].wall_ms = ahead_ms;
-    }
-
     /// Refuses the next requests that a server receives.
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) fn throttle(&mut self, server: usize, requests: u32) {
         self.servers[server].throttles = requests;
     }

@@ -153,7 +153,7 @@ impl Ensemble {
         origin: Option<Origin>,
         plan: impl FnOnce(&mut Tree, Stamp) -> (Vec<Change>, Result<Answer, WireError>),
     ) {
-        let time_ms = WALL_MS + self.servers[server].wall_ms + (self.now / super::config::MS) as i64;
+        let time_ms = WALL_MS + (self.now / super::config::MS) as i64;
         let Some(leading) = self.leading(server) else {
             return;
         };

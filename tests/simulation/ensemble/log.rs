@@ -57,6 +57,7 @@ impl Log {
         self.txns.back().map_or(self.base, |txn| txn.zxid())
     }
 
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(super) fn base(&self) -> i64 {
         self.base
     }

@@ -22,7 +22,7 @@
 
 mod config;
 mod election;
-mod explore;
+pub(crate) mod explore;
 mod faults;
 mod follower;
 mod hash;
@@ -44,7 +44,6 @@ use std::collections::VecDeque;
 pub(crate) use crate::rng::{Rng, mix};
 
 pub(crate) use self::config::{Config, MS};
-pub(crate) use self::explore::Upcoming;
 pub(crate) use self::network::{ConnId, Direction};
 
 use self::follower::Following;
@@ -116,8 +115,6 @@ struct Server {
     tree: Tree,
     watches: Watches,
     by_session: FastMap<i64, ConnId>,
-    /// How far its wall clock is ahead, in milliseconds.
-    wall_ms: i64,
     /// The offset of its ticks.
     phase: u64,
     apply_lag: u64,
@@ -163,7 +160,6 @@ impl Ensemble {
             tree: Tree::new(),
             watches: Watches::default(),
             by_session: FastMap::default(),
-            wall_ms: 0,
             phase: rng.below(tick),
             apply_lag: 0,
             logged_at: 0,
@@ -201,6 +197,7 @@ impl Ensemble {
     }
 
     /// How many events have been processed.
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }

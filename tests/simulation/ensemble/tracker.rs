@@ -117,6 +117,7 @@ impl Tracker {
 
 #[cfg(test)]
 mod tests {
+    #[allow(unused_imports, reason = "the program that only simulates runs no tests")]
     use super::*;
 
     #[test]

@@ -24,6 +24,7 @@ impl Acl {
     pub(crate) const WRITE: u8 = 2;
     pub(crate) const CREATE: u8 = 4;
     pub(crate) const DELETE: u8 = 8;
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) const ADMIN: u8 = 16;
     /// Grants every permission to everyone.
     pub(crate) const OPEN: Self = Self::alike(Self::ALL);
@@ -47,7 +48,9 @@ impl Acl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Persistent,
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     PersistentSequential,
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     Ephemeral,
     EphemeralSequential,
     Container,
@@ -104,6 +107,7 @@ pub(crate) enum Op {
         path: String,
     },
     /// Sets the watches of a lost connection again. Watches that would have fired since this zxid fire now.
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     SetWatches {
         since: i64,
         data: Vec<String>,
@@ -132,6 +136,7 @@ impl Op {
 /// The reason for refusing a request, under ZooKeeper's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
+    #[allow(dead_code, reason = "for the comparison with real servers")]
     RuntimeInconsistency,
     BadArguments,
     NoNode,
@@ -221,6 +226,7 @@ pub(crate) enum ToClient {
     },
     Answer {
         xid: i32,
+        #[allow(dead_code, reason = "for the comparison with real servers")]
         zxid: i64,
         result: Result<Answer, WireError>,
     },

@@ -21,7 +21,7 @@
 use std::time::Duration;
 
 use zklock::core::lock::name::Mode;
-use zklock::core::protocol::{LockIndex, Request, SessionChange};
+use zklock::core::protocol::{Request, SessionChange};
 
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions};

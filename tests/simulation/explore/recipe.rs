@@ -21,8 +21,9 @@ use zklock::core::signal::SIGTERM;
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions, Job};
 use crate::client::{Client, HostClock, News, Settings};
+use crate::ensemble::explore::Upcoming;
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Upcoming};
+use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
 
 /// The session timeout, which is two ticks.
 const T: u64 = 2_400 * MS;

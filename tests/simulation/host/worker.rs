@@ -6,7 +6,6 @@ use zklock::core::loss::Loss;
 use zklock::core::message::Message;
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::planted::{Mistake, planted};
-use zklock::core::protocol::{Asker, SessionKey};
 use zklock::core::run::{Effect, End, Input, Introduction};
 use zklock::core::signal::{SIGCONT, SIGTSTP};
 use zklock::core::time::BootTime;

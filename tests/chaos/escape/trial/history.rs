@@ -153,6 +153,7 @@ impl History {
 }
 
 #[cfg(test)]
+#[allow(dead_code, reason = "`scripts/chaos` runs no tests")]
 mod tests {
     use super::*;
 

@@ -8,7 +8,6 @@
 //! | [`history`] | the heartbeats, and what they show |
 //! | [`verdict`] | everything that must be true at the end |
 //! | [`helper`] | `beat.c`, the program that runs under the lock |
-#![allow(dead_code, reason = "two test binaries use it, and each a part")]
 
 mod fault;
 mod helper;
@@ -17,7 +16,6 @@ mod processes;
 mod run;
 mod verdict;
 
-#[allow(unused_imports, reason = "two test binaries use it, and each a part")]
 pub(crate) use {
     fault::Fault,
     helper::{Beat, Crowd},
