@@ -72,7 +72,7 @@ const RUNS: &str = "RUNS";
 /// The column whose host name is cut as the last resort. Its process id is always shown.
 const PLACE: &str = "HOST:PID";
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: &[Column] = &[
     Column { title: "POS", rank: 0, cell: |contender| contender.position.to_string() },
     Column { title: "STATE", rank: 0, cell: |contender| state(contender).to_owned() },
     Column { title: "MODE", rank: 4, cell: |contender| mode(contender.mode) },
