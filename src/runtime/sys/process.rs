@@ -41,7 +41,7 @@ pub fn exit_at_once(code: u8) -> ! {
 /// Tunes the C library's allocator for a short life of little memory.
 ///
 /// All threads allocate from one heap: the C library would map a heap for each, and zklock's threads take turns. The
-/// heap grows in steps of [`HEAP_STEP`] and doesn't shrink: by default a start lets it grow and shrink seven times, and
+/// heap grows in steps of `HEAP_STEP` and doesn't shrink: by default a start lets it grow and shrink seven times, and
 /// the kernel clears the same pages each time.
 pub fn tune_the_allocator() {
     // SAFETY: sets parameters of the allocator, which may be done at any time.
