@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use zklock::cli::StartError;
+use zklock::cli::{LogFormat, Options, StartError};
 use zklock::core::exit::{self, Exit};
 use zklock::core::text::escaped_lines;
 use zklock::runtime::end::end;
@@ -26,10 +26,11 @@ fn run_zklock() {
         Ok(parsed) => parsed,
         Err(error) => end(report(&error)),
     };
-    ui::init(options.ensemble.verbose, options.ensemble.quiet, options.ensemble.log_format);
+    let is_json = options.ensemble.log_format == LogFormat::Json;
+    ui::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
     let done = match &options.verb {
         Some(verb) => admin::run(verb, &options, &settings),
-        None => run::run(&options),
+        None => run_command(&options),
     };
     let exit = done.unwrap_or_else(|error| {
         log::error!("{error:#}");
@@ -37,6 +38,12 @@ fn run_zklock() {
     });
     ui::drain_at_the_end();
     end(exit);
+}
+
+fn run_command(options: &Options) -> anyhow::Result<Exit> {
+    let job = options.job()?;
+    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
+    run::run(options.plan(&job.invocation, around), &job, &options.connection())
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.

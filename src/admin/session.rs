@@ -9,7 +9,7 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, Request, RequestError, Wakeup};
+use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, Request, RequestError, Settings, Wakeup};
 
 /// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ impl AdminSession {
     /// Connects, within `--connect-timeout`.
     pub(super) fn open(options: &Options) -> Result<Self> {
         let connect_timeout = options.ensemble.connect_timeout;
-        let settings = options.settings(clock::now() + connect_timeout)?;
+        let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
         let mut inquiry = Inquiry::open(settings, Limit::Each(connect_timeout))?;
         inquiry.connect().map_err(|why| explain(why, connect_timeout))?;
         let has_chroot = !options.ensemble.zookeeper.chroot_text().is_empty();

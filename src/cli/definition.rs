@@ -1,6 +1,5 @@
 //! The definition of the command line, from which the help, the manual page and the completions are generated too.
 
-use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Parser};
 
@@ -8,8 +7,6 @@ use super::ensemble::Ensemble;
 use super::lock::LockOptions;
 use super::verbs::Verb;
 use super::{StartError, VERBS};
-use crate::core::time::BootTime;
-use crate::runtime::zk::Settings;
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]
@@ -56,19 +53,6 @@ pub struct Options {
     /// What to do instead of running a command. `parse` adds the verbs to the definition if they can be needed.
     #[arg(skip)]
     pub verb: Option<Verb>,
-}
-
-impl Options {
-    /// The settings for a session that must be open by `deadline`. Reads and checks the files named by options.
-    pub fn settings(&self, deadline: BootTime) -> Result<Settings> {
-        Ok(Settings {
-            hosts: self.ensemble.zookeeper.clone(),
-            session_timeout: self.lock.session_timeout,
-            deadline: Some(deadline),
-            refusals_end: self.verb.is_none() && self.lock.gives_up_at_once(),
-            security: self.ensemble.security.resolve(&self.ensemble.auth)?,
-        })
-    }
 }
 
 const EXIT_CODES: &str = "\

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::security::{AuthLines, SecurityOptions};
+use super::security::SecurityOptions;
 use super::values;
 use crate::core::hosts::Hosts;
+use crate::plan::AuthLines;
 
 /// The options that a command and every verb have. The `-h` of a verb leaves them out.
 #[derive(Debug, Clone, Args)]

@@ -11,27 +11,7 @@ use thiserror::Error;
 use super::{VERBS, other_tools};
 use crate::core::path::{LockPath, PathError};
 use crate::core::text::escaped;
-
-/// The locks and the command of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invocation {
-    /// At least one, in the user's order.
-    pub locks: Vec<LockPath>,
-    /// The program to run.
-    pub program: OsString,
-    /// Its arguments, untouched.
-    pub arguments: Vec<OsString>,
-    /// The program's name for messages and for other contenders: the first word of a shell string.
-    pub shown: OsString,
-}
-
-impl Invocation {
-    /// The first lock on the command line.
-    pub fn first_lock(&self) -> &LockPath {
-        // There is at least one: `parse` refuses a call without a lock.
-        &self.locks[0]
-    }
-}
+use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -6,10 +6,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use nix::sys::signal::Signal;
 
-use super::invocation::{self, Invocation, InvocationError};
+use super::invocation::{self, InvocationError};
 use super::values;
 use crate::core::duration;
 use crate::core::lock::name::{Family, Mode};
+use crate::plan::Invocation;
 
 /// How the lock is taken, held and lost.
 #[derive(Debug, Clone, Args)]

@@ -8,6 +8,7 @@ mod invocation;
 mod lock;
 mod mistake;
 mod other_tools;
+mod plan;
 mod security;
 mod settings;
 mod values;
@@ -23,14 +24,14 @@ use thiserror::Error;
 pub use self::completion::{ByShell, Completion, complete, completion_request};
 pub use self::definition::Options;
 pub use self::ensemble::{Ensemble, LogFormat};
-pub use self::invocation::{Invocation, InvocationError};
+pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming, OnLost};
 use self::mistake::InvalidVariable;
-use self::security::AUTH;
-pub use self::security::{AclChoice, AuthLines, SecurityOptions};
+pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, Source};
 pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 use crate::config::{self, Config, ConfigError};
+use crate::plan::{AUTH, AuthLines};
 
 /// The names of the verbs.
 const VERBS: &[&str] = &["status", "revoke", "check", "forget", "completions", "man"];

@@ -6,8 +6,8 @@ use std::fmt;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use super::security::AUTH;
 use crate::config::{self, Config};
+use crate::plan::AUTH;
 
 /// One setting in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]

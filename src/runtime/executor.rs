@@ -12,13 +12,14 @@ use super::side_sessions::SideSessions;
 use super::ui;
 use super::zk::{Session, Settings};
 use super::{clock, identity, lineage, sys};
-use crate::cli::{Invocation, Options};
 use crate::core::lock::contender::Ids;
+use crate::core::lock::name::Mode;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::run::{Effect, End, Input, Introduction, KillRound};
 use crate::core::signal::SIGTSTP;
+use crate::plan;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -35,8 +36,8 @@ pub enum Done {
 #[derive(Debug)]
 pub struct Executor<'a> {
     worker: WorkerSide,
-    options: &'a Options,
-    invocation: &'a Invocation,
+    plan: &'a plan::Job,
+    mode: Mode,
     settings: &'a Settings,
     events: Emitter,
     session: Option<Session>,
@@ -54,16 +55,16 @@ impl<'a> Executor<'a> {
     /// An executor that hasn't opened a session or started a command.
     pub fn new(
         worker: WorkerSide,
-        options: &'a Options,
-        invocation: &'a Invocation,
+        plan: &'a plan::Job,
+        mode: Mode,
         settings: &'a Settings,
         events: Emitter,
     ) -> Self {
         let side_sessions = SideSessions::new(settings.clone(), events.clone());
         Self {
             worker,
-            options,
-            invocation,
+            plan,
+            mode,
             settings,
             events,
             session: None,
@@ -93,7 +94,7 @@ impl<'a> Executor<'a> {
             Effect::Introduce => {
                 self.worker.take_its_name();
                 let introduction = self.introduction();
-                self.prepared = Some(PreparedLaunch::new(self.invocation, &self.worker));
+                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, &self.worker));
                 return Ok(Done::Answer(Input::Introduced(introduction)));
             }
             Effect::FindAncestors => {
@@ -119,9 +120,8 @@ impl<'a> Executor<'a> {
             }
             Effect::StartCommand { variables, latest, deadline } => {
                 self.worker.command_begins(deadline);
-                let prepare = || PreparedLaunch::new(self.invocation, &self.worker);
-                let (prepared, signal) =
-                    (self.prepared.take().unwrap_or_else(prepare), self.options.lock.signal);
+                let prepare = || PreparedLaunch::new(&self.plan.invocation, &self.worker);
+                let (prepared, signal) = (self.prepared.take().unwrap_or_else(prepare), self.plan.signal);
                 let started = Job::start(prepared, &variables, &self.worker, latest, signal);
                 let started = started.map(|job| self.job = Some(job));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
@@ -200,9 +200,9 @@ impl<'a> Executor<'a> {
     }
 
     fn introduction(&self) -> Introduction {
-        let (lock, program) = (&self.options.lock, Path::new(&self.invocation.shown));
-        let record = identity::record(self.worker.monitor, program, lock.label.clone(), lock.mode());
-        let ids = self.invocation.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
+        let program = Path::new(&self.plan.invocation.shown);
+        let record = identity::record(self.worker.monitor, program, self.plan.label.clone(), self.mode);
+        let ids = self.plan.invocation.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
     }
 

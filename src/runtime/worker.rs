@@ -10,23 +10,17 @@ use super::executor::{Done, Executor};
 use super::pair::{WorkerSide, clean};
 use super::zk::Settings;
 use super::{clock, sys, ui};
-use crate::cli::{Invocation, Options};
 use crate::core::exit::{self, Exit};
 use crate::core::pair::Report;
 use crate::core::run::{End, Input, Plan, Run};
+use crate::plan::Job;
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
-pub fn work(
-    worker: WorkerSide,
-    plan: Plan,
-    options: &Options,
-    invocation: &Invocation,
-    settings: &Settings,
-) -> ! {
+pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> ! {
     ui::queue_output();
     let reporter = worker.reporter();
-    let ended = begin(worker, plan, options, invocation, settings);
-    let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
+    let ended = begin(worker, plan, job, settings);
+    let end = ended.with_context(|| job.invocation.first_lock().to_string()).unwrap_or_else(|error| {
         ui::erase_line();
         log::error!("{error:#}");
         if error.is::<UnattendedError>() {
@@ -53,20 +47,14 @@ pub fn work(
     sys::exit_at_once(0)
 }
 
-fn begin(
-    worker: WorkerSide,
-    plan: Plan,
-    options: &Options,
-    invocation: &Invocation,
-    settings: &Settings,
-) -> Result<End> {
+fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Result<End> {
     if !worker.set_up().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     events.listen(worker.orders()).context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, options, invocation, settings, emitter);
+    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
     run_loop(Run::new(plan), &mut executor, &events)
         .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
 }

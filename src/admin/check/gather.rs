@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Gathers all facts within twice the connect timeout.
 pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
     let connect_timeout = options.ensemble.connect_timeout;
-    let mut settings = options.settings(clock::now() + connect_timeout)?;
+    let mut settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
     settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
     settings.refusals_end = true;
     let hosts = settings.hosts.to_string();

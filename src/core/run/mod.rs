@@ -25,7 +25,7 @@ use self::claim::Claim;
 pub use self::effect::{Effect, End, Seen, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
-pub use self::plan::Plan;
+pub use self::plan::{Plan, Surroundings};
 use self::queueing::Queueing;
 use self::recording::Recording;
 use self::releasing::{FinalExit, ReleaseKind, Releasing};

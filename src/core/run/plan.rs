@@ -52,6 +52,17 @@ pub struct Plan {
     pub outer: Vec<HeldLock>,
 }
 
+/// What is around a run and no option says.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// When the run begins.
+    pub began: BootTime,
+    /// Whether a waiting line can be shown.
+    pub shows_line: bool,
+    /// Every lock that is said to be held around zklock.
+    pub outer: Vec<HeldLock>,
+}
+
 impl Plan {
     /// When to give up the first attempt to connect.
     pub fn connect_by(&self) -> BootTime {

@@ -3,7 +3,7 @@
 
 use super::spawn::Launch;
 use super::terminal::Terminal;
-use crate::cli::Invocation;
+use crate::plan::Invocation;
 use crate::runtime::descendants::Children;
 use crate::runtime::pair::WorkerSide;
 

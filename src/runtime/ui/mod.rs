@@ -14,7 +14,6 @@ use log::{Level, LevelFilter};
 
 pub use self::line::{can_draw_line, draw_line, erase_line};
 pub use self::output::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
-use crate::cli::LogFormat;
 use crate::core::message::{self, Message};
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
@@ -23,15 +22,16 @@ use crate::core::text::{escaped_lines, without_controls};
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";
 
-static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+/// Whether messages are written as JSON.
+static JSON: OnceLock<bool> = OnceLock::new();
 
 fn is_json() -> bool {
-    FORMAT.get() == Some(&LogFormat::Json)
+    JSON.get() == Some(&true)
 }
 
 /// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` overrides both `verbose` and `quiet`.
-pub fn init(verbose: u8, quiet: bool, format: LogFormat) {
-    let _ = FORMAT.set(format);
+pub fn init(verbose: u8, quiet: bool, as_json: bool) {
+    let _ = JSON.set(as_json);
     let (own, library) = match verbose {
         _ if quiet => (LevelFilter::Error, LevelFilter::Off),
         0 => (LevelFilter::Warn, LevelFilter::Off),

@@ -22,6 +22,8 @@ mod write;
 
 use std::time::Duration;
 
+use anyhow::Result;
+
 pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
@@ -34,6 +36,7 @@ pub use crate::core::protocol::{
     Asker, Away, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
 };
 use crate::core::time::BootTime;
+use crate::plan::Connection;
 
 /// Everything needed to open a session.
 #[derive(Debug, Clone)]
@@ -48,4 +51,21 @@ pub struct Settings {
     pub refusals_end: bool,
     /// Credentials, TLS, and the ACL of the nodes that zklock creates.
     pub security: Security,
+}
+
+impl Settings {
+    /// The settings for a session that must be open by `deadline`. Reads and checks the files that the user named.
+    ///
+    /// # Errors
+    /// If a file can't be read or others can read its secret, if its content is invalid, or if options contradict each
+    /// other.
+    pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
+        Ok(Self {
+            hosts: connection.hosts.clone(),
+            session_timeout: connection.session_timeout,
+            deadline: Some(deadline),
+            refusals_end: connection.refusals_end,
+            security: security::resolve(&connection.security)?,
+        })
+    }
 }

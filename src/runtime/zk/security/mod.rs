@@ -4,6 +4,7 @@
 
 mod acl;
 mod credential;
+mod resolve;
 mod rotation;
 mod sasl;
 mod tls;
@@ -15,6 +16,7 @@ use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
 pub(super) use self::acl::to_library;
 pub use self::credential::{Credential, CredentialError, Credentials};
+pub(super) use self::resolve::resolve;
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};

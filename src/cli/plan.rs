@@ -1,0 +1,64 @@
+//! What the options ask for, as plain data for the runtime.
+
+use super::{InvocationError, Options};
+use crate::core::run::{Plan, Surroundings};
+use crate::core::text::printable;
+use crate::plan::{Connection, Invocation, Job, SecurityChoice};
+
+impl Options {
+    /// The locks and the command.
+    ///
+    /// # Errors
+    /// If the words aren't locks and a command, or don't go with the options.
+    pub fn job(&self) -> Result<Job, InvocationError> {
+        let invocation = self.lock.invocation()?;
+        Ok(Job { invocation, label: self.lock.label.clone(), signal: self.lock.signal })
+    }
+
+    /// The settings of a run.
+    pub fn plan(&self, invocation: &Invocation, around: Surroundings) -> Plan {
+        let (lock, ensemble) = (&self.lock, &self.ensemble);
+        let nonblock = lock.gives_up_at_once();
+        Plan {
+            first: invocation.first_lock().clone(),
+            locks: invocation.locks.clone(),
+            mode: lock.mode(),
+            family: lock.family(),
+            hosts: ensemble.zookeeper.to_string(),
+            chroot: ensemble.zookeeper.chroot_text().to_owned(),
+            has_credentials: false,
+            began: around.began,
+            give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| around.began + wait),
+            connect_timeout: lock.connect_timeout(ensemble.connect_timeout),
+            nonblock,
+            conflict_exit_code: lock.conflict_exit_code,
+            once_per: lock.once_per,
+            terminates: lock.on_lost_terminates(),
+            kill_after: lock.kill_after,
+            command: printable(&invocation.shown.to_string_lossy()),
+            shows_line: around.shows_line,
+            progress: lock.progress,
+            outer: around.outer,
+        }
+    }
+
+    /// How to reach the servers.
+    pub fn connection(&self) -> Connection {
+        let security = &self.ensemble.security;
+        Connection {
+            hosts: self.ensemble.zookeeper.clone(),
+            session_timeout: self.lock.session_timeout,
+            refusals_end: self.verb.is_none() && self.lock.gives_up_at_once(),
+            security: SecurityChoice {
+                auth_file: security.auth_file.clone(),
+                auth: self.ensemble.auth.clone(),
+                acl: security.acl.clone(),
+                tls: security.tls,
+                tls_ca: security.tls_ca.clone(),
+                tls_cert: security.tls_cert.clone(),
+                tls_key: security.tls_key.clone(),
+                places: security.places.clone(),
+            },
+        }
+    }
+}
