@@ -49,6 +49,11 @@ const FORBIDDEN_IN_CORE: [&str; 9] = [
 
 /// The sources below a directory of `src` with their texts, without tests and comments.
 fn sources(below: &str) -> Vec<(PathBuf, String)> {
+    files(below).into_iter().map(|(path, text)| (path, shipped(&text))).collect()
+}
+
+/// The same with comments and the unit tests in them.
+fn files(below: &str) -> Vec<(PathBuf, String)> {
     let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(below)];
     let mut found = vec![];
     while let Some(directory) = directories.pop() {
@@ -61,7 +66,7 @@ fn sources(below: &str) -> Vec<(PathBuf, String)> {
                 directories.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                found.push((path, shipped(&text)));
+                found.push((path, text));
             }
         }
     }
@@ -179,6 +184,27 @@ fn arrows_go_one_way() {
     ] {
         for (file, text) in sources(below) {
             assert!(!text.contains(outside), "{} knows {outside}", file.display());
+        }
+    }
+}
+
+/// rustc's lint `missing_docs` demands a comment for each field and variant too, even if its name says everything.
+#[test]
+fn public_types_and_functions_have_a_comment() {
+    let kinds = ["fn", "struct", "enum", "trait", "type", "const", "static"];
+    for (file, text) in files("") {
+        assert!(text.starts_with("//! "), "{} doesn't say what it is for", file.display());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let Some(item) = line.strip_prefix("pub ") else { continue };
+            if !kinds.contains(&item.split(' ').next().unwrap()) && !item.starts_with("unsafe fn") {
+                continue;
+            }
+            // Attributes may come between, on several lines.
+            let mut above = lines[..number].iter().rev();
+            let nearest = above
+                .find(|line| line.starts_with("///") || line.is_empty() || line.ends_with([';', '{', '}']));
+            assert!(nearest.is_some_and(|line| line.starts_with("///")), "{}: {line}", file.display());
         }
     }
 }

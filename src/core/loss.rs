@@ -10,11 +10,8 @@ use super::text;
 /// Why the lock can't be trusted any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// The lease ran out.
     LeaseOver {
-        /// How long nothing was confirmed.
         silent_for: Duration,
-        /// The reason, if known.
         silence: Option<Silence>,
     },
     /// The session has ended; how long zklock itself hung before it learned that, if it did.
@@ -25,14 +22,12 @@ pub enum Loss {
     Revoked(Option<String>),
     /// The queue can't be trusted any more.
     Queue(ContentionError),
-    /// zklock's other process is gone.
     MonitorDied,
 }
 
 /// Why there were no confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// zklock itself hung.
     Ours(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
     Line(Duration, Option<Away>),

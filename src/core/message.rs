@@ -46,7 +46,6 @@ impl Level {
 /// The holder of a lock that zklock waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Its description for people.
     pub who: String,
     /// How long it has held the lock, if its node says so.
     pub held_for: Option<Duration>,
@@ -54,88 +53,66 @@ pub struct Holder {
     pub queued_for: Option<Duration>,
 }
 
-/// One message.
+/// One message. [`Message::report`] has the words of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    // Queueing.
-    /// zklock's node is in the queue.
+    // Queueing. The times that zklock has `waited` count from its start.
     Queued {
-        /// Its full path.
         node: String,
     },
-    /// Another contender is ahead.
     WaitingFor {
-        /// The predecessor.
         who: String,
-        /// How many contenders are ahead.
         ahead: usize,
     },
-    /// With `--progress`: zklock still waits.
+    /// With `--progress`.
     StillWaiting {
-        /// The time since zklock was started.
         waited: Duration,
-        /// How many contenders are ahead.
         ahead: usize,
-        /// The predecessor.
         predecessor: String,
-        /// The holder, if known.
+        /// `None` if it isn't known.
         holder: Option<Holder>,
         /// How long no server has answered, if that is long.
         silent_for: Option<Duration>,
     },
-    /// zklock holds the lock.
     Acquired {
-        /// The time since zklock was started.
         after: Duration,
-        /// The fencing token.
         token: i64,
     },
-    /// With `-n` or `-w 0`: another contender holds the lock.
+    /// With `-n` or `-w 0`.
     Busy {
-        /// The holder.
         holder: String,
     },
-    /// `-w` ran out while another contender was ahead.
+    /// `-w` ran out while the contender `ahead` was zklock's predecessor.
     GaveUp {
-        /// How long zklock tried.
         waited: Duration,
-        /// The predecessor.
         ahead: String,
     },
     /// `-w` ran out after zklock became first in the queue while stopped.
     GaveUpStopped {
-        /// How long zklock tried.
         waited: Duration,
         /// Whether another contender was seen ahead before.
         seen_busy: bool,
     },
-    /// zklock became first in the queue while stopped.
     LeftTheQueueStopped,
     /// zklock was continued after that.
     QueueingAgainAfterStop,
     /// The session ended before the command was started.
     QueueingAgain(RequestError),
-    /// A signal that has no effect while no command runs.
     SignalIgnored(i32),
-    /// The first contender in the queue waits for confirmations.
     AwaitsLease,
-    /// A waiter has lost its connection.
     ConnectionLostWaiting,
-    /// A waiter is connected again.
     ConnectedAgainWaiting,
-    /// A confirmation was refused.
     ConfirmationFailed(RequestError),
     /// `--once-per`: the command isn't due.
     Skipped {
         /// How long ago the command succeeded.
         ago: Duration,
-        /// The host, if known.
+        /// Where, if that is known.
         host: Option<String>,
-        /// The period of `--once-per`.
         period: Duration,
     },
 
-    // Why the lock can't be acquired.
+    // Why the lock can't be acquired. `hosts` is the connect string.
     /// No server established a session in time.
     Unreachable {
         /// How long the servers were tried; `None` if all of them refused and zklock didn't wait.
@@ -143,40 +120,32 @@ pub enum Message {
         /// The reason that each server gave.
         servers: Vec<String>,
     },
-    /// A server requires credentials, or refuses the given ones.
     CredentialsRefused {
-        /// The connect string.
         hosts: String,
-        /// Whether credentials were given.
+        /// Whether there were any to refuse.
         given: bool,
     },
     /// The session has ended, and a new one would end in the same way.
     SessionFailed(RequestError),
     /// The session was closed, and not by zklock.
     SessionClosed,
-    /// The contender can't continue.
     Contender(ContentionError),
-    /// Another client revoked zklock's place in the queue.
+    /// By this client, if it is known.
     PlaceRevoked(Option<String>),
-    /// The connection is too slow for the session timeout.
     LineTooSlow {
-        /// The connect string.
         hosts: String,
         /// How long an answer takes.
         trip: Duration,
         /// The session timeout.
         timeout: Duration,
-        /// The grace of a forced stop.
         kill_after: Duration,
     },
     /// `-w` ran out while zklock was first in the queue.
     NotConfirmed {
-        /// How long zklock tried.
         waited: Duration,
     },
     /// `-w` ran out while no server answered.
     LastSeenBusy {
-        /// How long zklock tried.
         waited: Duration,
         /// How long no server has answered.
         silence: Duration,
@@ -185,112 +154,80 @@ pub enum Message {
     },
     /// There is no session, and the ZooKeeper client didn't report a reason in time.
     KeptBusy {
-        /// The connect string.
         hosts: String,
-        /// How long zklock tried.
         waited: Duration,
     },
     /// There is a session, but no answer about the lock.
     NoAnswer {
-        /// The connect string.
         hosts: String,
-        /// How long zklock tried.
         waited: Duration,
     },
     /// The holder started the command that zklock runs in, and no variable told zklock so.
     WaitsForItself {
-        /// The holder's process id.
         pid: u32,
     },
     /// `--once-per` inside a command that already holds the lock.
     OncePerInside,
-    /// The surrounding lock follows another naming scheme.
     HeldInOtherNaming {
-        /// The naming scheme of the surrounding lock.
         outer: Family,
-        /// The naming scheme of the command line.
         inner: Family,
     },
-    /// The surrounding lock's mode isn't strong enough.
     HeldTooWeakly {
-        /// The mode that is held.
         outer: String,
-        /// The mode that zklock asks for.
         inner: Mode,
     },
 
     // While the command runs.
     /// The command couldn't be started, or its environment variables couldn't be made.
     NotStarted(String),
-    /// The command runs.
     Started {
-        /// Its name.
         command: String,
     },
-    /// A holder has lost its connection.
     ConnectionLost,
-    /// A holder is connected again.
     ConnectedAgain,
-    /// The lock is lost or revoked.
     LockLost {
-        /// The reason.
         loss: Loss,
-        /// The command's name.
         command: String,
         /// Whether the command is stopped.
         stops: bool,
     },
     /// The command was stopped because of that.
     CommandStopped {
-        /// The reason.
         loss: Loss,
-        /// The command's name.
         command: String,
         /// How long after the last confirmation, if there is a lease.
         after: Option<Duration>,
     },
-    /// The command's first process was killed with KILL, and the rest of the command is ended.
+    /// The command's first process was killed with KILL.
     CommandKilled {
-        /// The command's name.
         command: String,
     },
-    /// The command was suspended, for example by Ctrl-Z, or wants the terminal.
+    /// The command was suspended, for example by Ctrl-Z.
     Suspended {
-        /// The command's name.
         command: String,
-        /// Whether it wants the terminal.
         wants_terminal: bool,
         /// Whether the lock is still held.
         held: bool,
     },
     /// A program that doesn't wait for zklock came to the lock.
     Neighbour(QueueError),
-    /// A process is still there after KILL.
     LeftAfterKill(String),
 
     // The end.
-    /// The success was recorded.
     SuccessRecorded,
-    /// The success could not be recorded.
     SuccessNotRecorded(String),
-    /// The lock is released.
     Released,
-    /// zklock has left the queue.
     LeftTheQueue,
-    /// The session has ended, and zklock's node with it.
     SessionOver,
-    /// No server confirmed the release.
     ReleaseUnconfirmed,
 }
 
 /// What a message says: the text for people, and the rest for programs (docs/log-json.md).
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// How important it is.
     pub level: Level,
     /// The name of the event. Several messages can have the same one.
     pub event: &'static str,
-    /// The text.
     pub text: String,
     /// The event's own fields.
     pub fields: Map<String, Value>,

@@ -15,7 +15,6 @@ use super::time::BootTime;
 pub enum Request {
     /// Create an ephemeral sequential node `parent/prefix…`.
     Create {
-        /// The lock path.
         parent: NodePath,
         /// The node's name without its number.
         prefix: String,
@@ -34,21 +33,16 @@ pub enum Request {
     Watch(NodePath),
     /// Watch a path and everything below it, existing or created later, as long as the connection lasts.
     WatchBelow(NodePath),
-    /// Read a node.
     Get(NodePath),
     /// Replace the data of a node if it still has this version.
     Write(NodePath, Vec<u8>, i32),
-    /// Delete a node.
     Delete(NodePath),
     /// Delete a node if it still has this version.
     DeleteUnchanged(NodePath, i32),
     /// In one transaction, write `data` to a record, creating it if it is missing, and delete another node.
     Conclude {
-        /// The node to write.
         record: NodePath,
-        /// Its new data.
         data: Vec<u8>,
-        /// The node to delete.
         node: NodePath,
     },
     /// A quorum write that checks that each of these nodes exists, and changes nothing.
@@ -130,11 +124,9 @@ impl ServerTime {
 /// A node that was just created.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Created {
-    /// Its name, including the number.
     pub name: String,
     /// The transaction that created it: the fencing token.
     pub czxid: i64,
-    /// When it was created.
     pub created: ServerTime,
 }
 
@@ -145,15 +137,12 @@ pub struct Node {
     pub data: Vec<u8>,
     /// The session that owns it, or zero.
     pub owner: i64,
-    /// The transaction that created it.
     pub czxid: i64,
     /// How often its data was replaced.
     pub version: i32,
-    /// When it was created.
     pub created: ServerTime,
     /// When its data was last replaced.
     pub modified: ServerTime,
-    /// How many children it has.
     pub children: i32,
 }
 
@@ -211,7 +200,6 @@ pub enum RequestError {
          one because the server accepted no credentials"
     )]
     InvalidAcl,
-    /// The parent is ephemeral.
     #[error("an ephemeral node can't have children")]
     EphemeralParent,
     /// The node was changed since it was read.
@@ -237,7 +225,6 @@ pub enum RequestError {
         "the server is read-only, because it has lost its quorum: start the other servers of its ensemble"
     )]
     ReadOnly,
-    /// The session expired.
     #[error("the session expired")]
     Expired,
     /// zklock gave the session up: no server answered for longer than the session timeout. The session has ended, or

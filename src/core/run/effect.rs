@@ -19,7 +19,6 @@ pub enum Effect {
     Connect {
         /// Distinguishes the inputs of this session from those of others.
         key: SessionKey,
-        /// When to give up.
         deadline: Option<BootTime>,
     },
     /// Describe this zklock. Answered immediately by [`Input::Introduced`].
@@ -40,16 +39,13 @@ pub enum Effect {
     Own {
         /// The nodes are gone after this time at the latest.
         session_timeout: Duration,
-        /// The nodes.
         nodes: Vec<OwnedNode>,
     },
     /// Tell the monitor that the command may run from now on, and start it. Answered immediately by [`Input::Started`].
     StartCommand {
-        /// Variables to add to its environment.
         variables: Vec<(String, String)>,
         /// The latest time to start it.
         latest: Option<BootTime>,
-        /// When the monitor must act.
         deadline: Option<Deadline>,
     },
     /// Send this signal to the command's process group.
@@ -93,14 +89,12 @@ pub enum Effect {
     AwaitLastWords(Duration),
     /// The monitor is dead: the caller sees zklock as ended.
     LetGoOfCaller,
-    /// The run is over.
     Finish(End),
 }
 
 /// The content of the waiting line: the live line on a terminal. The runtime narrows it to the terminal's width.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WaitingLine {
-    /// The lock.
     pub path: LockPath,
     /// In the queue, from 1.
     pub position: usize,
@@ -142,7 +136,6 @@ impl Seen {
 /// How the run ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// zklock exits this way.
     Exit(Exit),
     /// The monitor becomes the command, with these variables added: every lock is held around zklock.
     Become(Vec<(String, String)>),

@@ -19,11 +19,9 @@ pub enum Input {
     Signal(i32),
     /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
-    /// The monitor is dead.
     MonitorDied,
     /// At least one child changed its state.
     Child,
-    /// The session with the ensemble changed.
     Session(SessionKey, SessionChange),
     /// A reply to a request, or a watch that fired.
     Reply(SessionKey, Asker, Reply),
@@ -55,7 +53,6 @@ pub enum Input {
 /// A description of this zklock.
 #[derive(Debug, Clone)]
 pub struct Introduction {
-    /// The record that its lock nodes carry.
     pub record: Record,
     /// The start of the uuids of its nodes, one for each lock.
     pub ids: Vec<Ids>,
@@ -65,7 +62,6 @@ pub struct Introduction {
 /// namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Its process id.
     pub pid: u32,
     /// When it was started: see [`Process::started`].
     pub started: u64,
@@ -80,7 +76,6 @@ pub enum LookUp {
     SessionLost,
     /// No session could be established in time; the reason that each server gave.
     Unreachable(Vec<String>),
-    /// Nothing is known.
     NoAnswer,
 }
 
