@@ -1,10 +1,9 @@
 //! Host names with several addresses, one of which is dead, and host names whose addresses change.
 
 use crate::support::{
-    Authority, Case, DEADLINE, Keys, Proxy, Running, Server, Zklock, has_namespaces, op, shared, unshare,
-    wait_until,
+    Authority, Case, DEADLINE, Keys, Proxy, Running, Server, Zklock, end_holder, has_namespaces, op, shared,
+    unshare, wait_until,
 };
-use nix::sys::signal::Signal;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -66,13 +65,6 @@ fn holder(case: &Case, hosts: &HostsFile) -> Running {
     holder
 }
 
-/// Ends a holder that still has its lock.
-#[track_caller]
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
-}
-
 #[test]
 fn a_silent_address_doesn_t_hide_the_other_at_the_start() {
     if !has_namespaces("--mount", BIND) {
@@ -121,7 +113,7 @@ fn a_holder_whose_address_falls_silent_continues_at_the_other() {
         holder.wait_for_line("connected again", DEADLINE);
         let confirmed = || proxies[1 - silent].count(op::MULTI) > before;
         wait_until("a confirmation at the other address", DEADLINE, confirmed);
-        end(holder);
+        end_holder(holder);
     }
 }
 
@@ -159,7 +151,7 @@ fn a_holder_whose_addresses_all_change_continues_at_the_new_one() {
     }
     holder.wait_for_line("connected again", DEADLINE);
     wait_until("a confirmation at the new address", DEADLINE, || third.count(op::MULTI) > 0);
-    end(holder);
+    end_holder(holder);
 }
 
 #[test]

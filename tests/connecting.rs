@@ -1,6 +1,6 @@
 //! Which servers zklock connects to, and where below their root the lock is.
 
-use crate::support::{Case, DEADLINE, Proxy, Server, Zklock, new_marker, shared};
+use crate::support::{Case, DEADLINE, Proxy, Server, Zklock, end, new_marker, shared};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
@@ -127,8 +127,7 @@ fn a_lock_lies_below_the_chroot() {
     let really = format!("{root}{node}");
     assert!(case.observer().exists(&really), "{really}");
     assert!(!case.observer().exists("/locks"));
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(running);
     assert!(!case.observer().exists(&really));
 }
 

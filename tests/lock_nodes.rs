@@ -1,7 +1,6 @@
 //! zklock's own lock nodes: their names, their data, and where they are.
 
-use crate::support::{Case, DEADLINE, Server};
-use nix::sys::signal::Signal;
+use crate::support::{Case, DEADLINE, Server, end};
 
 #[test]
 fn a_node_is_named_by_a_uuid_its_kind_and_its_number() {
@@ -14,8 +13,7 @@ fn a_node_is_named_by_a_uuid_its_kind_and_its_number() {
     assert!(number.len() == 10 && number.bytes().all(|byte| byte.is_ascii_digit()), "{name}");
     let node = format!("{}/{name}", case.path());
     assert_ne!(case.observer().stat(&node).unwrap().ephemeral_owner, 0);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]
@@ -41,8 +39,7 @@ fn a_node_tells_who_contends_and_never_with_which_arguments() {
         assert_eq!(record["program"], if string { "sleep" } else { "sh" });
         assert_eq!(record["label"].as_str(), label);
         assert_eq!((&record["mode"], &record["slots"]), (&"exclusive".into(), &1.into()));
-        holder.signal(Signal::SIGTERM);
-        holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        end(holder);
     }
 }
 
@@ -55,8 +52,7 @@ fn the_label_is_what_others_are_told() {
     let output = case.lock(&["-n"], ["true"]).run();
     let who = format!("{}:{} (nightly backup)", nix::unistd::gethostname().unwrap().display(), holder.pid());
     output.assert_code(124).assert_stderr(&who);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The command line options: parsing, repetition, and errors.
 
-use crate::support::{Case, DEADLINE, Zklock};
+use crate::support::{Case, DEADLINE, Zklock, end};
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -49,8 +49,7 @@ fn the_last_occurrence_of_a_repeated_option_wins() {
     run(&["-n", "-E", "5", "-E", "6"], "exit 0").assert_code(6);
     run(&["-w", "30", "-w", "0"], "exit 0").assert_code(124);
     run(&["-n", "-n", "-x", "-x", "-q", "-q"], "exit 0").assert_code(124);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]

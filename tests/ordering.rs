@@ -1,6 +1,6 @@
 //! Contenders run one at a time in first-come order, even if others give up or die in between.
 
-use crate::support::{Case, DEADLINE, History, Running, wait_until};
+use crate::support::{Case, DEADLINE, History, Running, end, wait_until};
 use nix::sys::signal::Signal;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -88,8 +88,7 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
     assert_eq!(section_count(&history), 1);
     assert!(third.is_running());
 
-    first.signal(Signal::SIGTERM);
-    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(first);
     third.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "third"]);
     second

@@ -1,6 +1,6 @@
 //! Missing permissions: zklock names the permission, and leaves nothing behind.
 
-use crate::support::{Case, DEADLINE, end, shared, wait_until};
+use crate::support::{Case, DEADLINE, end, holder, shared, wait_until};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -119,8 +119,7 @@ fn a_waiter_that_loses_read_on_its_own_node_leaves_the_queue() {
 #[test]
 fn a_holder_that_loses_read_on_its_own_node_reports_it_when_it_stops() {
     let case = Case::new("forbidden-holder");
-    let holder = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = holder(&case, &["--session-timeout", "4"]);
     // From then on it doesn't read its node, which would show the same.
     case.wait_for_held_since(1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);

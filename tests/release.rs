@@ -1,6 +1,6 @@
 //! After a run no node and no session is left, however it ended.
 
-use crate::support::{Case, DEADLINE, Proxy, Running, Server, shared, signal_printer, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, Server, end, shared, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -59,8 +59,7 @@ fn a_run_that_gave_up_leaves_no_session() {
         assert_eq!(sessions(&server), before, "{options:?}");
         assert_eq!(case.contenders().len(), 1);
     }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(sessions(&server), before - 1);
 }
 
@@ -130,8 +129,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
         assert_eq!(output.stdout, "");
         assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
     }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]
@@ -143,8 +141,7 @@ fn a_waiter_ignores_signals_that_do_not_end_a_process() {
     for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
         waiter.signal(signal);
     }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 

@@ -1,7 +1,6 @@
 //! The requests that zklock sends and the events that wake it: no more than the lock recipe needs.
 
-use crate::support::{Case, DEADLINE, Proxy, Running, Zklock, op, shared, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{Case, DEADLINE, Proxy, Running, Zklock, end, op, shared, wait_until};
 use std::time::Duration;
 use zookeeper::CreateMode;
 
@@ -155,8 +154,7 @@ fn nonblock_creates_nothing_if_the_lock_is_busy() {
     assert_eq!(proxy.count(op::CLOSE), 2, "the sessions are closed anyway");
     let after = case.observer().stat(case.path()).unwrap();
     assert_eq!((after.cversion, after.pzxid), (before.cversion, before.pzxid));
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The check tries the permissions that a contender needs with a node of its own, which is never left behind.
 
 use super::{assert_line, check};
-use crate::support::{At, Case, DEADLINE, Proxy, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, end, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
@@ -77,7 +77,6 @@ fn a_check_disturbs_no_queue() {
     waiter.wait_for_line("waiting for", DEADLINE);
     check(&case, &[case.path()]).run().assert_code(0);
     assert_eq!(case.contenders().len(), 2);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }

@@ -3,8 +3,7 @@
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job};
 use super::loan::Loan;
-use crate::support::{Case, DEADLINE, Running, Server, Zklock, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{Case, DEADLINE, Running, Server, Zklock, end, holder, wait_until};
 use std::time::Duration;
 
 /// Leader and followers give each other up after 1.25 s, and elect a new leader in about one second more.
@@ -49,8 +48,7 @@ fn goes_on(network: &Loan, holder: &Running) {
 /// Ends the holder, and checks that the waiter's command runs.
 fn hands_off(holder: Running, waiter: Running) {
     assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
@@ -116,8 +114,7 @@ fn a_waiter_that_moved_to_another_server_is_woken_there() {
     let (leader, follower) = (network.wait_for_leader(), network.a_follower());
     network.confine(0, leader);
     network.confine(1, follower);
-    let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = holder(&case, &SHORT);
     let waiter = waiter(&network, &case, &SHORT);
     let before = session(&case, 1);
     assert_eq!(network.server_of(before), follower);
@@ -126,8 +123,7 @@ fn a_waiter_that_moved_to_another_server_is_woken_there() {
     waiter.wait_for_line("waiting for", DEADLINE);
     assert_ne!(network.server_of(before), follower, "the same session");
     assert_eq!(waiter.stdout().text(), "");
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
@@ -172,8 +168,7 @@ fn a_request_to_give_up_reaches_a_holder_that_moved_to_another_server() {
     let case = case(&network, "own-watch");
     let follower = network.a_follower();
     network.confine(0, follower);
-    let holder = case.lock(&SHORT, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = holder(&case, &SHORT);
     network.pass_zone(0);
     network.servers[follower].kill();
     holder.wait_for_line("connected again", DEADLINE);

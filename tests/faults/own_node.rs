@@ -1,7 +1,7 @@
 //! Another client deletes, replaces or changes zklock's own node, also while zklock isn't connected.
 
 use super::holder::{section, steady, wait_for_job};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, Zklock, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Zklock, holder, op, shared};
 use nix::sys::signal::Signal;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -100,8 +100,7 @@ fn a_watch_on_the_node_that_was_lost_is_set_again() {
         let (proxy, case) = behind_a_proxy("watch-lost");
         proxy.once(op::GET_DATA, at);
         // The fault may come before the command is started. Only -vv reports the new connection then.
-        let holder = case.lock(&["-vv"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        holder.wait_for_stdout("holding", DEADLINE);
+        let holder = holder(&case, &["-vv"]);
         proxy.wait_fired(1, DEADLINE);
         holder.wait_for_line("connected again", DEADLINE);
         // Confirmations don't notice this change.

@@ -1,15 +1,14 @@
 //! How often a zklock sends confirmations.
 
 use super::holder::confirmations;
-use crate::support::{Case, DEADLINE, Proxy, Zklock, end, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Zklock, end, holder, shared, wait_until};
 
 #[test]
 fn the_first_waiter_confirms_twice_as_often_as_the_others() {
     let (first, second) = (Proxy::to(shared()), Proxy::to(shared()));
     let case = Case::new("rhythm").through(&first.connect_string());
     let options = ["-v", "--session-timeout", "8"];
-    let holder = case.lock(&options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = holder(&case, &options);
     let waiter = Zklock::at(&second.connect_string(), case.marker()).args(options);
     let waiter = waiter.args([case.path(), "--", "true"]).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);

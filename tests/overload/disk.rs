@@ -1,6 +1,6 @@
 //! A server that can't write its log any more.
 
-use crate::support::{Case, DEADLINE, Server};
+use crate::support::{Case, DEADLINE, Server, holder};
 use std::process::Command;
 
 /// From here on the server can write nothing, as if its disk were full.
@@ -15,8 +15,7 @@ fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room(
     let server = Server::start();
     let case = Case::on(&server, "disk");
     let options = ["-v", "--session-timeout", "3"];
-    let holder = case.lock(&options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = holder(&case, &options);
     let waiter = case.lock(&options, ["echo", "ran"]).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);
     fill_disk_of(&server);

@@ -1,7 +1,7 @@
 //! The ACLs of the nodes that zklock creates.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, DEADLINE, Observer, Zklock};
+use crate::support::{Case, DEADLINE, Observer, Zklock, end, end_holder};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
@@ -19,11 +19,9 @@ fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
     second.wait_for_line("1 ahead", DEADLINE);
     let third = zklock_as(case, ALICE, &[options, &["-v"]].concat()).args([path, "echo", "ran"]).spawn();
     third.wait_for_line("2 ahead", DEADLINE);
-    first.signal(Signal::SIGTERM);
-    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(first);
     second.wait_for_stdout(path, DEADLINE);
-    second.signal(Signal::SIGTERM);
-    second.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    end_holder(second);
     assert_eq!(third.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
@@ -52,13 +50,11 @@ fn users_that_cannot_read_each_other_s_nodes_hand_off_slots() {
     }
     for (leaving, next) in [(one, &three), (two, &four)] {
         assert_eq!(next.stdout().text(), "");
-        leaving.signal(Signal::SIGTERM);
-        leaving.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        end(leaving);
         next.wait_for_stdout(case.path(), DEADLINE);
     }
     for running in [three, four] {
-        running.signal(Signal::SIGTERM);
-        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        end(running);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Authentication with credentials from files and variables.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, DEADLINE, Ensemble, Server, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Ensemble, Server, end, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
@@ -16,8 +16,7 @@ fn with_credentials_all_nodes_belong_to_that_user_only() {
     for node in [&node, &path, &format!("{}/a", case.path()), case.path()] {
         assert_eq!(case.observer().acl(node), [format!("{ALICE_ID}:cdrwa")], "{node}");
     }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert!(!case.observer().exists(&node));
     for path in [&path, &format!("{}/a", case.path())] {
         case.observer().delete(path);
@@ -32,8 +31,7 @@ fn several_credentials_can_come_from_the_environment() {
     let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let expected = [format!("{ALICE_ID}:cdrwa"), format!("{BOB_ID}:cdrwa")];
     assert_eq!(case.observer().acl(&node), expected);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
 }
 
 #[test]

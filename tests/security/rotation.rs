@@ -1,7 +1,8 @@
 //! Certificates that are replaced while a command runs.
 
-use crate::support::{Authority, Case, DEADLINE, Identity, Keys, Proxy, Running, Server, wait_until};
-use nix::sys::signal::Signal;
+use crate::support::{
+    Authority, Case, DEADLINE, Identity, Keys, Proxy, Running, Server, end_holder, wait_until,
+};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -63,12 +64,6 @@ impl Site {
     }
 }
 
-#[track_caller]
-fn end(holder: Running) {
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
-}
-
 #[test]
 fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
     let site = Site::new();
@@ -80,7 +75,7 @@ fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
     let over = || SystemTime::now() > expiry + Duration::from_secs(1);
     wait_until("the end of the old certificate", DEADLINE, over);
     site.reconnect(&holder);
-    end(holder);
+    end_holder(holder);
 }
 
 #[test]
@@ -96,7 +91,7 @@ fn a_new_certificate_during_a_lost_connection_is_used() {
     holder.wait_for_line("connection lost", DEADLINE);
     site.install(&site.authority.sign("client", &[]));
     holder.wait_for_line("connected again", DEADLINE);
-    end(holder);
+    end_holder(holder);
 }
 
 #[test]
@@ -124,5 +119,5 @@ fn unusable_new_tls_files_are_reported_and_the_last_good_ones_stay_in_use() {
     holder.wait_for_line("can't read", DEADLINE);
     site.reconnect(&holder);
     assert_eq!(holder.stderr().count("the changed TLS files"), 4, "{}", holder.stderr().text());
-    end(holder);
+    end_holder(holder);
 }

@@ -1,7 +1,7 @@
 //! SASL with DIGEST-MD5.
 
 use super::file;
-use crate::support::{Case, DEADLINE, Server, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Server, end, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -44,8 +44,7 @@ fn the_sasl_identity_owns_the_nodes() {
     let holder = case.lock(&list, HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), DEADLINE);
     assert_eq!(case.observer().acl(&node), ["sasl:ci:cdrwa", "world:anyone:r"]);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     let holder = case.lock(&["--auth-file", auth], HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
@@ -67,8 +66,7 @@ fn a_node_of_one_user_is_hidden_from_another() {
     let waiter =
         case.lock(&["-v"], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-digest-md5:other:0ther").spawn();
     waiter.wait_for_line("waiting for node _c_", DEADLINE);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 

@@ -1,7 +1,8 @@
 //! TLS: connections, and a message for each way in which one fails.
 
 use crate::support::{
-    Authority, Case, DEADLINE, Ensemble, Identity, Keys, Running, Server, Zklock, wait_until, worker_of,
+    Authority, Case, DEADLINE, Ensemble, Identity, Keys, Running, Server, Zklock, end, end_holder,
+    wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use std::path::{Path, PathBuf};
@@ -92,8 +93,7 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let waiter = case.zklock().args(&other_identity).args(["-v", case.path(), "echo", "ran"]).spawn();
     // The holder's name is hidden, because only the owner may read the node.
     waiter.wait_for_line("waiting for node _c_", DEADLINE);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
@@ -201,8 +201,7 @@ fn failover_works_with_tls() {
     let server = ensemble.members().iter().find(is_on).expect("the server that it is connected to");
     server.kill();
     first.wait_for_line("connected again", DEADLINE);
-    first.signal(Signal::SIGTERM);
-    first.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
+    end_holder(first);
     let node = second.wait_for_stdout(case.path(), DEADLINE);
     // The monitor connects like the worker.
     kill(worker_of(second.pid()), Signal::SIGKILL).expect("a worker");

@@ -114,9 +114,7 @@ impl Case {
     /// Starts a holder, and returns when its command runs. End it with a signal or by dropping it.
     #[track_caller]
     pub(crate) fn holder(&self) -> Running {
-        let holder = self.lock(&[], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        holder.wait_for_stdout("holding", DEADLINE);
-        holder
+        super::holder(self, &[])
     }
 
     /// An interactive shell in which `ZKLOCK_ZOOKEEPER` is set to this case's servers.

@@ -55,7 +55,7 @@ pub(crate) use {
     namespace::{has_namespaces, unshare},
     neighbour::{NeighbourLock, curator, kazoo},
     observer::Observer,
-    operators::{end, holder, host, start},
+    operators::{end, end_holder, holder, host, start},
     output::Output,
     ports::free as free_port,
     processes::{assert_no_processes, kill_all, processes_of},

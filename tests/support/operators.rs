@@ -6,8 +6,8 @@ use nix::sys::signal::Signal;
 /// Starts a contender whose command runs until it gets a signal, and returns when the contender holds the lock.
 #[track_caller]
 pub(crate) fn holder(case: &Case, options: &[&str]) -> Running {
-    let holder = case.lock(options, ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("running", DEADLINE);
+    let holder = case.lock(options, ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", DEADLINE);
     holder
 }
 
@@ -24,6 +24,13 @@ pub(crate) fn start(case: &Case, options: &[&str], script: &str) -> Running {
 pub(crate) fn end(contender: Running) {
     contender.signal(Signal::SIGTERM);
     contender.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+}
+
+/// The same, and checks that the contender releases its lock, which it still has.
+#[track_caller]
+pub(crate) fn end_holder(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM).assert_stderr("released");
 }
 
 /// The name of this host, as it appears in lock nodes.

@@ -1,7 +1,9 @@
 //! Tools that find processes by name signal zklock and its command, and the command gets each signal once.
 
 use super::worker_of;
-use crate::support::{Case, DEADLINE, processes_of, signal_printer, start, status_of, wait_for, wait_until};
+use crate::support::{
+    Case, DEADLINE, end, processes_of, signal_printer, start, status_of, wait_for, wait_until,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -27,8 +29,7 @@ fn the_worker_s_name_has_the_monitor_s_pid_and_no_arguments() {
         });
         assert_eq!(status_of(running.pid(), "Name").as_deref(), Some("zklock"));
         assert!(command_line(running.pid()).contains("nightly-backup"));
-        running.signal(Signal::SIGTERM);
-        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        end(running);
     }
 }
 
@@ -88,7 +89,7 @@ fn a_signal_to_monitor_and_worker_ends_a_waiter() {
         assert_eq!(waiter.wait(DEADLINE).assert_signal(both).stdout, "");
         case.wait_for_contenders(1);
     }
-    crate::support::end(holder);
+    end(holder);
 }
 
 /// The worker ignores signals that only it gets: it neither dies nor stops.

@@ -2,8 +2,8 @@
 
 use super::kill_worker;
 use crate::support::{
-    At, Case, DEADLINE, Proxy, Running, freeze, is_alive, is_stopped, op, processes_of, shared, start, thaw,
-    wait_until, worker_of,
+    At, Case, DEADLINE, Proxy, Running, end, freeze, is_alive, is_stopped, op, processes_of, shared, start,
+    thaw, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -176,6 +176,5 @@ fn a_frozen_worker_whose_job_may_go_on_is_left_alone() {
     assert!(is_stopped(worker));
     thaw(worker);
     running.wait_for_line("the lock is lost", DEADLINE);
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(running);
 }
