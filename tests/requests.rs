@@ -2,18 +2,11 @@
 
 use crate::support::{Case, DEADLINE, Proxy, Running, Zklock, end, op, shared, wait_until};
 use std::time::Duration;
-use zookeeper::CreateMode;
 
 /// zklock behind a proxy that counts requests, with a command that prints `ran`.
 fn counted(case: &Case, proxy: &Proxy, options: &[&str]) -> Zklock {
     let zklock = Zklock::at(&proxy.connect_string(), case.marker());
     zklock.args(options).args([case.path(), "--", "echo", "ran"])
-}
-
-/// Creates another contender's node at the end of the queue, and returns its path.
-fn queue_up(case: &Case) -> String {
-    let path = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    case.observer().create(&path, "not a zklock", CreateMode::EphemeralSequential)
 }
 
 /// Starts a zklock behind the proxy that waits for the current contenders, and returns when it has set its watches.
@@ -52,8 +45,7 @@ fn a_missing_lock_path_is_created() {
 #[test]
 fn the_only_waiter_runs_without_another_listing() {
     let case = Case::new("hand-off");
-    case.observer().mkdirs(case.path());
-    let ahead = queue_up(&case);
+    let ahead = case.add_contender("not a zklock");
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     case.observer().delete(&ahead);
@@ -69,11 +61,10 @@ fn the_only_waiter_runs_without_another_listing() {
 #[test]
 fn a_waiter_is_notified_only_about_its_predecessor() {
     let case = Case::new("wake");
-    case.observer().mkdirs(case.path());
-    let (first, second) = (queue_up(&case), queue_up(&case));
+    let (first, second) = (case.add_contender("not a zklock"), case.add_contender("not a zklock"));
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
-    let behind = queue_up(&case);
+    let behind = case.add_contender("not a zklock");
     case.observer().delete(&first);
     case.observer().set_data(&behind, "changed");
     case.observer().delete(&behind);
@@ -91,8 +82,7 @@ fn a_waiter_is_notified_only_about_its_predecessor() {
 #[test]
 fn a_predecessor_that_gives_up_makes_its_successor_list_again() {
     let case = Case::new("gap");
-    case.observer().mkdirs(case.path());
-    let (first, second) = (queue_up(&case), queue_up(&case));
+    let (first, second) = (case.add_contender("not a zklock"), case.add_contender("not a zklock"));
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     case.observer().delete(&second);
@@ -107,12 +97,11 @@ fn a_predecessor_that_gives_up_makes_its_successor_list_again() {
 #[test]
 fn a_waiter_whose_own_node_is_deleted_never_runs() {
     let case = Case::new("own-node");
-    case.observer().mkdirs(case.path());
-    let first = queue_up(&case);
+    let first = case.add_contender("not a zklock");
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     let own = format!("{}/{}", case.path(), case.contenders()[1]);
-    let behind = queue_up(&case);
+    let behind = case.add_contender("not a zklock");
     // Both nodes are deleted before zklock is notified of either.
     proxy.blackhole_to_client();
     case.observer().delete(&own);
@@ -128,8 +117,7 @@ fn a_waiter_whose_own_node_is_deleted_never_runs() {
 #[test]
 fn a_waiter_learns_of_the_deletion_of_its_own_node_before_the_queue_moves() {
     let case = Case::new("own-node-early");
-    case.observer().mkdirs(case.path());
-    let first = queue_up(&case);
+    let first = case.add_contender("not a zklock");
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &["-E", "0", "--session-timeout", "60"]);
     let own = format!("{}/{}", case.path(), case.contenders()[1]);

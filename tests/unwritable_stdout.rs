@@ -2,7 +2,6 @@
 
 use crate::support::Case;
 use nix::sys::signal::Signal;
-use zookeeper::CreateMode;
 
 /// Shell lines that make stdout closed, full, or only readable.
 const UNWRITABLE: [&str; 3] = ["exec >&-", "exec >/dev/full", "exec 1</dev/null"];
@@ -10,9 +9,7 @@ const UNWRITABLE: [&str; 3] = ["exec >&-", "exec >/dev/full", "exec 1</dev/null"
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let case = Case::new("unwritable");
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let node = case.observer().create(&name, "10.0.0.7", CreateMode::EphemeralSequential);
+    let node = case.add_contender("10.0.0.7");
     for prelude in UNWRITABLE {
         for words in [
             &["status", case.path()][..],

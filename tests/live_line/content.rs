@@ -124,14 +124,11 @@ fn the_live_line_keeps_the_holders_pid_and_the_time_left_on_a_narrow_terminal() 
 #[test]
 fn control_characters_in_a_label_are_not_printed_in_the_live_line() {
     let case = Case::new("line-hostile");
-    case.observer().mkdirs(case.path());
     let data = serde_json::json!({
         "version": 1, "host": "h\u{1b}[2J", "pid": 1, "user": "u", "program": "p", "label": "a\u{7}\r\nb",
         "mode": "exclusive", "slots": 1,
     });
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let mode = zookeeper::CreateMode::EphemeralSequential;
-    let ahead = case.observer().create(&name, &data.to_string(), mode);
+    let ahead = case.add_contender(&data.to_string());
     let mut waiter = on_terminal(&case, &[], &["echo", "work"]).in_terminal();
     waiter.expect("held by h?[2J:1 (a???b)", DEADLINE);
     case.observer().delete(&ahead);

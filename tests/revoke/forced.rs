@@ -44,9 +44,7 @@ fn force_with_all_deletes_every_node_and_no_waiter_runs() {
 fn a_node_whose_data_changes_is_still_deleted() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-data").through(&proxy.connect_string());
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let node = case.observer().create(&name, "before", CreateMode::EphemeralSequential);
+    let node = case.add_contender("before");
     proxy.once(op::DELETE, At::Hold);
     let forced = case.zklock().args(["revoke", "--force", case.path()]).spawn();
     proxy.wait_fired(1, DEADLINE);
@@ -63,9 +61,7 @@ fn a_node_whose_data_changes_is_still_deleted() {
 fn a_later_node_of_the_same_name_is_left_alone() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-other").through(&proxy.connect_string());
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+    let node = case.add_contender("");
     // The listing reads the contender and the record; then the node is read again.
     for words in [&["--force"][..], &[]] {
         proxy.once_after(2, op::GET_DATA, At::Hold);
@@ -85,10 +81,8 @@ fn a_later_node_of_the_same_name_is_left_alone() {
 fn a_node_that_disappears_meanwhile_is_reported_as_gone() {
     let proxy = Proxy::to(shared());
     let case = Case::new("force-gone").through(&proxy.connect_string());
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
     for (words, held, fired) in [(&["--force"][..], op::DELETE, 1), (&[], op::SET_DATA, 2)] {
-        let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+        let node = case.add_contender("");
         proxy.once(held, At::Hold);
         let revoking = case.zklock().args(["revoke", case.path()]).args(words).spawn();
         proxy.wait_fired(fired, DEADLINE);

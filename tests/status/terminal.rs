@@ -2,7 +2,6 @@
 
 use super::{end, end_all, holder, status, waiter};
 use crate::support::{Case, DEADLINE, Proxy, Terminal, shared};
-use zookeeper::CreateMode;
 
 const GREEN: &str = "\x1b[32m";
 const BOLD: &str = "\x1b[1m";
@@ -113,9 +112,7 @@ fn contender(case: &Case, host: &str, label: &str) -> String {
         "version": 1, "host": host, "pid": 4_194_303, "user": "deploy", "program": "p", "label": label,
         "mode": "exclusive", "slots": 1,
     });
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    case.observer().mkdirs(case.path());
-    case.observer().create(&name, &data.to_string(), CreateMode::EphemeralSequential)
+    case.add_contender(&data.to_string())
 }
 
 fn delete(case: &Case, nodes: &[String]) {

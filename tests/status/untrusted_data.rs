@@ -3,14 +3,6 @@
 use super::{json, status};
 use crate::support::Case;
 use serde_json::json;
-use zookeeper::CreateMode;
-
-/// Creates a contender's node with this data.
-fn contender(case: &Case, data: &str) -> String {
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    case.observer().create(&name, data, CreateMode::EphemeralSequential)
-}
 
 fn record(text: &str) -> String {
     json!({
@@ -25,7 +17,7 @@ fn control_characters_are_shown_as_question_marks() {
     let case = Case::new("hostile");
     let text = "a\x1b[2J\x1b]0;owned\x07b\r\nc\u{202e}d\u{9b}e";
     for data in [record(text), text.to_owned()] {
-        let node = contender(&case, &data);
+        let node = case.add_contender(&data);
         for words in [&[case.path()][..], &["--json", case.path()]] {
             let stdout = status(&case, words).assert_code(0).stdout.clone();
             let hostile = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
@@ -40,7 +32,7 @@ fn control_characters_are_shown_as_question_marks() {
 #[test]
 fn a_very_long_text_is_truncated() {
     let case = Case::new("hostile-long");
-    let node = contender(&case, &record(&"x".repeat(100_000)));
+    let node = case.add_contender(&record(&"x".repeat(100_000)));
     let stdout = status(&case, &[case.path()]).assert_code(0).stdout.clone();
     assert!(stdout.len() < 2_000, "{} bytes", stdout.len());
     assert!(stdout.contains('…'), "{stdout}");
@@ -52,7 +44,7 @@ fn a_very_long_text_is_truncated() {
 fn a_node_with_unknown_data_is_a_contender_like_any_other() {
     let case = Case::new("hostile-other");
     for data in ["", "{}", "[1, 2", "{\"host\": 5}", "null"] {
-        let node = contender(&case, data);
+        let node = case.add_contender(data);
         let seen = json(&case, &[case.path()]);
         let contender = &seen["locks"][0]["contenders"][0];
         assert_eq!(contender["state"], "held", "{data}");

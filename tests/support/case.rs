@@ -132,6 +132,13 @@ impl Case {
         self.observer.children(&self.path)
     }
 
+    /// Creates a contender's node with this data at the end of the queue, as another client would, and returns its path.
+    pub(crate) fn add_contender(&self, data: &str) -> String {
+        self.observer.mkdirs(&self.path);
+        let name = format!("{}/_c_{}-lock-", self.path, self.marker);
+        self.observer.create(&name, data, CreateMode::EphemeralSequential)
+    }
+
     /// Creates a node beside the case's lock path with these permissions for everyone, and returns its path.
     pub(crate) fn guarded(&self, permissions: Permission) -> String {
         let path = format!("{}-guarded", self.path);
