@@ -108,7 +108,7 @@ fn troubles() -> Vec<ContentionError> {
 fn losses() -> Vec<Loss> {
     let silences = [
         None,
-        Some(Silence::Ours(SPAN)),
+        Some(Silence::Frozen(SPAN)),
         Some(Silence::Line(SPAN, Some(Away::Refused))),
         Some(Silence::Line(SPAN, Some(Away::Silent))),
         Some(Silence::LineWasAway(SPAN)),

@@ -28,7 +28,7 @@ pub enum Loss {
 /// Why there were no confirmations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    Ours(Duration),
+    Frozen(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
     Line(Duration, Option<Away>),
     /// There was no connection, and it came back too late.
@@ -46,7 +46,7 @@ impl Loss {
     pub fn told(&self, verb: &str) -> (&'static str, String) {
         let lost = |why: &dyn fmt::Display| format!("the lock {verb} lost: {why}");
         match self {
-            Self::LeaseOver { silence: Some(Silence::Ours(span)), .. } => {
+            Self::LeaseOver { silence: Some(Silence::Frozen(span)), .. } => {
                 ("lease", lost(&format!("{}, and the session may end", hung(*span))))
             }
             Self::LeaseOver { silent_for, silence } => {
@@ -86,7 +86,7 @@ fn hung(span: Duration) -> String {
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ours(span) => f.write_str(&hung(*span)),
+            Self::Frozen(span) => f.write_str(&hung(*span)),
             Self::Line(span, away) => {
                 write!(f, "no connection for {}", text::time(*span))?;
                 match away {

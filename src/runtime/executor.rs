@@ -111,7 +111,7 @@ impl<'a> Executor<'a> {
                 }
             }
             Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
-            Effect::Clean(remains) => self.side_sessions.clean(remains)?,
+            Effect::Clean(leftover) => self.side_sessions.clean(leftover)?,
             Effect::Enter(path) => self.worker.enters(&path),
             Effect::Own { session_timeout, nodes } => {
                 let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
@@ -146,18 +146,18 @@ impl<'a> Executor<'a> {
             Effect::Say(path, message) => self.say(&path, &message),
             Effect::Line(Some(line)) => ui::draw_line(&line, self.worker.group),
             Effect::Line(None) => ui::erase_line(),
-            Effect::AwaitWords(limit) => {
+            Effect::FlushOutput(limit) => {
                 ui::drain_before_others(limit);
-                return Ok(Done::Answer(Input::WordsWritten));
+                return Ok(Done::Answer(Input::OutputFlushed));
             }
-            Effect::AwaitLastWords(limit) => {
+            Effect::FlushBeforeStop(limit) => {
                 ui::drain_before_others(limit);
             }
-            Effect::LetGoOfCaller => {
+            Effect::Detach => {
                 ui::drain();
                 // It has the terminal open.
                 self.prepared = None;
-                sys::let_go_of_the_caller();
+                sys::detach_from_caller();
             }
             Effect::Finish(end) => return Ok(Done::Over(end)),
         }

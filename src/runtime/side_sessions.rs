@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use super::event::Emitter;
 use super::pair::clean;
 use super::zk::{Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, RequestError, Settings};
-use crate::core::remains::Remains;
+use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::run::{Input, LookUp};
 
 /// Starts separate sessions.
@@ -39,8 +39,8 @@ impl SideSessions {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn clean(&self, remains: Remains) -> Result<()> {
-        self.start(move |settings| Input::Cleaned(clean(&settings, &remains, || false)))
+    pub fn clean(&self, leftover: LeftoverNodes) -> Result<()> {
+        self.start(move |settings| Input::Cleaned(clean(&settings, &leftover, || false)))
     }
 
     fn start(&self, task: impl FnOnce(Settings) -> Input + Send + 'static) -> Result<()> {

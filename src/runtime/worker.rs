@@ -35,11 +35,11 @@ pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> !
     match end {
         End::Exit(exit) => reporter.send_final_exit(exit),
         End::Become(variables) => reporter.send_final(&Report::Become(variables)),
-        End::Leave(exit, remains) => {
+        End::Leave(exit, leftover) => {
             reporter.send(&Report::Leave(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.
-            sys::let_go_of_the_caller();
-            remains.map(|remains| clean(settings, &remains, || false));
+            sys::detach_from_caller();
+            leftover.map(|leftover| clean(settings, &leftover, || false));
             // For a monitor that was stopped meanwhile.
             reporter.send_final_exit(exit);
         }

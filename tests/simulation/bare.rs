@@ -424,7 +424,7 @@ impl Bare {
                 let round = KillRound { gone: next.is_none(), next, stuck: false, left: vec![] };
                 self.answers.push_back(Input::KillRound(round));
             }
-            Effect::AwaitWords(_) => self.answers.push_back(Input::WordsWritten),
+            Effect::FlushOutput(_) => self.answers.push_back(Input::OutputFlushed),
             Effect::Finish(end) => {
                 let exit = match end {
                     zklock::core::run::End::Exit(exit) | zklock::core::run::End::Leave(exit, _) => exit,

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
+use super::leftover_nodes::LeftoverNodes;
 use super::pair::{OwnedNode, Report, Stage};
 use super::planted::{Mistake, planted};
-use super::remains::Remains;
 use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
 
@@ -101,7 +101,7 @@ pub enum MonitorEffect {
     /// Write this message about the first lock. From here on the monitor may wait for its output.
     Say(MonitorMessage),
     /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
-    Clean(Remains),
+    Clean(LeftoverNodes),
     /// The monitor's work is done. A worker that is still alive continues alone.
     Finish(Outcome),
 }
@@ -273,12 +273,13 @@ impl Monitor {
             MonitorEffect::TakeTerminal,
             MonitorEffect::Say(MonitorMessage::Worker { failure, stage: worker.stage }),
         ];
-        let remains = Remains { session_timeout: self.session_timeout, nodes: self.nodes.clone(), entering };
-        if remains.is_empty() || planted(Mistake::NodeForgotten) {
+        let leftover =
+            LeftoverNodes { session_timeout: self.session_timeout, nodes: self.nodes.clone(), entering };
+        if leftover.is_empty() || planted(Mistake::NodeForgotten) {
             effects.extend(self.finish(Outcome::Exit(exit)));
         } else {
             self.state = MonitorState::Cleaning(exit);
-            effects.push(MonitorEffect::Clean(remains));
+            effects.push(MonitorEffect::Clean(leftover));
         }
         effects
     }

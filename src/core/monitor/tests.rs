@@ -19,12 +19,12 @@ fn monitor() -> Monitor {
 }
 
 /// A monitor that was told of one node, and of nothing else.
-fn with_a_node() -> (Monitor, Remains) {
+fn with_a_node() -> (Monitor, LeftoverNodes) {
     let nodes = vec![OwnedNode { path: "/locks/a/n".into(), czxid: 5 }];
     let mut monitor = monitor();
     let report = Report::Nodes { session_timeout: 4000, nodes: nodes.clone() };
     assert_eq!(monitor.on(at(1), MonitorInput::Reported(report)), []);
-    (monitor, Remains { session_timeout: Duration::from_secs(4), nodes, entering: None })
+    (monitor, LeftoverNodes { session_timeout: Duration::from_secs(4), nodes, entering: None })
 }
 
 fn worker_ended(monitor: &mut Monitor, death: Death, stage: Stage) -> Vec<MonitorEffect> {
@@ -77,7 +77,7 @@ fn zklock_stops_unless_it_was_continued_meanwhile() {
 
 #[test]
 fn a_dead_worker_takes_a_running_command_along() {
-    let (mut monitor, remains) = with_a_node();
+    let (mut monitor, leftover) = with_a_node();
     let ended = worker_ended(&mut monitor, Death::Killed(9), Stage::Running);
     assert_eq!(ended, [MonitorEffect::EndEverybody]);
     let late = MonitorInput::Reported(Report::Exit(Exit::Code(3)));
@@ -87,7 +87,7 @@ fn a_dead_worker_takes_a_running_command_along() {
         [
             MonitorEffect::TakeTerminal,
             says(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),
-            MonitorEffect::Clean(remains),
+            MonitorEffect::Clean(leftover),
         ]
     );
     assert_eq!(
@@ -120,9 +120,9 @@ fn a_node_that_may_come_to_exist_is_looked_for() {
     worker_ended(&mut monitor, Death::Killed(11), Stage::Waiting);
     let ended =
         monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), Some("/locks/a/n-".to_owned())));
-    let remains =
-        Remains { session_timeout: TIMEOUT, nodes: vec![], entering: Some("/locks/a/n-".to_owned()) };
-    assert_eq!(ended.last(), Some(&MonitorEffect::Clean(remains)));
+    let leftover =
+        LeftoverNodes { session_timeout: TIMEOUT, nodes: vec![], entering: Some("/locks/a/n-".to_owned()) };
+    assert_eq!(ended.last(), Some(&MonitorEffect::Clean(leftover)));
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(true)),
         [MonitorEffect::Say(MonitorMessage::Node { gone: true }), exits(Exit::Code(FAILURE))]

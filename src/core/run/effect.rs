@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::core::exit::Exit;
+use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::message::{Holder, Message};
 use crate::core::pair::{Deadline, OwnedNode};
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
-use crate::core::remains::Remains;
 #[cfg(doc)]
 use crate::core::run::Input;
 use crate::core::time::BootTime;
@@ -32,7 +32,7 @@ pub enum Effect {
     /// Read these nodes over a separate session. Answered later by [`Input::LookedUp`].
     LookUp(Vec<NodePath>),
     /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
-    Clean(Remains),
+    Clean(LeftoverNodes),
     /// Show the monitor that a node with this path, without its number, may come to exist.
     Enter(String),
     /// Tell the monitor which nodes zklock owns.
@@ -83,12 +83,12 @@ pub enum Effect {
     Say(LockPath, Message),
     /// Show this waiting line below all messages if zklock has the terminal; `None`: erase it.
     Line(Option<WaitingLine>),
-    /// Wait until all messages are written, at most this long. Answered immediately by [`Input::WordsWritten`].
-    AwaitWords(Duration),
+    /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
+    FlushOutput(Duration),
     /// The same, before another process writes.
-    AwaitLastWords(Duration),
+    FlushBeforeStop(Duration),
     /// The monitor is dead: the caller sees zklock as ended.
-    LetGoOfCaller,
+    Detach,
     Finish(End),
 }
 
@@ -140,5 +140,5 @@ pub enum End {
     /// The monitor becomes the command, with these variables added: every lock is held around zklock.
     Become(Vec<(String, String)>),
     /// zklock exits this way, and this process stays to delete what may be left.
-    Leave(Exit, Option<Remains>),
+    Leave(Exit, Option<LeftoverNodes>),
 }

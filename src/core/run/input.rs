@@ -31,8 +31,8 @@ pub enum Input {
     Ancestors(Vec<Ancestor>),
     /// Answer to [`Effect::LookUp`].
     LookedUp(LookUp),
-    /// Answer to [`Effect::AwaitWords`].
-    WordsWritten,
+    /// Answer to [`Effect::FlushOutput`].
+    OutputFlushed,
     /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
     Started(Result<(), (u8, String)>),
     /// Answer to [`Effect::LookAtChildren`].
@@ -102,7 +102,7 @@ pub enum Foreground {
     /// The command's group.
     Job,
     /// zklock's own group.
-    Ours,
+    Zklock,
     /// Another group, or there is no terminal.
     Other,
 }

@@ -126,19 +126,19 @@ impl Next {
     fn fail(why: Message) -> Self {
         Self::Release(
             ReleaseKind::PlaceInQueue,
-            FinalExit { exit: Exit::Code(exit::FAILURE), about: None, last_word: Some(why) },
+            FinalExit { exit: Exit::Code(exit::FAILURE), about: None, final_message: Some(why) },
         )
     }
 
     /// The same, with a message about one lock of several.
     fn fail_at(path: Option<LockPath>, why: Message) -> Self {
-        let exit = FinalExit { exit: Exit::Code(exit::FAILURE), about: path, last_word: Some(why) };
+        let exit = FinalExit { exit: Exit::Code(exit::FAILURE), about: path, final_message: Some(why) };
         Self::Release(ReleaseKind::PlaceInQueue, exit)
     }
 
     /// Gives up before the command is started. Any message has already been written.
     fn leave(exit: Exit) -> Self {
-        Self::Release(ReleaseKind::PlaceInQueue, FinalExit { exit, about: None, last_word: None })
+        Self::Release(ReleaseKind::PlaceInQueue, FinalExit { exit, about: None, final_message: None })
     }
 }
 

@@ -57,7 +57,7 @@ impl Recording {
                 return Some(self.end(Some("no server confirmed it".to_owned()), scene));
             }
             Input::MonitorDied => {
-                scene.does(Effect::LetGoOfCaller);
+                scene.does(Effect::Detach);
                 return None;
             }
             Input::Session(key, change) => {
@@ -127,5 +127,5 @@ impl Recording {
 
 /// Releases the locks without a record.
 pub(super) fn release(exit: Exit) -> Next {
-    Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None })
+    Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
 }

@@ -33,7 +33,7 @@ pub(super) struct FinalExit {
     /// The lock that the reason is about, if it isn't about the run as a whole.
     pub(super) about: Option<LockPath>,
     /// The reason, if it is reported at the end.
-    pub(super) last_word: Option<Message>,
+    pub(super) final_message: Option<Message>,
 }
 
 /// The release.
@@ -65,7 +65,7 @@ impl Releasing {
         }
         scene.does(Effect::Line(None));
         if scene.state.monitor_died {
-            scene.does(Effect::LetGoOfCaller);
+            scene.does(Effect::Detach);
         }
         if scene.state.claim.is_over() {
             let next = releasing.session_over(scene);
@@ -82,7 +82,7 @@ impl Releasing {
                 return Some(Next::Finish(End::Leave(Exit::Signal(signal), scene.state.claim.left_behind())));
             }
             Input::MonitorDied => {
-                scene.does(Effect::LetGoOfCaller);
+                scene.does(Effect::Detach);
                 return None;
             }
             Input::Cleaned(true) if self.step == ReleaseStep::Cleaning => return Some(self.gone(scene)),
@@ -118,10 +118,10 @@ impl Releasing {
     /// Handles a session that ended otherwise than by closing it.
     fn session_over(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
         let claim = &scene.state.claim;
-        let remains = claim.left_behind().filter(|remains| !claim.is_gone() && !remains.is_empty());
-        let Some(remains) = remains else { return Some(self.gone(scene)) };
+        let leftover = claim.left_behind().filter(|leftover| !claim.is_gone() && !leftover.is_empty());
+        let Some(leftover) = leftover else { return Some(self.gone(scene)) };
         (self.step, self.until) = (ReleaseStep::Cleaning, scene.now + answer_limit(claim));
-        scene.does(Effect::Clean(remains));
+        scene.does(Effect::Clean(leftover));
         None
     }
 
@@ -143,8 +143,8 @@ impl Releasing {
     }
 
     fn say_final_message(&self, scene: &mut Scene<'_>) {
-        let FinalExit { about, last_word, .. } = self.end.clone();
-        if let Some(word) = last_word {
+        let FinalExit { about, final_message, .. } = self.end.clone();
+        if let Some(word) = final_message {
             scene.says_of(about.unwrap_or_else(|| scene.plan.first.clone()), word);
         }
     }

@@ -157,7 +157,7 @@ impl Running {
         {
             let silent_for = now.since(lease.last_confirmed());
             let silence = match self.stood_still {
-                Some(span) => Some(Silence::Ours(span)),
+                Some(span) => Some(Silence::Frozen(span)),
                 None => claim.silence(now),
             };
             self.lose(Loss::LeaseOver { silent_for, silence }, scene);
@@ -280,7 +280,7 @@ impl Running {
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         scene.says(Message::Suspended { command, wants_terminal, held });
         // The message is written before the shell's prompt.
-        scene.does(Effect::AwaitLastWords(limit));
+        scene.does(Effect::FlushBeforeStop(limit));
     }
 
     /// Shows the monitor the time from which it must act if this process stands still.

@@ -38,7 +38,7 @@ pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
             let exit = Exit::Code(code);
             scene.does(Effect::CommandIsOver(exit, LONGEST_END));
             scene.says(Message::NotStarted(why));
-            Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None })
+            Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
         }
     })
 }

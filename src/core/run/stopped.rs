@@ -45,7 +45,7 @@ impl Stop {
         };
         scene.does(Effect::Line(None));
         // The message is written before the shell's prompt.
-        scene.does(Effect::AwaitLastWords(scene.state.claim.time_to_spare()));
+        scene.does(Effect::FlushBeforeStop(scene.state.claim.time_to_spare()));
         scene.does(Effect::StopWaiting);
     }
 

@@ -151,7 +151,7 @@ impl Job {
 
     /// Gives the terminal back to the job if zklock has it, and continues the job.
     pub fn resume(&mut self) {
-        if self.in_foreground && self.foreground() == Foreground::Ours {
+        if self.in_foreground && self.foreground() == Foreground::Zklock {
             self.terminal.give(self.group);
         }
         self.signal_group(nix::libc::SIGCONT);

@@ -32,7 +32,7 @@ impl Terminal {
     /// foreground group, and input and output are the terminal. In a pipeline or a script, the other processes of the
     /// group need the foreground as well, and the job gets it once it asks.
     pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
-        self.foreground(Pid::from_raw(0)) == Foreground::Ours
+        self.foreground(Pid::from_raw(0)) == Foreground::Zklock
             && self.own_group == monitor
             && io::stdin().is_terminal()
             && io::stdout().is_terminal()
@@ -42,7 +42,7 @@ impl Terminal {
     pub fn foreground(&self, job: Pid) -> Foreground {
         match self.tty.as_ref().map(tcgetpgrp) {
             Some(Ok(group)) if group == job => Foreground::Job,
-            Some(Ok(group)) if group == self.own_group => Foreground::Ours,
+            Some(Ok(group)) if group == self.own_group => Foreground::Zklock,
             _ => Foreground::Other,
         }
     }

@@ -45,10 +45,10 @@ impl MonitorLoop {
                         }
                     }
                     MonitorEffect::Say(message) => say(path, &message),
-                    MonitorEffect::Clean(remains) => {
+                    MonitorEffect::Clean(leftover) => {
                         // Servers may not answer: a signal to end stops the wait for them.
                         let signals = &mut self.signals;
-                        let gone = pair::clean(settings, &remains, || signals.take().into_iter().any(ends));
+                        let gone = pair::clean(settings, &leftover, || signals.take().into_iter().any(ends));
                         answer = Some(MonitorInput::Cleaned(gone));
                     }
                     MonitorEffect::Finish(Outcome::Become(variables)) => {

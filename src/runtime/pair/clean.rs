@@ -1,16 +1,16 @@
 //! Deletes lock nodes over a separate session, for a worker that can't delete them itself, or couldn't in time.
 
-use crate::core::remains::Remains;
+use crate::core::leftover_nodes::LeftoverNodes;
 use crate::runtime::clock;
 use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, RequestError, Settings};
 
 /// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when
 /// `gives_up` returns `true`. Returns whether they are certainly deleted.
-pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> bool) -> bool {
-    if remains.is_empty() {
+pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut() -> bool) -> bool {
+    if leftover.is_empty() {
         return true;
     }
-    let session_timeout = remains.session_timeout;
+    let session_timeout = leftover.session_timeout;
     let deadline = clock::now() + session_timeout;
     let settings =
         Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
@@ -19,7 +19,7 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
         return false;
     };
     let mut inquiry = inquiry.unless(gives_up);
-    match delete(&mut inquiry, remains) {
+    match delete(&mut inquiry, leftover) {
         Ok(is_certain) => {
             inquiry.close();
             is_certain
@@ -29,13 +29,13 @@ pub fn clean(settings: &Settings, remains: &Remains, gives_up: impl FnMut() -> b
 }
 
 /// Deletes the nodes, and returns whether they are certainly deleted.
-fn delete(inquiry: &mut Inquiry<'_>, remains: &Remains) -> Result<bool, InquiryError> {
+fn delete(inquiry: &mut Inquiry<'_>, leftover: &LeftoverNodes) -> Result<bool, InquiryError> {
     inquiry.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&RequestError::ConnectionLost);
     let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == RequestError::NoNode);
     loop {
-        let found = inquiry.ask_all(&remains.questions())?;
-        let deleted = inquiry.ask_all(&remains.found_in(&found))?;
+        let found = inquiry.ask_all(&leftover.questions())?;
+        let deleted = inquiry.ask_all(&leftover.found_in(&found))?;
         // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read
         // again.
         if !deleted.iter().any(lost) {

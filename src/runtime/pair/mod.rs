@@ -29,7 +29,7 @@ use crate::core::exit::Exit;
 use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
 use crate::core::signal::SIGCONT;
 use crate::runtime::clock;
-use crate::runtime::sys::{self, Half};
+use crate::runtime::sys::{self, ForkSide};
 
 /// The signal state that zklock was started with, to be restored for the command.
 #[derive(Debug, Clone, Copy)]
@@ -101,13 +101,13 @@ pub fn split() -> io::Result<Side> {
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     let inherited = InheritedState { mask, ignores_children, was_subreaper };
     match sys::split() {
-        Ok(Half::Parent(worker)) => {
+        Ok(ForkSide::Parent(worker)) => {
             drop(workers);
             // Done on both sides, so that it is done whichever runs first.
             let _ = setpgid(worker, worker);
             Ok(Side::Monitor(MonitorSide { socket: PairSocket(monitors), page, worker, inherited }))
         }
-        Ok(Half::Child(monitor)) => {
+        Ok(ForkSide::Child(monitor)) => {
             drop(monitors);
             let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
             let socket = Rc::new(PairSocket(workers));

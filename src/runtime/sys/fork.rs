@@ -10,7 +10,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 /// The two processes after the fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Half {
+pub enum ForkSide {
     /// The original process; the other one has this pid.
     Parent(Pid),
     /// The new process; the other one has this pid.
@@ -19,15 +19,15 @@ pub enum Half {
 
 /// Forks. Returns an error if there is more than one thread: the child would have only the calling thread, and locks
 /// held by other threads would never be released.
-pub fn split() -> io::Result<Half> {
+pub fn split() -> io::Result<ForkSide> {
     let parent = getpid();
     if std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() > 1) {
         return Err(io::Error::other("there is more than one thread"));
     }
     // SAFETY: there is one thread, so the child finds every lock free and may do what the parent may.
     match unsafe { fork() }? {
-        ForkResult::Parent { child } => Ok(Half::Parent(child)),
-        ForkResult::Child => Ok(Half::Child(parent)),
+        ForkResult::Parent { child } => Ok(ForkSide::Parent(child)),
+        ForkResult::Child => Ok(ForkSide::Child(parent)),
     }
 }
 

@@ -17,10 +17,10 @@ mod unwinder;
 pub use self::arguments::replace_arguments;
 pub use self::children::{any_dead_child, is_dead, reap, reap_if_dead};
 pub use self::dead_mans_switch::DeadMansSwitch;
-pub use self::fork::{Half, die_with, lock_memory, split, wake_on_death_of};
+pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;
-pub use self::process::{exit_at_once, fail_on_abort, let_go_of_the_caller, tune_the_allocator};
+pub use self::process::{detach_from_caller, exit_at_once, fail_on_abort, tune_the_allocator};
 pub use self::signals::{
     die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, stop_by, stop_ignoring_children,
 };

@@ -11,7 +11,7 @@ use crate::core::exit;
 
 /// Releases the file descriptors, the terminal and the working directory that this process has from its caller.
 /// A descriptor that isn't close-on-exec is an inherited one, because all of zklock's own are close-on-exec.
-pub fn let_go_of_the_caller() {
+pub fn detach_from_caller() {
     let _ = std::env::set_current_dir("/");
     let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") else { return };
     for standard in 0..=2 {

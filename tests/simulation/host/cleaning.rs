@@ -1,8 +1,8 @@
 //! Sessions that delete the nodes left by another session.
 
+use zklock::core::leftover_nodes::LeftoverNodes;
 use zklock::core::monitor::MonitorInput;
 use zklock::core::protocol::{Asker, QuestionIndex, Reply, RequestError, SessionChange, SessionKey};
-use zklock::core::remains::Remains;
 use zklock::core::run::Input;
 use zklock::core::time::BootTime;
 
@@ -10,15 +10,15 @@ use super::Cleaner;
 use crate::world::{SessionOwner, World};
 
 impl World {
-    pub(super) fn begin_cleaning(&mut self, owner: SessionOwner, remains: Remains) {
+    pub(super) fn begin_cleaning(&mut self, owner: SessionOwner, leftover: LeftoverNodes) {
         let index = owner.zklock();
-        let wanted = u64::try_from(remains.session_timeout.as_nanos()).unwrap();
+        let wanted = u64::try_from(leftover.session_timeout.as_nanos()).unwrap();
         let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
         let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
         self.trace.print(self.now, || format!("{owner:?} cleans up: {remains:?}"));
         let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
-        let expected = remains.nodes.len() + usize::from(remains.entering.is_some());
-        let cleaner = Some(Cleaner { client, remains, answers: vec![], expected, deleting: false });
+        let expected = leftover.nodes.len() + usize::from(leftover.entering.is_some());
+        let cleaner = Some(Cleaner { client, leftover, answers: vec![], expected, deleting: false });
         match owner {
             SessionOwner::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,
             _ => self.zklocks[index].worker.cleaner = cleaner,
@@ -39,7 +39,7 @@ impl World {
                 let Some(cleaner) = self.cleaner(owner) else { return };
                 (cleaner.answers, cleaner.deleting) = (vec![], false);
                 let client = cleaner.client;
-                for (number, request) in cleaner.remains.questions().into_iter().enumerate() {
+                for (number, request) in cleaner.leftover.questions().into_iter().enumerate() {
                     self.ask(client, Asker::Question(QuestionIndex(number)), request);
                 }
             }
@@ -61,7 +61,7 @@ impl World {
         if cleaner.deleting {
             return self.cleaned(owner, true);
         }
-        let found = cleaner.remains.found_in(&cleaner.answers);
+        let found = cleaner.leftover.found_in(&cleaner.answers);
         if found.is_empty() {
             return self.cleaned(owner, true);
         }

@@ -24,12 +24,12 @@ use std::time::Duration;
 
 use zklock::core::environment::HeldLock;
 use zklock::core::exit::Exit;
+use zklock::core::leftover_nodes::LeftoverNodes;
 use zklock::core::lock::name::Family;
 use zklock::core::monitor::{Monitor, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
-use zklock::core::remains::Remains;
 use zklock::core::run::{Effect, Input, PhaseName, Plan, Run};
 use zklock::core::time::BootTime;
 
@@ -137,7 +137,7 @@ struct Page {
 #[derive(Debug)]
 struct Cleaner {
     client: ClientId,
-    remains: Remains,
+    leftover: LeftoverNodes,
     answers: Vec<Reply>,
     expected: usize,
     deleting: bool,

@@ -99,8 +99,8 @@ impl World {
                 MonitorEffect::Say(message) => {
                     self.trace.print(self.now, || format!("zklock {index} says: {message}"));
                 }
-                MonitorEffect::Clean(remains) => {
-                    self.begin_cleaning(SessionOwner::MonitorsCleaner(index), remains);
+                MonitorEffect::Clean(leftover) => {
+                    self.begin_cleaning(SessionOwner::MonitorsCleaner(index), leftover);
                 }
                 MonitorEffect::Finish(Outcome::Exit(exit)) => self.monitor_exits(index, exit),
                 MonitorEffect::Finish(Outcome::Become(_)) => self.becomes_command(index),

@@ -123,7 +123,7 @@ impl World {
                     self.release(client, nodes);
                 }
             }
-            Effect::Clean(remains) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), remains),
+            Effect::Clean(leftover) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover),
             Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
             Effect::Own { session_timeout, nodes } => {
                 self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
@@ -148,8 +148,8 @@ impl World {
             Effect::GiveTerminal
             | Effect::TakeTerminal
             | Effect::Line(_)
-            | Effect::AwaitLastWords(_)
-            | Effect::LetGoOfCaller => {}
+            | Effect::FlushBeforeStop(_)
+            | Effect::Detach => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
@@ -175,14 +175,14 @@ impl World {
                 }
                 self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
-            Effect::AwaitWords(limit) => {
+            Effect::FlushOutput(limit) => {
                 // Sometimes the messages aren't read in time.
                 if self.rng.u8(0..10) == 0 {
                     let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(500_000_000);
                     let takes = self.rng.u64(0..=limit);
                     self.zklocks[index].worker.busy_until = self.now + takes;
                 }
-                self.answer_worker(index, Input::WordsWritten);
+                self.answer_worker(index, Input::OutputFlushed);
             }
             Effect::Finish(end) => self.finish(index, end),
         }
@@ -245,12 +245,12 @@ impl World {
                 self.report(index, Report::Become(variables));
                 self.worker_ends(index);
             }
-            End::Leave(exit, remains) => {
+            End::Leave(exit, leftover) => {
                 self.report(index, Report::Leave(exit));
                 self.zklocks[index].worker.alone = true;
-                match remains.filter(|remains| !remains.is_empty()) {
-                    Some(remains) if self.zklocks[index].worker.cleaner.is_none() => {
-                        self.begin_cleaning(SessionOwner::WorkersCleaner(index), remains);
+                match leftover.filter(|leftover| !leftover.is_empty()) {
+                    Some(leftover) if self.zklocks[index].worker.cleaner.is_none() => {
+                        self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover);
                     }
                     _ if self.zklocks[index].worker.cleaner.is_some() => {}
                     _ => self.worker_ends(index),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use self::contending::{Contending, Gap};
 use super::Effect;
+use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::lock::contender::{ContentionError, Entry, News, OwnNode};
 use crate::core::lock::lease::Lease;
 use crate::core::lock::pace::Start;
@@ -16,7 +17,6 @@ use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Reply, Request, RequestError, SessionChange, SessionKey};
-use crate::core::remains::Remains;
 use crate::core::time::BootTime;
 
 /// The result of a reply or of a change of the session.
@@ -208,9 +208,9 @@ impl Claim {
     }
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
-    pub fn left_behind(&self) -> Option<Remains> {
+    pub fn left_behind(&self) -> Option<LeftoverNodes> {
         let session_timeout = self.lease()?.timeout();
-        Some(Remains {
+        Some(LeftoverNodes {
             session_timeout,
             nodes: self.set().map(owned).unwrap_or_default(),
             entering: self.entering.clone(),

@@ -10,7 +10,7 @@ use crate::core::run::{Next, Plan, Scene};
 use crate::core::time::BootTime;
 
 /// How long the client may take after its deadline to report why there is no session.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+const REPORT_GRACE: Duration = Duration::from_secs(3);
 
 impl Queueing {
     /// The client has its own deadline for connecting, at which it reports what is wrong. zklock waits only a moment
@@ -19,7 +19,7 @@ impl Queueing {
         if self.connected {
             return plan.try_until();
         }
-        self.connect_by.map(|deadline| deadline + LAST_WORDS)
+        self.connect_by.map(|deadline| deadline + REPORT_GRACE)
     }
 
     pub(super) fn out_of_time(&self, scene: &mut Scene<'_>) -> Next {

@@ -114,7 +114,7 @@ impl Queueing {
                 scene.says(Message::SignalIgnored(signal));
                 None
             }
-            Input::WordsWritten => {
+            Input::OutputFlushed => {
                 if self.start == StartProgress::AwaitsMessages {
                     self.start = StartProgress::MessagesWritten;
                 }
@@ -149,7 +149,7 @@ impl Queueing {
                         // Messages should be on the screen, and the waiting line gone, before the command writes. The
                         // lease must be checked again afterwards.
                         self.start = StartProgress::AwaitsMessages;
-                        scene.does(Effect::AwaitWords(scene.state.claim.time_to_spare()));
+                        scene.does(Effect::FlushOutput(scene.state.claim.time_to_spare()));
                         return None;
                     }
                     return Some(next);

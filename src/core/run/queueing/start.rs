@@ -59,7 +59,7 @@ impl Queueing {
                 let host = by.map(|last| printable(&last.by.host));
                 scene.says(Message::Skipped { ago, host, period: once.period() });
                 let exit = Exit::Code(scene.plan.conflict_exit_code);
-                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, last_word: None }))
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None }))
             }
         }
     }

@@ -103,7 +103,7 @@ impl Supervisor {
             }
             JobInput::Leader(LeaderChange::Stopped {
                 signal: SIGTTIN | SIGTTOU,
-                terminal: Foreground::Ours,
+                terminal: Foreground::Zklock,
             }) => {
                 vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
             }

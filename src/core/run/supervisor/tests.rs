@@ -106,7 +106,7 @@ fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
     let stopped = |signal, terminal| {
         Supervisor::default().on(JobInput::Leader(LeaderChange::Stopped { signal, terminal }), NOW)
     };
-    assert_eq!(stopped(SIGTTIN, Foreground::Ours), [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]);
+    assert_eq!(stopped(SIGTTIN, Foreground::Zklock), [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]);
     assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
     assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
     assert_eq!(stopped(SIGSTOP, Foreground::Job), suspends(SIGTSTP));
@@ -161,7 +161,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
 }
 
 fn input() -> impl Strategy<Value = JobInput> {
-    let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Ours), Just(Foreground::Other)];
+    let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Zklock), Just(Foreground::Other)];
     prop_oneof![
         prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
         (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)

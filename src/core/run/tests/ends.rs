@@ -12,7 +12,7 @@ const TRANSCRIPTS: &str = "ends";
 #[test]
 fn a_command_that_can_not_start_releases_the_lock() {
     let mut script = Script::of(plan());
-    script.first().on(Input::WordsWritten).tick();
+    script.first().on(Input::OutputFlushed).tick();
     script
         .on(Input::Started(Err((127, "not found".to_owned()))))
         .session(SessionChange::Closed)
@@ -54,7 +54,7 @@ fn once(exit: Exit) -> Script {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), ..plan() });
     script.holds().tick().once(Err(RequestError::NoNode)).tick();
     script
-        .on(Input::WordsWritten)
+        .on(Input::OutputFlushed)
         .tick()
         .at(0.2)
         .on(Input::Started(Ok(())))
@@ -106,7 +106,7 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
 fn a_command_that_ended_without_its_lock_records_nothing() {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), terminates: false, ..plan() });
     script.first().once(Err(RequestError::NoNode)).tick();
-    script.on(Input::WordsWritten).tick().at(0.2).on(Input::Started(Ok(()))).tick();
+    script.on(Input::OutputFlushed).tick().at(0.2).on(Input::Started(Ok(()))).tick();
     script
         .at(1.0)
         .session(SessionChange::Lost(RequestError::Expired))

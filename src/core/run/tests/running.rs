@@ -84,7 +84,7 @@ fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
             .created(0, 1);
         script.listed(0, &[], 1);
         let own = script.own(1);
-        script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::WordsWritten).tick();
+        script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::OutputFlushed).tick();
         script.on(Input::Started(Ok(()))).begun();
         let mut is_away = false;
         for round in 1_u8..26 {

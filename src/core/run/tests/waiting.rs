@@ -28,7 +28,7 @@ fn a_waiter_names_its_predecessor_and_runs_after_it() {
     script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
     becomes_first(script.at(3.0));
     let own = script.own(9);
-    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::WordsWritten).tick();
+    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::OutputFlushed).tick();
     script.is(TRANSCRIPTS, "waits_and_runs");
 }
 
@@ -168,7 +168,7 @@ fn a_deadline_without_an_answer_is_an_error() {
 #[test]
 fn a_deadline_before_a_fresh_lease_is_an_error() {
     let mut script = Script::of(with_deadline(4.0));
-    script.first().session(SessionChange::Disconnected).on(Input::WordsWritten).tick();
+    script.first().session(SessionChange::Disconnected).on(Input::OutputFlushed).tick();
     script.at(4.0).tick().is(TRANSCRIPTS, "not_confirmed");
 }
 
@@ -358,7 +358,7 @@ fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     script
         .first()
         .at(9.0)
-        .on(Input::WordsWritten)
+        .on(Input::OutputFlushed)
         .tick()
         .tick()
         .confirmed(9.0, Err(RequestError::ConnectionLost));

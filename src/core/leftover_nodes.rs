@@ -7,7 +7,7 @@ use crate::core::protocol::{Reply, Request};
 
 /// The nodes that may be left on the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remains {
+pub struct LeftoverNodes {
     /// The timeout of the session that owns them: they are gone after that time at the latest.
     pub session_timeout: Duration,
     /// Nodes that zklock owns.
@@ -16,7 +16,7 @@ pub struct Remains {
     pub entering: Option<String>,
 }
 
-impl Remains {
+impl LeftoverNodes {
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.entering.is_none()
@@ -61,8 +61,8 @@ mod tests {
 
     const ATTEMPT: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-";
 
-    fn remains(nodes: &[(&str, i64)], entering: Option<&str>) -> Remains {
-        Remains {
+    fn leftover(nodes: &[(&str, i64)], entering: Option<&str>) -> LeftoverNodes {
+        LeftoverNodes {
             session_timeout: Duration::from_secs(30),
             nodes: nodes.iter().map(|&(path, czxid)| OwnedNode { path: path.into(), czxid }).collect(),
             entering: entering.map(|name| format!("/locks/b/{name}")),
@@ -79,18 +79,18 @@ mod tests {
 
     #[test]
     fn each_node_is_read_and_a_possible_node_is_searched_for() {
-        assert!(remains(&[], None).is_empty());
-        let both = remains(&[("/locks/a/n", 5)], Some(ATTEMPT));
+        assert!(leftover(&[], None).is_empty());
+        let both = leftover(&[("/locks/a/n", 5)], Some(ATTEMPT));
         assert!(!both.is_empty());
         let questions = [Request::Watch("/locks/a/n".into()), Request::CatchUpAndList("/locks/b".into())];
         assert_eq!(both.questions(), questions);
-        assert_eq!(remains(&[("/locks/a/n", 5)], None).questions(), questions[..1]);
-        assert!(!remains(&[], Some(ATTEMPT)).is_empty());
+        assert_eq!(leftover(&[("/locks/a/n", 5)], None).questions(), questions[..1]);
+        assert!(!leftover(&[], Some(ATTEMPT)).is_empty());
     }
 
     #[test]
     fn only_nodes_of_this_run_are_deleted() {
-        let both = remains(&[("/locks/a/m", 5), ("/locks/a/n", 6)], Some(ATTEMPT));
+        let both = leftover(&[("/locks/a/m", 5), ("/locks/a/n", 6)], Some(ATTEMPT));
         let own = format!("{ATTEMPT}0000000007");
         let answers = [read("/locks/a/m", 4), read("/locks/a/n", 6), listed(&["lock-0000000006", &own])];
         let deletes =
