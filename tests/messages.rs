@@ -14,7 +14,7 @@ use zklock::core::loss::{Loss, Silence};
 use zklock::core::message::{Level, Message};
 use zklock::core::monitor::{MonitorMessage, WorkerFailure};
 use zklock::core::pair::Stage;
-use zklock::core::protocol::{Away, RequestError};
+use zklock::core::protocol::{ConnectFailure, RequestError};
 
 const SPAN: Duration = Duration::from_secs(12);
 
@@ -109,8 +109,8 @@ fn losses() -> Vec<Loss> {
     let silences = [
         None,
         Some(Silence::Frozen(SPAN)),
-        Some(Silence::Line(SPAN, Some(Away::Refused))),
-        Some(Silence::Line(SPAN, Some(Away::Silent))),
+        Some(Silence::Line(SPAN, Some(ConnectFailure::Refused))),
+        Some(Silence::Line(SPAN, Some(ConnectFailure::Silent))),
         Some(Silence::LineWasAway(SPAN)),
         Some(Silence::Server(SPAN)),
         Some(Silence::SlowLine(SPAN)),

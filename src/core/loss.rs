@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::lock::contender::ContentionError;
-use super::protocol::{Away, RequestError};
+use super::protocol::{ConnectFailure, RequestError};
 use super::text;
 
 /// Why the lock can't be trusted any more.
@@ -30,7 +30,7 @@ pub enum Loss {
 pub enum Silence {
     Frozen(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
-    Line(Duration, Option<Away>),
+    Line(Duration, Option<ConnectFailure>),
     /// There was no connection, and it came back too late.
     LineWasAway(Duration),
     /// zklock is connected, and a request has been unanswered for this long.
@@ -90,8 +90,8 @@ impl fmt::Display for Silence {
             Self::Line(span, away) => {
                 write!(f, "no connection for {}", text::time(*span))?;
                 match away {
-                    Some(Away::Refused) => f.write_str(": the servers refuse one"),
-                    Some(Away::Silent) => f.write_str(": no server answers"),
+                    Some(ConnectFailure::Refused) => f.write_str(": the servers refuse one"),
+                    Some(ConnectFailure::Silent) => f.write_str(": no server answers"),
                     None => Ok(()),
                 }
             }

@@ -24,7 +24,7 @@ pub enum Request {
     /// Create the lock path itself, and every missing node above it.
     MakeParents(NodePath),
     /// Create a node that stays when it is empty, and the missing nodes above it.
-    MakeLasting(NodePath),
+    CreatePersistent(NodePath),
     /// List the children of a path.
     List(NodePath),
     /// Let the connected server catch up with the leader (`sync`), and then list.
@@ -40,7 +40,7 @@ pub enum Request {
     /// Delete a node if it still has this version.
     DeleteUnchanged(NodePath, i32),
     /// In one transaction, write `data` to a record, creating it if it is missing, and delete another node.
-    Conclude {
+    RecordSuccess {
         record: NodePath,
         data: Vec<u8>,
         node: NodePath,
@@ -54,7 +54,7 @@ pub enum Request {
 pub enum Reply {
     /// To [`Request::Create`].
     Created(Result<Created, RequestError>),
-    /// To [`Request::MakeParents`] and [`Request::MakeLasting`].
+    /// To [`Request::MakeParents`] and [`Request::CreatePersistent`].
     ParentsMade(Result<(), RequestError>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, RequestError>),
@@ -68,8 +68,8 @@ pub enum Reply {
     Written(Result<ServerTime, RequestError>),
     /// To [`Request::Delete`] and [`Request::DeleteUnchanged`].
     Deleted(Result<(), RequestError>),
-    /// To [`Request::Conclude`].
-    Concluded(Result<(), RequestError>),
+    /// To [`Request::RecordSuccess`].
+    SuccessRecorded(Result<(), RequestError>),
     /// To [`Request::Confirm`], with the time just before it was sent.
     Confirmed(BootTime, Result<(), RequestError>),
 }
@@ -85,7 +85,7 @@ impl Reply {
             | Self::Watching(Err(failure))
             | Self::Written(Err(failure))
             | Self::Deleted(Err(failure))
-            | Self::Concluded(Err(failure))
+            | Self::SuccessRecorded(Err(failure))
             | Self::Confirmed(_, Err(failure)) => Some(failure),
             _ => None,
         }
@@ -245,7 +245,7 @@ pub struct SessionKey(pub u32);
 
 /// How servers react to attempts to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Away {
+pub enum ConnectFailure {
     /// Each server refused in some way: it isn't running, or has no quorum.
     Refused,
     /// At least one server didn't answer: it or the network hangs.
@@ -269,7 +269,7 @@ pub enum SessionChange {
     /// The connection is lost. The session may still be alive.
     Disconnected,
     /// Every server was tried for a new connection, without success.
-    StillAway(Away),
+    StillAway(ConnectFailure),
     /// Connected again in the same session. The servers no longer have zklock's watches.
     Reconnected,
     /// The session has ended: it expired, or the server refuses zklock.
@@ -333,7 +333,7 @@ mod tests {
             Reply::Watching(Err(failure())),
             Reply::Written(Err(failure())),
             Reply::Deleted(Err(failure())),
-            Reply::Concluded(Err(failure())),
+            Reply::SuccessRecorded(Err(failure())),
             Reply::Confirmed(BootTime::from_nanos(0), Err(failure())),
         ] {
             assert_eq!(reply.failure(), Some(&failure()));

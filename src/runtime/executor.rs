@@ -12,7 +12,7 @@ use super::side_sessions::SideSessions;
 use super::ui;
 use super::zk::{Session, Settings};
 use super::{clock, identity, lineage, sys};
-use crate::core::lock::contender::Ids;
+use crate::core::lock::contender::AttemptIds;
 use crate::core::lock::name::Mode;
 use crate::core::message::Message;
 use crate::core::pair::OwnedNode;
@@ -202,7 +202,7 @@ impl<'a> Executor<'a> {
     fn introduction(&self) -> Introduction {
         let program = Path::new(&self.plan.invocation.shown);
         let record = identity::record(self.worker.monitor, program, self.plan.label.clone(), self.mode);
-        let ids = self.plan.invocation.locks.iter().map(|_| Ids(Uuid::new_v4().as_u128())).collect();
+        let ids = self.plan.invocation.locks.iter().map(|_| AttemptIds(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
     }
 

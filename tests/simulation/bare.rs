@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use zklock::core::exit::{Exit, FAILURE};
-use zklock::core::lock::contender::Ids;
+use zklock::core::lock::contender::AttemptIds;
 use zklock::core::lock::name::{Family, Mode};
 use zklock::core::lock::record::Record;
 use zklock::core::pair::Deadline;
@@ -17,7 +17,7 @@ use zklock::core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, Se
 use zklock::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
 use zklock::core::time::BootTime;
 
-use crate::client::{Client, HostClock, News, Settings};
+use crate::client::{Client, ContenderEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
 
@@ -297,15 +297,15 @@ impl Bare {
         true
     }
 
-    fn heard(&mut self, news: News) -> Input {
+    fn heard(&mut self, news: ContenderEvent) -> Input {
         match news {
-            News::Session(change) => {
+            ContenderEvent::Session(change) => {
                 if let SessionChange::Connected { id, .. } = change {
                     self.session = id;
                 }
                 Input::Session(self.key, change)
             }
-            News::Reply(number, reply) => {
+            ContenderEvent::Reply(number, reply) => {
                 let is_own = number == LEASE;
                 if let Reply::Changed(path, _) = &reply
                     && !is_own
@@ -319,9 +319,9 @@ impl Bare {
         }
     }
 
-    fn ids(&self, lock: usize) -> Ids {
+    fn ids(&self, lock: usize) -> AttemptIds {
         // The ids sort in another order than the zklocks arrive.
-        Ids(u128::from(mix(self.number + 1)) << 64 | (lock as u128) << 48)
+        AttemptIds(u128::from(mix(self.number + 1)) << 64 | (lock as u128) << 48)
     }
 
     /// The part that the names of all its nodes share.

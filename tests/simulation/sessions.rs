@@ -3,7 +3,7 @@
 use zklock::core::path::NodePath;
 use zklock::core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
 
-use super::client::{Client, HostClock, News, Settings};
+use super::client::{Client, ContenderEvent, HostClock, Settings};
 use super::ensemble::wire::Acl;
 use super::ensemble::{Direction, Output};
 use super::world::{SessionOwner, World};
@@ -49,7 +49,7 @@ fn shown(request: &Request) -> String {
     match request {
         Request::Create { parent, prefix, .. } => format!("Create {parent}/{prefix}"),
         Request::Write(path, _, version) => format!("Write {path} at {version}"),
-        Request::Conclude { record, node, .. } => format!("Conclude {record} {node}"),
+        Request::RecordSuccess { record, node, .. } => format!("RecordSuccess {record} {node}"),
         request => format!("{request:?}"),
     }
 }
@@ -151,7 +151,7 @@ impl World {
             while let Some(news) = self.sessions[id].client.news() {
                 let (owner, key) = (self.sessions[id].owner, self.sessions[id].key);
                 match news {
-                    News::Session(change) => {
+                    ContenderEvent::Session(change) => {
                         self.trace.print(self.now, || format!("    {owner:?} hears {change:?}"));
                         if let SessionChange::Connected { id: session, .. } = change {
                             self.sessions[id].session = session;
@@ -159,7 +159,7 @@ impl World {
                         self.aim_sees_session(owner, &change);
                         self.hears_of_session(owner, key, change);
                     }
-                    News::Reply(number, reply) => {
+                    ContenderEvent::Reply(number, reply) => {
                         let asker = asker(number);
                         if let Some(failure) = reply.failure() {
                             self.trace.print(self.now, || {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::client::message::{Reply, Request, SessionChange};
-use crate::client::{Client, HostClock, News, Settings};
+use crate::client::{Client, ContenderEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble};
 
@@ -32,10 +32,10 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
             client.take(&mut ensemble, output);
             while let Some(news) = client.news() {
                 match news {
-                    News::Session(SessionChange::Connected { .. }) => {
+                    ContenderEvent::Session(SessionChange::Connected { .. }) => {
                         client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone().into()));
                     }
-                    News::Reply(1, _) => {
+                    ContenderEvent::Reply(1, _) => {
                         let (parent, prefix) = (parent.clone(), "n-lock-".to_owned());
                         client.ask(
                             &mut ensemble,
@@ -44,8 +44,10 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
                         );
                         client.ask(&mut ensemble, 3, Request::List("/locks/job".into()));
                     }
-                    News::Reply(2, Reply::Created(Ok(created))) => mix(created.czxid.cast_unsigned()),
-                    News::Reply(3, Reply::Listed(Ok(names))) => {
+                    ContenderEvent::Reply(2, Reply::Created(Ok(created))) => {
+                        mix(created.czxid.cast_unsigned())
+                    }
+                    ContenderEvent::Reply(3, Reply::Listed(Ok(names))) => {
                         mix(ensemble.now());
                         let nodes = names.iter().map(|name| format!("{parent}/{name}").into()).collect();
                         client.release(&mut ensemble, nodes);
@@ -90,13 +92,13 @@ fn a_create_that_is_turned_away_is_sent_again() {
         let output = ensemble.next(u64::MAX).expect("a session that goes on");
         client.take(&mut ensemble, output);
         match client.news() {
-            Some(News::Session(SessionChange::Connected { .. })) => {
+            Some(ContenderEvent::Session(SessionChange::Connected { .. })) => {
                 ensemble.throttle(0, 2);
                 asked = ensemble.now();
                 let (parent, prefix) = (String::new(), "n-".to_owned());
                 client.ask(&mut ensemble, 1, Request::Create { parent: parent.into(), prefix, data: vec![] });
             }
-            Some(News::Reply(1, Reply::Created(result))) => {
+            Some(ContenderEvent::Reply(1, Reply::Created(result))) => {
                 created = Some((result.unwrap().name, ensemble.now()));
             }
             _ => {}

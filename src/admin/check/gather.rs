@@ -126,7 +126,7 @@ fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<C
         matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(RequestError::NoNode)));
     Ok(match is_missing {
         false => ChrootState::Exists,
-        true if create => match ask_one(inquiry, Request::MakeLasting(path.into()))? {
+        true if create => match ask_one(inquiry, Request::CreatePersistent(path.into()))? {
             Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
             _ => ChrootState::Created,
         },

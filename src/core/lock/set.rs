@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::contender::{Contender, Entry, News, OwnNode};
+use super::contender::{Contender, ContenderConfig, ContenderEvent, OwnNode};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{LockIndex, Reply, Request};
@@ -22,8 +22,8 @@ pub struct Set {
 pub struct SetStep {
     /// Requests to send.
     pub requests: Vec<(LockIndex, Request)>,
-    /// News to report or to act on.
-    pub news: Vec<(LockIndex, News)>,
+    /// What to report or to act on.
+    pub news: Vec<(LockIndex, ContenderEvent)>,
 }
 
 impl SetStep {
@@ -35,7 +35,7 @@ impl SetStep {
 
 impl Set {
     /// Contenders of the session with this id; `entries` in any order.
-    pub fn new(mut entries: Vec<Entry>, session: i64) -> Self {
+    pub fn new(mut entries: Vec<ContenderConfig>, session: i64) -> Self {
         if !planted(Mistake::UnsortedLocks) {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
         }
@@ -54,7 +54,7 @@ impl Set {
     /// Takes in a reply for the lock with this index.
     pub fn take(&mut self, index: LockIndex, reply: Reply) -> SetStep {
         let mut step = self.step(index.0, |contender| contender.take(reply));
-        if index.0 == self.held && step.news.iter().any(|(_, news)| *news == News::Held) {
+        if index.0 == self.held && step.news.iter().any(|(_, news)| *news == ContenderEvent::Held) {
             self.held += 1;
             step.append(self.step(self.held, Contender::begin));
         }
@@ -154,19 +154,19 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::core::lock::contender::Ids;
+    use crate::core::lock::contender::AttemptIds;
     use crate::core::lock::name::{Family, Mode};
     use crate::core::protocol::{Created, ServerTime};
 
     fn set(paths: &[&str]) -> Set {
-        let entry = |path: &&str| Entry {
+        let entry = |path: &&str| ContenderConfig {
             path: LockPath::parse(OsStr::new(path)).unwrap(),
             family: Family::Curator,
             mode: Mode::Exclusive,
             data: vec![],
             data_with_slot: vec![],
             nonblock: false,
-            ids: Ids(1),
+            ids: AttemptIds(1),
         };
         Set::new(paths.iter().map(entry).collect(), 7)
     }

@@ -1,7 +1,7 @@
 //! Events of a run.
 
 use crate::core::exit::Exit;
-use crate::core::lock::contender::Ids;
+use crate::core::lock::contender::AttemptIds;
 #[cfg(doc)]
 use crate::core::lock::record::Process;
 use crate::core::lock::record::Record;
@@ -55,7 +55,7 @@ pub enum Input {
 pub struct Introduction {
     pub record: Record,
     /// The start of the uuids of its nodes, one for each lock.
-    pub ids: Vec<Ids>,
+    pub ids: Vec<AttemptIds>,
 }
 
 /// A zklock that started this one, directly or through other processes, under the same kernel and in the same PID

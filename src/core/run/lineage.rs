@@ -2,7 +2,7 @@
 //! waits for its end. The variables that would have shown this were removed on the way, for example by sudo or `env
 //! -i`.
 
-use super::{Ancestor, Effect, Next, Scene};
+use super::{Ancestor, Context, Effect, Next};
 use crate::core::lock::name::{Mode, Name};
 use crate::core::lock::queue::standings;
 use crate::core::lock::record::Record;
@@ -34,32 +34,32 @@ impl Lineage {
         &mut self,
         data: Vec<u8>,
         holder: Option<NodePath>,
-        scene: &mut Scene<'_>,
+        ctx: &mut Context<'_>,
     ) -> Option<Next> {
         // With several slots, another holder may release one.
-        if matches!(scene.plan.mode, Mode::Slots(2..)) {
+        if matches!(ctx.plan.mode, Mode::Slots(2..)) {
             return None;
         }
         if self.ancestors.is_some() {
-            return self.look(&data, holder, scene);
+            return self.look(&data, holder, ctx);
         }
         if self.ahead.replace(Ahead { data, holder }).is_none() {
-            scene.does(Effect::FindAncestors);
+            ctx.emit(Effect::FindAncestors);
         }
         None
     }
 
     /// Takes in the answer to [`Effect::FindAncestors`].
-    pub(super) fn found(&mut self, ancestors: Vec<Ancestor>, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn found(&mut self, ancestors: Vec<Ancestor>, ctx: &mut Context<'_>) -> Option<Next> {
         self.ancestors = Some(ancestors);
         let Ahead { data, holder } = self.ahead.take()?;
-        self.look(&data, holder, scene)
+        self.look(&data, holder, ctx)
     }
 
     /// The message if the contender with this data is an ancestor.
-    pub(super) fn waits_for_itself(&self, data: &[u8], scene: &Scene<'_>) -> Option<Message> {
+    pub(super) fn waits_for_itself(&self, data: &[u8], ctx: &Context<'_>) -> Option<Message> {
         let ancestors = self.ancestors.as_deref().filter(|ancestors| !ancestors.is_empty())?;
-        let own = scene.state.record.as_ref()?.process.as_ref()?;
+        let own = ctx.state.record.as_ref()?.process.as_ref()?;
         let Record { pid, process, .. } = Record::from_bytes(data)?;
         let process = process?;
         let is_here = process.boot == own.boot && process.namespace == own.namespace;
@@ -68,23 +68,23 @@ impl Lineage {
         (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
     }
 
-    fn look(&self, data: &[u8], holder: Option<NodePath>, scene: &mut Scene<'_>) -> Option<Next> {
-        if let Some(why) = self.waits_for_itself(data, scene) {
-            return Some(Next::fail_at(scene.current_lock(), why));
+    fn look(&self, data: &[u8], holder: Option<NodePath>, ctx: &mut Context<'_>) -> Option<Next> {
+        if let Some(why) = self.waits_for_itself(data, ctx) {
+            return Some(Next::fail_at(ctx.current_lock(), why));
         }
         let has_ancestors = self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
-        let request = holder.filter(|_| has_ancestors).and_then(|node| look_at(node, scene.plan.shows_line));
+        let request = holder.filter(|_| has_ancestors).and_then(|node| look_at(node, ctx.plan.shows_line));
         if let Some(request) = request {
-            scene.does(Effect::Ask(Asker::WaitingLine, request));
+            ctx.emit(Effect::Ask(Asker::WaitingLine, request));
         }
         None
     }
 
     /// Takes in a listing of the lock that zklock waits for: any of several holders may be an ancestor.
     #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
-    pub(super) fn listed(&self, children: &[String], scene: &mut Scene<'_>) {
-        let Some(lock) = scene.current_lock() else { return };
-        scene.asks(Asker::WaitingLine, read_holders(&lock, children));
+    pub(super) fn listed(&self, children: &[String], ctx: &mut Context<'_>) {
+        let Some(lock) = ctx.current_lock() else { return };
+        ctx.request(Asker::WaitingLine, read_holders(&lock, children));
     }
 }
 

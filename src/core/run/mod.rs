@@ -143,36 +143,36 @@ impl Next {
 }
 
 /// The data that a phase reads and changes, apart from its own.
-struct Scene<'a> {
+struct Context<'a> {
     now: BootTime,
     plan: &'a Plan,
     state: &'a mut State,
     out: &'a mut Vec<Effect>,
 }
 
-impl Scene<'_> {
-    fn does(&mut self, effect: Effect) {
+impl Context<'_> {
+    fn emit(&mut self, effect: Effect) {
         self.out.push(effect);
     }
 
-    fn asks(&mut self, asker: Asker, requests: Vec<Request>) {
+    fn request(&mut self, asker: Asker, requests: Vec<Request>) {
         self.out.extend(requests.into_iter().map(|request| Effect::Ask(asker, request)));
     }
 
     /// Writes a message about the run as a whole.
-    fn says(&mut self, message: Message) {
-        self.says_of(self.plan.first.clone(), message);
+    fn say(&mut self, message: Message) {
+        self.say_about(self.plan.first.clone(), message);
     }
 
-    fn says_of(&mut self, path: LockPath, message: Message) {
+    fn say_about(&mut self, path: LockPath, message: Message) {
         self.out.push(Effect::Say(path, message));
     }
 
     /// Writes a message about every lock on which zklock has a node.
-    fn says_of_own_nodes(&mut self, message: &Message) {
+    fn say_of_own_nodes(&mut self, message: &Message) {
         let paths: Vec<LockPath> = self.own_locks();
         for path in paths {
-            self.says_of(path, message.clone());
+            self.say_about(path, message.clone());
         }
     }
 
@@ -197,8 +197,8 @@ impl Run {
     /// Starts the run.
     pub fn begin(&mut self, now: BootTime) -> Vec<Effect> {
         let mut out = vec![];
-        let mut scene = Scene { now, plan: &self.plan, state: &mut self.state, out: &mut out };
-        let (nested, next) = Nested::begin(&mut scene);
+        let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
+        let (nested, next) = Nested::begin(&mut ctx);
         self.phase = Phase::Nested(nested);
         self.go(next, now, &mut out);
         out
@@ -211,15 +211,15 @@ impl Run {
             return out;
         }
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
-        let mut scene = Scene { now, plan: &self.plan, state: &mut self.state, out: &mut out };
+        let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
         let next = match &mut self.phase {
             Phase::Done => None,
-            Phase::Nested(phase) => phase.on(input, &mut scene),
-            Phase::Queueing(phase) => phase.on(input, &mut scene),
-            Phase::Starting => starting::on(input, &mut scene),
-            Phase::Running(phase) => phase.on(input, &mut scene),
-            Phase::Recording(phase) => phase.on(input, &mut scene),
-            Phase::Releasing(phase) => phase.on(input, &mut scene),
+            Phase::Nested(phase) => phase.on(input, &mut ctx),
+            Phase::Queueing(phase) => phase.on(input, &mut ctx),
+            Phase::Starting => starting::on(input, &mut ctx),
+            Phase::Running(phase) => phase.on(input, &mut ctx),
+            Phase::Recording(phase) => phase.on(input, &mut ctx),
+            Phase::Releasing(phase) => phase.on(input, &mut ctx),
         };
         self.go(next, now, &mut out);
         out
@@ -255,21 +255,21 @@ impl Run {
     fn go(&mut self, next: Option<Next>, now: BootTime, out: &mut Vec<Effect>) {
         let mut next = next;
         while let Some(step) = next.take() {
-            let mut scene = Scene { now, plan: &self.plan, state: &mut self.state, out };
+            let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out };
             (self.phase, next) = match step {
-                Next::Queue => (Phase::Queueing(Box::new(Queueing::begin(&mut scene))), None),
-                Next::Start => (Phase::Starting, starting::begin(&mut scene)),
-                Next::Run => (Phase::Running(Box::new(Running::begin(&scene))), None),
-                Next::Ended(exit) => match Recording::begin(exit, &mut scene) {
+                Next::Queue => (Phase::Queueing(Box::new(Queueing::begin(&mut ctx))), None),
+                Next::Start => (Phase::Starting, starting::begin(&mut ctx)),
+                Next::Run => (Phase::Running(Box::new(Running::begin(&ctx))), None),
+                Next::Ended(exit) => match Recording::begin(exit, &mut ctx) {
                     Some(recording) => (Phase::Recording(recording), None),
                     None => (Phase::Done, Some(recording::release(exit))),
                 },
                 Next::Release(giving, verdict) => {
-                    let (releasing, next) = Releasing::begin(giving, verdict, &mut scene);
+                    let (releasing, next) = Releasing::begin(giving, verdict, &mut ctx);
                     (Phase::Releasing(releasing), next)
                 }
                 Next::Finish(end) => {
-                    scene.does(Effect::Finish(end));
+                    ctx.emit(Effect::Finish(end));
                     (Phase::Done, None)
                 }
             };

@@ -5,7 +5,7 @@
 //! node.
 
 use super::variables::variables;
-use super::{Effect, End, Input, LookUp, Next, Scene};
+use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
 use crate::core::lock::name::{Family, Mode, Name};
@@ -22,32 +22,30 @@ pub(super) struct Nested {
 }
 
 impl Nested {
-    pub(super) fn begin(scene: &mut Scene<'_>) -> (Self, Option<Next>) {
-        let plan = scene.plan;
+    pub(super) fn begin(ctx: &mut Context<'_>) -> (Self, Option<Next>) {
+        let plan = ctx.plan;
         let is_wanted = |held: &&HeldLock| plan.locks.iter().any(|path| held.is_of(&plan.chroot, path));
         let nested = Self { candidates: plan.outer.iter().filter(is_wanted).cloned().collect() };
         if nested.candidates.is_empty() {
             return (nested, Some(Next::Queue));
         }
-        nested.look(scene);
+        nested.look(ctx);
         (nested, None)
     }
 
-    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         match input {
-            Input::LookedUp(LookUp::Seen(nodes)) => Some(self.seen(&nodes, scene)),
+            Input::LookedUp(LookUp::Seen(nodes)) => Some(self.seen(&nodes, ctx)),
             Input::LookedUp(LookUp::SessionLost) => {
-                self.look(scene);
+                self.look(ctx);
                 None
             }
-            Input::LookedUp(LookUp::Unreachable(servers)) => {
-                Some(Next::fail(scene.plan.unreachable(servers)))
-            }
+            Input::LookedUp(LookUp::Unreachable(servers)) => Some(Next::fail(ctx.plan.unreachable(servers))),
             // Without an answer nothing is known; queueing will report why there is none.
             Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
             // No command is running yet that could stop with zklock.
             Input::Signal(SIGTSTP) => {
-                scene.does(Effect::StopWaiting);
+                ctx.emit(Effect::StopWaiting);
                 None
             }
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
@@ -56,17 +54,17 @@ impl Nested {
         }
     }
 
-    fn look(&self, scene: &mut Scene<'_>) {
-        let chroot = &scene.plan.chroot;
+    fn look(&self, ctx: &mut Context<'_>) {
+        let chroot = &ctx.plan.chroot;
         let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).into();
         let nodes = self.candidates.iter().map(node).collect();
-        scene.does(Effect::LookUp(nodes));
+        ctx.emit(Effect::LookUp(nodes));
     }
 
     /// A lock counts as not held only if its node is seen to be gone. If a fault counted as that, zklock would queue
     /// behind the surrounding lock, which waits for zklock's end.
-    fn seen(&self, nodes: &[Option<Node>], scene: &mut Scene<'_>) -> Next {
-        let plan = scene.plan;
+    fn seen(&self, nodes: &[Option<Node>], ctx: &mut Context<'_>) -> Next {
+        let plan = ctx.plan;
         let is_there = |held: &HeldLock, node: &Option<Node>| match node {
             // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
             Some(node) if node.is_hidden() => true,
@@ -74,8 +72,8 @@ impl Nested {
             None => planted(Mistake::HeldUnchecked),
         };
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
-        scene.state.held_around = seen.map(|(held, _)| held.clone()).collect();
-        let held = &scene.state.held_around;
+        ctx.state.held_around = seen.map(|(held, _)| held.clone()).collect();
+        let held = &ctx.state.held_around;
         let weak = |held: &HeldLock| Some((held.clone(), too_weak(held, plan.mode, plan.family)?));
         if let Some((held, why)) = held.iter().find_map(weak) {
             let path = plan.locks.iter().find(|path| held.is_of(&plan.chroot, path));

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Effect, Plan, Scene, Seen, WaitingLine};
+use super::{Context, Effect, Plan, Seen, WaitingLine};
 use crate::core::message::Message;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime};
@@ -58,24 +58,24 @@ impl Progress {
         nearest: Seen,
         ahead: usize,
         holder: Option<NodePath>,
-        scene: &mut Scene<'_>,
+        ctx: &mut Context<'_>,
     ) {
-        let Some(interval) = interval(scene.plan) else { return };
-        if scene.plan.shows_line {
-            self.at = Some(scene.now);
+        let Some(interval) = interval(ctx.plan) else { return };
+        if ctx.plan.shows_line {
+            self.at = Some(ctx.now);
             if let Some(node) = holder.clone() {
-                scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
+                ctx.emit(Effect::Ask(Asker::WaitingLine, Request::Get(node)));
             }
         } else {
-            self.at.get_or_insert(scene.now + interval);
+            self.at.get_or_insert(ctx.now + interval);
         }
         self.queue = Some(QueueProgress { path, nearest, ahead, holder, seen: None });
     }
 
     /// The wait is over.
-    pub(super) fn end(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn end(&mut self, ctx: &mut Context<'_>) {
         (self.at, self.queue, self.asked) = (None, None, None);
-        scene.does(Effect::Line(None));
+        ctx.emit(Effect::Line(None));
     }
 
     /// When to show it next.
@@ -85,40 +85,40 @@ impl Progress {
 
     /// Shows the wait if it is time, unless zklock `is_stopped`. If the holder isn't the nearest contender, its node is
     /// read before a message: zklock doesn't watch it.
-    pub(super) fn look(&mut self, is_stopped: bool, scene: &mut Scene<'_>) {
-        let (Some(interval), Some(at), Some(queue)) = (interval(scene.plan), self.at, &self.queue) else {
+    pub(super) fn look(&mut self, is_stopped: bool, ctx: &mut Context<'_>) {
+        let (Some(interval), Some(at), Some(queue)) = (interval(ctx.plan), self.at, &self.queue) else {
             return;
         };
-        if scene.now < at {
+        if ctx.now < at {
             return;
         }
-        self.at = Some(scene.now + interval);
+        self.at = Some(ctx.now + interval);
         match &queue.holder {
             _ if is_stopped => {}
-            _ if scene.plan.shows_line => {
-                scene.does(Effect::Line(Some(self.line(queue, scene.now, scene.plan))));
+            _ if ctx.plan.shows_line => {
+                ctx.emit(Effect::Line(Some(self.line(queue, ctx.now, ctx.plan))));
             }
-            None => self.say(Some(&queue.nearest), scene),
+            None => self.say(Some(&queue.nearest), ctx),
             Some(node) if self.asked.is_none() => {
                 self.asked = Some(node.clone());
-                scene.does(Effect::Ask(Asker::WaitingLine, Request::Get(node.clone())));
+                ctx.emit(Effect::Ask(Asker::WaitingLine, Request::Get(node.clone())));
             }
             // The last read has no answer yet.
-            Some(_) => self.say(None, scene),
+            Some(_) => self.say(None, ctx),
         }
     }
 
     /// The holder's `node` was read. `None`: it is gone, or can't be read.
-    pub(super) fn holder(&mut self, node: &NodePath, seen: Option<Seen>, scene: &mut Scene<'_>) {
+    pub(super) fn holder(&mut self, node: &NodePath, seen: Option<Seen>, ctx: &mut Context<'_>) {
         if self.asked.as_ref() == Some(node) {
             self.asked = None;
-            self.say(seen.as_ref(), scene);
-        } else if scene.plan.shows_line
+            self.say(seen.as_ref(), ctx);
+        } else if ctx.plan.shows_line
             && let Some(queue) = self.queue.as_mut().filter(|queue| queue.holder.as_ref() == Some(node))
             && let Some(seen) = seen
         {
-            queue.seen = Some((seen, scene.now));
-            self.at = Some(scene.now);
+            queue.seen = Some((seen, ctx.now));
+            self.at = Some(ctx.now);
         }
     }
 
@@ -150,16 +150,16 @@ impl Progress {
         }
     }
 
-    fn say(&self, holder: Option<&Seen>, scene: &mut Scene<'_>) {
+    fn say(&self, holder: Option<&Seen>, ctx: &mut Context<'_>) {
         let Some(QueueProgress { path, nearest, ahead, .. }) = &self.queue else { return };
-        let holder = holder.map(|seen| seen.at(self.servers_now(scene.now)));
-        let (waited, predecessor) = (scene.now.since(scene.plan.began), nearest.who.clone());
+        let holder = holder.map(|seen| seen.at(self.servers_now(ctx.now)));
+        let (waited, predecessor) = (ctx.now.since(ctx.plan.began), nearest.who.clone());
         // A waiter confirms all the time. After so long without an answer the queue may have changed.
-        let claim = &scene.state.claim;
-        let silent_for = claim.heard().map(|heard| scene.now.since(heard));
+        let claim = &ctx.state.claim;
+        let silent_for = claim.heard().map(|heard| ctx.now.since(heard));
         let silent_for =
             silent_for.filter(|&span| claim.lease().is_some_and(|lease| span > lease.timeout() / 2));
         let ahead = *ahead;
-        scene.says_of(path.clone(), Message::StillWaiting { waited, ahead, predecessor, holder, silent_for });
+        ctx.say_about(path.clone(), Message::StillWaiting { waited, ahead, predecessor, holder, silent_for });
     }
 }

@@ -3,13 +3,13 @@
 //! Therefore only a holder can record: if zklock has lost the lock, its node is gone, and the transaction fails.
 
 use super::releasing::{FinalExit, ReleaseKind, answer_limit};
-use super::{Effect, Input, Next, Scene};
+use super::{Context, Effect, Input, Next};
 use crate::core::exit::Exit;
 use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::message::Message;
 use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Reply, Request, RequestError};
-use crate::core::run::claim::Notice;
+use crate::core::run::claim::ClaimEvent;
 use crate::core::time::BootTime;
 
 /// A record that is being written.
@@ -27,16 +27,16 @@ pub(super) struct Recording {
 impl Recording {
     /// Begins to record a success. `None` if the command failed, the lock is lost, or nothing is to be recorded: then
     /// [`release`] follows. The command's exit code stands in any case.
-    pub(super) fn begin(exit: Exit, scene: &mut Scene<'_>) -> Option<Self> {
-        let plan = scene.plan;
+    pub(super) fn begin(exit: Exit, ctx: &mut Context<'_>) -> Option<Self> {
+        let plan = ctx.plan;
         if plan.once_per.is_none() || exit != Exit::Code(0) {
             return None;
         }
-        let claim = &scene.state.claim;
+        let claim = &ctx.state.claim;
         let own = claim.set().and_then(|set| set.nodes().next().map(|(_, node)| node.clone()));
-        let own = own.filter(|_| !claim.is_over()).zip(scene.state.record.clone());
+        let own = own.filter(|_| !claim.is_over()).zip(ctx.state.record.clone());
         let Some((own, by)) = own else {
-            scene.says(Message::SuccessNotRecorded("the session is over".to_owned()));
+            ctx.say(Message::SuccessNotRecorded("the session is over".to_owned()));
             return None;
         };
         let recording = Self {
@@ -45,60 +45,58 @@ impl Recording {
             success: LastSuccess { by, fencing_token: own.fencing_token },
             node: own.path,
             uncertain: false,
-            until: scene.now + answer_limit(claim),
+            until: ctx.now + answer_limit(claim),
         };
-        recording.ask(scene);
+        recording.ask(ctx);
         Some(recording)
     }
 
-    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         let notices = match input {
-            Input::Tick if scene.now >= self.until => {
-                return Some(self.end(Some("no server confirmed it".to_owned()), scene));
+            Input::Tick if ctx.now >= self.until => {
+                return Some(self.end(Some("no server confirmed it".to_owned()), ctx));
             }
             Input::MonitorDied => {
-                scene.does(Effect::Detach);
+                ctx.emit(Effect::Detach);
                 return None;
             }
-            Input::Session(key, change) => {
-                scene.state.claim.session_changed(key, change, scene.now, scene.out)
-            }
-            Input::Reply(key, asker, reply) => {
-                scene.state.claim.replied(key, asker, reply, scene.now, scene.out)
-            }
+            Input::Session(key, change) => ctx.state.claim.session_changed(key, change, ctx.now, ctx.out),
+            Input::Reply(key, asker, reply) => ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out),
             _ => return None,
         };
-        notices.into_iter().find_map(|notice| self.notice(notice, scene))
+        notices.into_iter().find_map(|notice| self.notice(notice, ctx))
     }
 
-    fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) -> Option<Next> {
+    fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
         match notice {
-            Notice::Aside(Asker::Once, Reply::Concluded(Ok(()))) => Some(self.end(None, scene)),
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::ConnectionLost))) => {
+            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Ok(()))) => Some(self.end(None, ctx)),
+            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::ConnectionLost))) => {
                 self.uncertain = true;
-                self.ask(scene);
+                self.ask(ctx);
                 None
             }
             // The node may have been deleted by the attempt whose answer was lost.
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::NoNode))) if self.uncertain => {
-                self.look(scene);
+            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)))
+                if self.uncertain =>
+            {
+                self.look(ctx);
                 None
             }
-            Notice::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
-                self.look(scene);
+            ClaimEvent::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
+                self.look(ctx);
                 None
             }
-            Notice::Aside(Asker::Once, Reply::Read(_, Ok(read)))
+            ClaimEvent::Aside(Asker::Once, Reply::Read(_, Ok(read)))
                 if LastSuccess::from_bytes(&read.data).as_ref() == Some(&self.success) =>
             {
-                Some(self.end(None, scene))
+                Some(self.end(None, ctx))
             }
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(RequestError::NoNode)) | Reply::Read(..)) => {
-                Some(self.end(Some("its node was already gone".to_owned()), scene))
-            }
-            Notice::Aside(Asker::Once, Reply::Concluded(Err(failure))) | Notice::Lost(failure) => {
-                Some(self.end(Some(failure.to_string()), scene))
-            }
+            ClaimEvent::Aside(
+                Asker::Once,
+                Reply::SuccessRecorded(Err(RequestError::NoNode)) | Reply::Read(..),
+            ) => Some(self.end(Some("its node was already gone".to_owned()), ctx)),
+            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(failure)))
+            | ClaimEvent::Lost(failure) => Some(self.end(Some(failure.to_string()), ctx)),
             _ => None,
         }
     }
@@ -107,21 +105,21 @@ impl Recording {
         self.until
     }
 
-    fn end(&self, why_not: Option<String>, scene: &mut Scene<'_>) -> Next {
+    fn end(&self, why_not: Option<String>, ctx: &mut Context<'_>) -> Next {
         // A failure is reported as an error and not as a warning: otherwise `-q` would hide that the command runs every
         // time.
-        scene.says(why_not.map_or(Message::SuccessRecorded, Message::SuccessNotRecorded));
+        ctx.say(why_not.map_or(Message::SuccessRecorded, Message::SuccessNotRecorded));
         release(self.exit)
     }
 
-    fn ask(&self, scene: &mut Scene<'_>) {
+    fn ask(&self, ctx: &mut Context<'_>) {
         let (record, node) = (self.record.clone(), self.node.clone());
-        let request = Request::Conclude { record, data: self.success.to_bytes(), node };
-        scene.does(Effect::Ask(Asker::Once, request));
+        let request = Request::RecordSuccess { record, data: self.success.to_bytes(), node };
+        ctx.emit(Effect::Ask(Asker::Once, request));
     }
 
-    fn look(&self, scene: &mut Scene<'_>) {
-        scene.does(Effect::Ask(Asker::Once, Request::Get(self.record.clone())));
+    fn look(&self, ctx: &mut Context<'_>) {
+        ctx.emit(Effect::Ask(Asker::Once, Request::Get(self.record.clone())));
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Effect, End, Input, Next, Scene};
+use super::{Context, Effect, End, Input, Next};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::run::claim::{Claim, Notice};
+use crate::core::run::claim::{Claim, ClaimEvent};
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 
@@ -55,60 +55,56 @@ enum ReleaseStep {
 }
 
 impl Releasing {
-    pub(super) fn begin(kind: ReleaseKind, end: FinalExit, scene: &mut Scene<'_>) -> (Self, Option<Next>) {
-        let claim = &scene.state.claim;
-        let until = scene.now + answer_limit(claim);
+    pub(super) fn begin(kind: ReleaseKind, end: FinalExit, ctx: &mut Context<'_>) -> (Self, Option<Next>) {
+        let claim = &ctx.state.claim;
+        let until = ctx.now + answer_limit(claim);
         let mut releasing = Self { kind, end, until, step: ReleaseStep::Closing };
         if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && kind == ReleaseKind::PlaceInQueue {
-            let next = releasing.done(scene);
+            let next = releasing.done(ctx);
             return (releasing, Some(next));
         }
-        scene.does(Effect::Line(None));
-        if scene.state.monitor_died {
-            scene.does(Effect::Detach);
+        ctx.emit(Effect::Line(None));
+        if ctx.state.monitor_died {
+            ctx.emit(Effect::Detach);
         }
-        if scene.state.claim.is_over() {
-            let next = releasing.session_over(scene);
+        if ctx.state.claim.is_over() {
+            let next = releasing.session_over(ctx);
             return (releasing, next);
         }
-        scene.does(scene.state.claim.release());
+        ctx.emit(ctx.state.claim.release());
         (releasing, None)
     }
 
-    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         let notices = match input {
-            Input::Tick if scene.now >= self.until => return Some(self.unconfirmed(scene)),
+            Input::Tick if ctx.now >= self.until => return Some(self.unconfirmed(ctx)),
             Input::Signal(signal) if self.kind == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
-                return Some(Next::Finish(End::Leave(Exit::Signal(signal), scene.state.claim.left_behind())));
+                return Some(Next::Finish(End::Leave(Exit::Signal(signal), ctx.state.claim.left_behind())));
             }
             Input::MonitorDied => {
-                scene.does(Effect::Detach);
+                ctx.emit(Effect::Detach);
                 return None;
             }
-            Input::Cleaned(true) if self.step == ReleaseStep::Cleaning => return Some(self.gone(scene)),
+            Input::Cleaned(true) if self.step == ReleaseStep::Cleaning => return Some(self.gone(ctx)),
             Input::Cleaned(false) if self.step == ReleaseStep::Cleaning => {
-                return Some(self.unconfirmed(scene));
+                return Some(self.unconfirmed(ctx));
             }
-            Input::Session(key, change) => {
-                scene.state.claim.session_changed(key, change, scene.now, scene.out)
-            }
-            Input::Reply(key, asker, reply) => {
-                scene.state.claim.replied(key, asker, reply, scene.now, scene.out)
-            }
+            Input::Session(key, change) => ctx.state.claim.session_changed(key, change, ctx.now, ctx.out),
+            Input::Reply(key, asker, reply) => ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out),
             _ => return None,
         };
         if self.step == ReleaseStep::Cleaning {
             return None;
         }
-        if notices.iter().any(|notice| matches!(notice, Notice::Closed)) {
+        if notices.iter().any(|notice| matches!(notice, ClaimEvent::Closed)) {
             let said = match self.kind {
                 ReleaseKind::Locks => Message::Released,
                 ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
             };
-            scene.says_of_own_nodes(&said);
-            return Some(self.done(scene));
+            ctx.say_of_own_nodes(&said);
+            return Some(self.done(ctx));
         }
-        if scene.state.claim.is_over() { self.session_over(scene) } else { None }
+        if ctx.state.claim.is_over() { self.session_over(ctx) } else { None }
     }
 
     pub(super) fn wake_at(&self) -> BootTime {
@@ -116,36 +112,36 @@ impl Releasing {
     }
 
     /// Handles a session that ended otherwise than by closing it.
-    fn session_over(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
-        let claim = &scene.state.claim;
+    fn session_over(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
+        let claim = &ctx.state.claim;
         let leftover = claim.left_behind().filter(|leftover| !claim.is_gone() && !leftover.is_empty());
-        let Some(leftover) = leftover else { return Some(self.gone(scene)) };
-        (self.step, self.until) = (ReleaseStep::Cleaning, scene.now + answer_limit(claim));
-        scene.does(Effect::Clean(leftover));
+        let Some(leftover) = leftover else { return Some(self.gone(ctx)) };
+        (self.step, self.until) = (ReleaseStep::Cleaning, ctx.now + answer_limit(claim));
+        ctx.emit(Effect::Clean(leftover));
         None
     }
 
-    fn gone(&self, scene: &mut Scene<'_>) -> Next {
-        scene.says_of_own_nodes(&Message::SessionOver);
-        self.done(scene)
+    fn gone(&self, ctx: &mut Context<'_>) -> Next {
+        ctx.say_of_own_nodes(&Message::SessionOver);
+        self.done(ctx)
     }
 
-    fn done(&self, scene: &mut Scene<'_>) -> Next {
-        self.say_final_message(scene);
+    fn done(&self, ctx: &mut Context<'_>) -> Next {
+        self.say_final_message(ctx);
         Next::Finish(End::Exit(self.end.exit))
     }
 
     /// Handles servers that don't answer. They may come back while the session is alive.
-    fn unconfirmed(&self, scene: &mut Scene<'_>) -> Next {
-        scene.says_of_own_nodes(&Message::ReleaseUnconfirmed);
-        self.say_final_message(scene);
-        Next::Finish(End::Leave(self.end.exit, scene.state.claim.left_behind()))
+    fn unconfirmed(&self, ctx: &mut Context<'_>) -> Next {
+        ctx.say_of_own_nodes(&Message::ReleaseUnconfirmed);
+        self.say_final_message(ctx);
+        Next::Finish(End::Leave(self.end.exit, ctx.state.claim.left_behind()))
     }
 
-    fn say_final_message(&self, scene: &mut Scene<'_>) {
+    fn say_final_message(&self, ctx: &mut Context<'_>) {
         let FinalExit { about, final_message, .. } = self.end.clone();
         if let Some(word) = final_message {
-            scene.says_of(about.unwrap_or_else(|| scene.plan.first.clone()), word);
+            ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), word);
         }
     }
 }

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use super::supervisor::{JobInput, Supervisor};
-use super::{Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan, Scene};
+use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::core::exit::{self, Exit};
-use crate::core::lock::contender::{ContentionError, News};
+use crate::core::lock::contender::{ContenderEvent, ContentionError};
 use crate::core::lock::lease::Lease;
 use crate::core::loss::{Loss, Silence};
 use crate::core::message::Message;
 use crate::core::pair::Deadline;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::run::claim::{Claim, Notice};
+use crate::core::run::claim::{Claim, ClaimEvent};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::time::BootTime;
 
@@ -51,19 +51,19 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn begin(scene: &Scene<'_>) -> Self {
+    pub(super) fn begin(ctx: &Context<'_>) -> Self {
         Self {
             supervisor: Supervisor::default(),
             lost: None,
             lost_lock: None,
             stood_still: None,
-            looked_at: scene.now,
+            looked_at: ctx.now,
             wakes_at: None,
             kill_again_at: None,
             stuck: false,
             deadline: None,
-            look_around: (scene.now + FIRST_LOOK_AROUND, FIRST_LOOK_AROUND),
-            tell_held_at: Some(scene.now + TELL_HELD_AFTER),
+            look_around: (ctx.now + FIRST_LOOK_AROUND, FIRST_LOOK_AROUND),
+            tell_held_at: Some(ctx.now + TELL_HELD_AFTER),
         }
     }
 
@@ -71,73 +71,77 @@ impl Running {
         self.supervisor.is_stopping()
     }
 
-    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
-        self.look_at_the_clock(scene.now);
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
+        self.look_at_the_clock(ctx.now);
         // The lease first: the input may be a SIGCONT after a long stop.
-        self.keep_the_lease(scene);
+        self.keep_the_lease(ctx);
         match input {
             Input::Tick => {
-                self.tell_held(scene);
-                self.kill_what_is_left(scene);
+                self.tell_held(ctx);
+                self.kill_what_is_left(ctx);
             }
-            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), scene),
-            Input::NotStopped => self.happened(JobInput::NotStopped, scene),
-            Input::MonitorDied => self.lose(Loss::MonitorDied, scene),
-            Input::Child => scene.does(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
-            Input::Children { leader, none_left } => self.children(leader, none_left, scene),
-            Input::KillRound(round) => self.killed(round, scene),
-            Input::Reaped(exit) => return self.reaped(exit, scene),
+            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
+            Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
+            Input::MonitorDied => self.lose(Loss::MonitorDied, ctx),
+            Input::Child => ctx.emit(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
+            Input::Children { leader, none_left } => self.children(leader, none_left, ctx),
+            Input::KillRound(round) => self.killed(round, ctx),
+            Input::Reaped(exit) => return self.reaped(exit, ctx),
             Input::Session(key, change) => {
-                let notices = scene.state.claim.session_changed(key, change, scene.now, scene.out);
-                self.notices(notices, scene);
+                let notices = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
+                self.notices(notices, ctx);
             }
             Input::Reply(key, asker, reply) => {
-                let notices = scene.state.claim.replied(key, asker, reply, scene.now, scene.out);
-                self.notices(notices, scene);
+                let notices = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
+                self.notices(notices, ctx);
             }
             _ => {}
         }
-        self.show_deadline(scene);
-        self.wakes_at = self.wake_at(scene.plan, &scene.state.claim, scene.now);
+        self.show_deadline(ctx);
+        self.wakes_at = self.wake_at(ctx.plan, &ctx.state.claim, ctx.now);
         None
     }
 
-    fn notices(&mut self, notices: Vec<Notice>, scene: &mut Scene<'_>) {
+    fn notices(&mut self, notices: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
         for notice in notices {
-            self.notice(notice, scene);
+            self.notice(notice, ctx);
         }
     }
 
-    fn notice(&mut self, notice: Notice, scene: &mut Scene<'_>) {
+    fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) {
         match notice {
-            Notice::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), scene),
-            Notice::NodeGone => self.lose(Loss::NodeDeleted, scene),
-            Notice::Lock(path, News::Failed(ContentionError::Deleted)) => {
-                self.lose_at(Some(path), Loss::NodeDeleted, scene);
+            ClaimEvent::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
+            ClaimEvent::NodeGone => self.lose(Loss::NodeDeleted, ctx),
+            ClaimEvent::Lock(path, ContenderEvent::Failed(ContentionError::Deleted)) => {
+                self.lose_at(Some(path), Loss::NodeDeleted, ctx);
             }
-            Notice::Lock(path, News::Revoked(by)) => self.lose_at(Some(path), Loss::Revoked(by), scene),
-            Notice::Lock(path, News::Failed(error)) => {
-                self.lose_at(Some(path), Loss::Queue(error), scene);
+            ClaimEvent::Lock(path, ContenderEvent::Revoked(by)) => {
+                self.lose_at(Some(path), Loss::Revoked(by), ctx)
             }
-            Notice::Disconnected => scene.says(Message::ConnectionLost),
-            Notice::Reconnected => scene.says(Message::ConnectedAgain),
-            Notice::Lock(path, News::Neighbour(refusal)) => scene.says_of(path, Message::Neighbour(refusal)),
-            Notice::Confirmed => {
+            ClaimEvent::Lock(path, ContenderEvent::Failed(error)) => {
+                self.lose_at(Some(path), Loss::Queue(error), ctx);
+            }
+            ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
+            ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
+            ClaimEvent::Lock(path, ContenderEvent::Neighbour(refusal)) => {
+                ctx.say_about(path, Message::Neighbour(refusal))
+            }
+            ClaimEvent::Confirmed => {
                 self.stood_still = None;
-                self.look_around(scene);
+                self.look_around(ctx);
             }
-            Notice::Unconfirmed(failure) => scene.says(Message::ConfirmationFailed(failure)),
+            ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
         }
     }
 
     /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the
     /// answer.
-    fn look_around(&mut self, scene: &mut Scene<'_>) {
+    fn look_around(&mut self, ctx: &mut Context<'_>) {
         let (at, pause) = self.look_around;
-        if at <= scene.now && self.lost.is_none() {
-            self.look_around = (scene.now + pause, LONGEST_PAUSE.min(pause * 2));
-            scene.state.claim.look_around(scene.now, scene.out);
+        if at <= ctx.now && self.lost.is_none() {
+            self.look_around = (ctx.now + pause, LONGEST_PAUSE.min(pause * 2));
+            ctx.state.claim.look_around(ctx.now, ctx.out);
         }
     }
 
@@ -148,10 +152,10 @@ impl Running {
         self.looked_at = now;
     }
 
-    fn keep_the_lease(&mut self, scene: &mut Scene<'_>) {
-        let (now, kill_after) = (scene.now, scene.plan.kill_after);
-        scene.state.claim.confirm_if_due(now, scene.out);
-        let claim = &scene.state.claim;
+    fn keep_the_lease(&mut self, ctx: &mut Context<'_>) {
+        let (now, kill_after) = (ctx.now, ctx.plan.kill_after);
+        ctx.state.claim.confirm_if_due(now, ctx.out);
+        let claim = &ctx.state.claim;
         if let Some(lease) = claim.lease()
             && lease.stop_at(kill_after) <= now
         {
@@ -160,107 +164,107 @@ impl Running {
                 Some(span) => Some(Silence::Frozen(span)),
                 None => claim.silence(now),
             };
-            self.lose(Loss::LeaseOver { silent_for, silence }, scene);
+            self.lose(Loss::LeaseOver { silent_for, silence }, ctx);
         }
-        self.happened(JobInput::Tick, scene);
+        self.happened(JobInput::Tick, ctx);
     }
 
-    fn lose(&mut self, loss: Loss, scene: &mut Scene<'_>) {
-        self.lose_at(None, loss, scene);
+    fn lose(&mut self, loss: Loss, ctx: &mut Context<'_>) {
+        self.lose_at(None, loss, ctx);
     }
 
     /// `path` is the lock that is lost, if it is one of several.
-    fn lose_at(&mut self, path: Option<LockPath>, loss: Loss, scene: &mut Scene<'_>) {
-        let (now, plan) = (scene.now, scene.plan);
+    fn lose_at(&mut self, path: Option<LockPath>, loss: Loss, ctx: &mut Context<'_>) {
+        let (now, plan) = (ctx.now, ctx.plan);
         // Without a monitor no other process would end the command if this one froze: it is killed immediately.
         let at_once = loss == Loss::MonitorDied;
         // zklock still holds a revoked lock and renews its lease. After any other loss only the rest of the lease is
         // left.
         let kill_at = match loss {
             Loss::Revoked(_) => now + plan.kill_after,
-            _ => scene.state.claim.lease().map_or(now, Lease::kill_at),
+            _ => ctx.state.claim.lease().map_or(now, Lease::kill_at),
         };
         let is_first = self.lost.is_none();
         // Stop before reporting. A stop that has begun is only ever brought forward.
         let stops = plan.terminates || at_once;
         if stops {
             let grace = if at_once { Duration::ZERO } else { plan.kill_after };
-            self.happened(JobInput::MustStop { grace, kill_at }, scene);
-            self.happened(JobInput::Tick, scene);
+            self.happened(JobInput::MustStop { grace, kill_at }, ctx);
+            self.happened(JobInput::Tick, ctx);
         }
         if is_first || at_once {
             let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops };
             (self.lost, self.lost_lock) = (Some(loss), path);
-            self.says_of_the_loss(message, scene);
+            self.says_of_the_loss(message, ctx);
         }
     }
 
-    fn says_of_the_loss(&self, message: Message, scene: &mut Scene<'_>) {
-        let path = self.lost_lock.clone().unwrap_or_else(|| scene.plan.first.clone());
-        scene.says_of(path, message);
+    fn says_of_the_loss(&self, message: Message, ctx: &mut Context<'_>) {
+        let path = self.lost_lock.clone().unwrap_or_else(|| ctx.plan.first.clone());
+        ctx.say_about(path, message);
     }
 
-    fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, scene: &mut Scene<'_>) {
+    fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, ctx: &mut Context<'_>) {
         if let Some(change) = leader {
             let was_stopping = self.supervisor.is_stopping();
-            self.happened(JobInput::Leader(change), scene);
+            self.happened(JobInput::Leader(change), ctx);
             if self.supervisor.is_stopping() && !was_stopping {
-                scene.says(Message::CommandKilled { command: scene.plan.command.clone() });
+                ctx.say(Message::CommandKilled { command: ctx.plan.command.clone() });
             }
         }
         if none_left && self.supervisor.is_stopping() {
-            self.happened(JobInput::NoneLeft, scene);
+            self.happened(JobInput::NoneLeft, ctx);
         }
     }
 
     /// Once the supervisor kills, kills every process of the command on each tick, until none is left. A tick follows every
     /// other input.
-    fn kill_what_is_left(&mut self, scene: &mut Scene<'_>) {
+    fn kill_what_is_left(&mut self, ctx: &mut Context<'_>) {
         if !self.supervisor.has_killed() {
             return;
         }
         // After a certain loss another contender may hold the lock already: there is no time left.
         let may_still_be_held =
             matches!(self.lost, None | Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
-        let lease = scene.state.claim.lease().filter(|_| may_still_be_held);
-        let latest = lease.map_or(scene.now, Lease::too_late_at);
-        scene.does(Effect::Kill { latest });
+        let lease = ctx.state.claim.lease().filter(|_| may_still_be_held);
+        let latest = lease.map_or(ctx.now, Lease::too_late_at);
+        ctx.emit(Effect::Kill { latest });
     }
 
-    fn killed(&mut self, round: KillRound, scene: &mut Scene<'_>) {
+    fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {
         let KillRound { gone, next, stuck, left } = round;
         (self.kill_again_at, self.stuck) = (next, stuck);
         if gone {
-            scene.does(Effect::LookAtChildren { all: true });
+            ctx.emit(Effect::LookAtChildren { all: true });
         }
         for left in left {
-            scene.says(Message::LeftAfterKill(left));
+            ctx.say(Message::LeftAfterKill(left));
         }
     }
 
-    fn happened(&mut self, input: JobInput, scene: &mut Scene<'_>) {
+    fn happened(&mut self, input: JobInput, ctx: &mut Context<'_>) {
         let was_suspended = self.supervisor.is_suspended();
-        for effect in self.supervisor.on(input, scene.now) {
+        for effect in self.supervisor.on(input, ctx.now) {
             if let Effect::StopWithCommand(signal) = effect {
-                self.report_suspension(signal, scene);
+                self.report_suspension(signal, ctx);
             }
             if planted(Mistake::ReleaseEarly)
                 && matches!(effect, Effect::SignalGroup(SIGTERM) | Effect::SignalAll(SIGTERM))
             {
-                scene.does(scene.state.claim.release());
+                ctx.emit(ctx.state.claim.release());
             }
-            scene.does(effect);
+            ctx.emit(effect);
         }
         if self.supervisor.is_suspended() != was_suspended {
-            scene.state.claim.mark_stopped(!was_suspended, scene.now, scene.out);
+            ctx.state.claim.mark_stopped(!was_suspended, ctx.now, ctx.out);
         }
     }
 
     /// Writes into zklock's nodes since when it holds the locks, unless the lock is lost or the command is stopped.
-    fn tell_held(&mut self, scene: &mut Scene<'_>) {
-        if self.tell_held_at().is_some_and(|at| at <= scene.now) {
+    fn tell_held(&mut self, ctx: &mut Context<'_>) {
+        if self.tell_held_at().is_some_and(|at| at <= ctx.now) {
             self.tell_held_at = None;
-            scene.state.claim.tell_held(scene.now, scene.out);
+            ctx.state.claim.tell_held(ctx.now, ctx.out);
         }
     }
 
@@ -271,30 +275,30 @@ impl Running {
     }
 
     /// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
-    fn report_suspension(&self, signal: i32, scene: &mut Scene<'_>) {
-        let (plan, claim) = (scene.plan, &scene.state.claim);
-        let until_stop = claim.lease().map(|lease| scene.now.until(lease.stop_at(plan.kill_after)));
+    fn report_suspension(&self, signal: i32, ctx: &mut Context<'_>) {
+        let (plan, claim) = (ctx.plan, &ctx.state.claim);
+        let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
         // A zklock around this one may give it the terminal. Otherwise the shell reports why it stopped.
         let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
         let (command, held) = (plan.command.clone(), self.lost.is_none());
-        scene.says(Message::Suspended { command, wants_terminal, held });
+        ctx.say(Message::Suspended { command, wants_terminal, held });
         // The message is written before the shell's prompt.
-        scene.does(Effect::FlushBeforeStop(limit));
+        ctx.emit(Effect::FlushBeforeStop(limit));
     }
 
     /// Shows the monitor the time from which it must act if this process stands still.
-    fn show_deadline(&mut self, scene: &mut Scene<'_>) {
+    fn show_deadline(&mut self, ctx: &mut Context<'_>) {
         if self.supervisor.is_over().is_some() {
             // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past,
             // it would end the worker first.
             return;
         }
         let killed = self.supervisor.has_killed();
-        let (stopping, kill_after) = (self.supervisor.is_stopping(), scene.plan.kill_after);
+        let (stopping, kill_after) = (self.supervisor.is_stopping(), ctx.plan.kill_after);
         // If KILL had no effect, the monitor's KILL would have none either.
         let in_vain = killed && self.stuck;
-        let deadline = scene.state.claim.lease().map(|lease| {
+        let deadline = ctx.state.claim.lease().map(|lease| {
             let act = match (killed, stopping) {
                 (true, _) => lease.end(),
                 (false, true) => lease.too_late_at(),
@@ -302,10 +306,10 @@ impl Running {
             };
             Deadline { act, latest: lease.too_late_at() }
         });
-        let deadline = deadline.filter(|_| scene.plan.terminates && !in_vain);
+        let deadline = deadline.filter(|_| ctx.plan.terminates && !in_vain);
         if self.deadline != deadline {
             self.deadline = deadline;
-            scene.does(Effect::SetDeadline(deadline));
+            ctx.emit(Effect::SetDeadline(deadline));
         }
     }
 
@@ -325,7 +329,7 @@ impl Running {
         moments.into_iter().flatten().min()
     }
 
-    fn reaped(&mut self, status: Option<Exit>, scene: &mut Scene<'_>) -> Option<Next> {
+    fn reaped(&mut self, status: Option<Exit>, ctx: &mut Context<'_>) -> Option<Next> {
         let forced = self.supervisor.is_over()?;
         let exit = match (&self.lost, forced, status) {
             (Some(_), true, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
@@ -333,12 +337,12 @@ impl Running {
             (_, _, Some(exit)) => exit,
             (_, _, None) => Exit::Code(exit::FAILURE),
         };
-        scene.does(Effect::CommandIsOver(exit, LONGEST_END));
+        ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
         if let (Some(loss), true) = (self.lost.clone(), forced) {
-            let lease = scene.state.claim.lease();
-            let after = lease.map(|lease| scene.now.since(lease.last_confirmed()));
-            let command = scene.plan.command.clone();
-            self.says_of_the_loss(Message::CommandStopped { loss, command, after }, scene);
+            let lease = ctx.state.claim.lease();
+            let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));
+            let command = ctx.plan.command.clone();
+            self.says_of_the_loss(Message::CommandStopped { loss, command, after }, ctx);
         }
         Some(Next::Ended(exit))
     }

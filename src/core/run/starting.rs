@@ -2,15 +2,15 @@
 
 use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
-use super::{Effect, Input, LONGEST_END, Next, Scene};
+use super::{Context, Effect, Input, LONGEST_END, Next};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
 use crate::core::pair::Deadline;
 use crate::core::planted::{Mistake, planted};
 
-pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
-    let (plan, claim) = (scene.plan, &scene.state.claim);
-    let variables = match variables(plan, &scene.state.held_around, held_locks(plan, claim)) {
+pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
+    let (plan, claim) = (ctx.plan, &ctx.state.claim);
+    let variables = match variables(plan, &ctx.state.held_around, held_locks(plan, claim)) {
         Ok(variables) => variables,
         Err(why) => return Some(Next::fail(Message::NotStarted(why))),
     };
@@ -22,22 +22,22 @@ pub(super) fn begin(scene: &mut Scene<'_>) -> Option<Next> {
     let deadline = lease
         .filter(|_| plan.terminates)
         .map(|lease| Deadline { act: lease.take_over_at(plan.kill_after), latest: lease.too_late_at() });
-    scene.does(Effect::StartCommand { variables, latest, deadline });
+    ctx.emit(Effect::StartCommand { variables, latest, deadline });
     None
 }
 
-pub(super) fn on(input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
     // The answer is immediate: no other event comes before it.
     let Input::Started(started) = input else { return None };
     Some(match started {
         Ok(()) => {
-            scene.says(Message::Started { command: scene.plan.command.clone() });
+            ctx.say(Message::Started { command: ctx.plan.command.clone() });
             Next::Run
         }
         Err((code, why)) => {
             let exit = Exit::Code(code);
-            scene.does(Effect::CommandIsOver(exit, LONGEST_END));
-            scene.says(Message::NotStarted(why));
+            ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
+            ctx.say(Message::NotStarted(why));
             Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
         }
     })

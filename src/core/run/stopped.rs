@@ -1,6 +1,6 @@
 //! A waiter that is stopped, for example by Ctrl-Z, and its place in the queue.
 
-use super::{Effect, Scene};
+use super::{Context, Effect};
 use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
@@ -20,7 +20,7 @@ pub(super) enum Stop {
         goes_on: bool,
     },
     /// It has no session. A new one begins when it is continued.
-    Away,
+    ConnectFailure,
 }
 
 /// The reaction to being continued.
@@ -34,28 +34,28 @@ pub(super) enum GoOn {
 
 impl Stop {
     /// zklock is to stop. No command is running yet that could stop with it.
-    pub(super) fn suspend(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn suspend(&mut self, ctx: &mut Context<'_>) {
         *self = match *self {
             Self::Not => {
-                scene.state.claim.mark_stopped(true, scene.now, scene.out);
+                ctx.state.claim.mark_stopped(true, ctx.now, ctx.out);
                 Self::InQueue
             }
             Self::Leaving { .. } => Self::Leaving { goes_on: false },
             other => other,
         };
-        scene.does(Effect::Line(None));
+        ctx.emit(Effect::Line(None));
         // The message is written before the shell's prompt.
-        scene.does(Effect::FlushBeforeStop(scene.state.claim.time_to_spare()));
-        scene.does(Effect::StopWaiting);
+        ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
+        ctx.emit(Effect::StopWaiting);
     }
 
     /// zklock is continued.
-    pub(super) fn go_on(&mut self, scene: &mut Scene<'_>) -> GoOn {
+    pub(super) fn go_on(&mut self, ctx: &mut Context<'_>) -> GoOn {
         match *self {
             Self::Not => GoOn::Stay,
             Self::InQueue => {
                 *self = Self::Not;
-                scene.state.claim.mark_stopped(false, scene.now, scene.out);
+                ctx.state.claim.mark_stopped(false, ctx.now, ctx.out);
                 GoOn::Stay
             }
             // zklock queues again once it has left.
@@ -63,9 +63,9 @@ impl Stop {
                 *self = Self::Leaving { goes_on: true };
                 GoOn::Stay
             }
-            Self::Away => {
-                if let Some(path) = scene.current_lock() {
-                    scene.says_of(path, Message::QueueingAgainAfterStop);
+            Self::ConnectFailure => {
+                if let Some(path) = ctx.current_lock() {
+                    ctx.say_about(path, Message::QueueingAgainAfterStop);
                 }
                 *self = Self::Not;
                 GoOn::QueueAnew
@@ -74,25 +74,25 @@ impl Stop {
     }
 
     /// Leaves the queue if a stopped waiter became first, so that the others can pass.
-    pub(super) fn give_place_up_if_first(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn give_place_up_if_first(&mut self, ctx: &mut Context<'_>) {
         if planted(Mistake::StoppedTakesLock)
             || *self != Self::InQueue
-            || !scene.state.claim.set().is_some_and(Set::any_held)
+            || !ctx.state.claim.set().is_some_and(Set::any_held)
         {
             return;
         }
-        if let Some(path) = scene.current_lock() {
-            scene.says_of(path, Message::LeftTheQueueStopped);
+        if let Some(path) = ctx.current_lock() {
+            ctx.say_about(path, Message::LeftTheQueueStopped);
         }
         *self = Self::Leaving { goes_on: false };
-        scene.does(scene.state.claim.release());
+        ctx.emit(ctx.state.claim.release());
     }
 
     /// The session that zklock was leaving has ended.
-    pub(super) fn left(&mut self, scene: &mut Scene<'_>) -> GoOn {
+    pub(super) fn left(&mut self, ctx: &mut Context<'_>) -> GoOn {
         let goes_on = *self == Self::Leaving { goes_on: true };
-        *self = Self::Away;
-        if goes_on { self.go_on(scene) } else { GoOn::Stay }
+        *self = Self::ConnectFailure;
+        if goes_on { self.go_on(ctx) } else { GoOn::Stay }
     }
 
     pub(super) fn is_leaving(self) -> bool {
@@ -101,7 +101,7 @@ impl Stop {
 
     /// Whether it has no place in the queue.
     pub(super) fn has_left(self) -> bool {
-        matches!(self, Self::Leaving { .. } | Self::Away)
+        matches!(self, Self::Leaving { .. } | Self::ConnectFailure)
     }
 }
 

@@ -10,7 +10,7 @@ use super::diagnosis::ServerDiagnosis;
 use super::resolver::Resolver;
 use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
-use super::{Away, Hosts, Settings, diagnose, write};
+use super::{ConnectFailure, Hosts, Settings, diagnose, write};
 use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -71,7 +71,10 @@ impl<'a> Dialer<'a> {
         let mut retry = RetryPlan::new(timeout);
         loop {
             let Some(granted) = self.pass(&mut retry, timeout, None).await? else {
-                if self.settings.refusals_end && retry.result() == Away::Refused && self.all_refuse() {
+                if self.settings.refusals_end
+                    && retry.result() == ConnectFailure::Refused
+                    && self.all_refuse()
+                {
                     return Err(Error::NoHosts);
                 }
                 Timer::after(retry.pause()).await;
@@ -104,7 +107,7 @@ impl<'a> Dialer<'a> {
         session: &SessionInfo,
         timeout: Duration,
         speed: ConnectSpeed,
-        away: impl Fn(Away),
+        away: impl Fn(ConnectFailure),
     ) -> Result<Connection, Error> {
         let mut retry = RetryPlan::for_reconnection(timeout, speed.took, speed.slow);
         loop {

@@ -40,7 +40,7 @@ pub(super) fn send_request<'a>(
         Request::MakeParents(path) => {
             answer(async move { Reply::ParentsMade(write::make_parents(client, acl, path.as_str()).await) })
         }
-        Request::MakeLasting(path) => {
+        Request::CreatePersistent(path) => {
             answer(async move { Reply::ParentsMade(write::make_lasting(client, acl, path.as_str()).await) })
         }
         Request::List(path) => {
@@ -65,8 +65,8 @@ pub(super) fn send_request<'a>(
             let delete = write::delete(client, path.as_str(), Some(version));
             answer(async move { Reply::Deleted(delete.await) })
         }
-        Request::Conclude { record, data, node } => answer(async move {
-            Reply::Concluded(write::conclude(client, acl, record.as_str(), &data, node.as_str()).await)
+        Request::RecordSuccess { record, data, node } => answer(async move {
+            Reply::SuccessRecorded(write::conclude(client, acl, record.as_str(), &data, node.as_str()).await)
         }),
         Request::Write(path, data, version) => {
             let write = write::replace(client, path, data, version);

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::Away;
+use super::ConnectFailure;
 use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 
@@ -104,8 +104,8 @@ impl RetryPlan {
     }
 
     /// How the servers reacted.
-    pub(super) fn result(&self) -> Away {
-        if self.silent.is_empty() { Away::Refused } else { Away::Silent }
+    pub(super) fn result(&self) -> ConnectFailure {
+        if self.silent.is_empty() { ConnectFailure::Refused } else { ConnectFailure::Silent }
     }
 
     /// How long to wait before the next pass.

@@ -48,7 +48,7 @@ impl Scenario {
             contenders[aim.victim].clock.drift_ppb = 0;
             contenders[aim.victim].line = MS / 4;
         }
-        if let What::Lost { request: Kind::Conclude, .. } = aim.what {
+        if let What::Lost { request: Kind::RecordSuccess, .. } = aim.what {
             contenders[aim.victim].once_per = Some(Duration::from_secs(1));
             contenders[aim.victim].command.exit = Exit::Code(0);
             contenders[aim.victim].command.lasts = rng.u64(0..2 * S);
@@ -134,7 +134,7 @@ impl Aim {
             23..26 => What::Blink,
             26..28 => {
                 let kinds =
-                    [Kind::Create, Kind::Watch, Kind::List, Kind::Confirm, Kind::Write, Kind::Conclude];
+                    [Kind::Create, Kind::Watch, Kind::List, Kind::Confirm, Kind::Write, Kind::RecordSuccess];
                 What::Lost { request: *pick(rng, &kinds), offset: rng.u64(0..timeout / 100 + 5 * MS) }
             }
             28..30 => What::Orphaned,

@@ -79,7 +79,7 @@ pub(crate) enum Kind {
     List,
     Confirm,
     Write,
-    Conclude,
+    RecordSuccess,
 }
 
 impl Kind {
@@ -90,7 +90,7 @@ impl Kind {
             Request::List(_) | Request::CatchUpAndList(_) => self == Self::List,
             Request::Confirm(_) => self == Self::Confirm,
             Request::Write(..) => self == Self::Write,
-            Request::Conclude { .. } => self == Self::Conclude,
+            Request::RecordSuccess { .. } => self == Self::RecordSuccess,
             _ => false,
         }
     }

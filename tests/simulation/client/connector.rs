@@ -109,7 +109,7 @@ impl Client {
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.connector.pass = None;
-            if self.phase == Phase::Away {
+            if self.phase == Phase::ConnectFailure {
                 let away = self.connector.retry.result();
                 self.tell(SessionChange::StillAway(away));
             }
@@ -219,7 +219,7 @@ impl Client {
             return self.begin_again(ensemble, timeout);
         }
         let now = self.now(ensemble);
-        self.phase = Phase::Away;
+        self.phase = Phase::ConnectFailure;
         let long_enough = SECOND.min(self.timeout / 24);
         let has_lasted = now - self.connector.since >= long_enough;
         let next = (self.connector.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));

@@ -3,6 +3,6 @@
 pub(crate) use zklock::core::path::NodePath;
 pub(crate) use zklock::core::planted::{Mistake, planted};
 pub(crate) use zklock::core::protocol::{
-    Away, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange,
+    ConnectFailure, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange,
 };
 pub(crate) use zklock::core::time::BootTime;

@@ -1,6 +1,6 @@
 //! Which server to try next and for how long, by the rules of `src/runtime/zk/retry.rs`, with randomness from a seed.
 
-use super::message::Away;
+use super::message::ConnectFailure;
 use crate::ensemble::Rng;
 
 const SECOND: u64 = 1_000_000_000;
@@ -88,8 +88,8 @@ impl RetryPlan {
         }
     }
 
-    pub(super) fn result(&self) -> Away {
-        if self.silent.is_empty() { Away::Refused } else { Away::Silent }
+    pub(super) fn result(&self) -> ConnectFailure {
+        if self.silent.is_empty() { ConnectFailure::Refused } else { ConnectFailure::Silent }
     }
 
     pub(super) fn pause(&mut self, rng: &mut Rng) -> u64 {

@@ -58,7 +58,7 @@ pub(super) enum Step {
         path: String,
         version: i32,
     },
-    Conclude {
+    RecordSuccess {
         record: String,
         data: Vec<u8>,
         node: String,
@@ -133,7 +133,7 @@ impl Step {
         match request {
             Request::Create { parent, prefix, data } => Self::Create { parent: parent.into(), prefix, data },
             // Runs never create lasting nodes, and the kind of node makes no difference here.
-            Request::MakeParents(path) | Request::MakeLasting(path) => {
+            Request::MakeParents(path) | Request::CreatePersistent(path) => {
                 Self::Parents { end: path.as_str().len(), path: path.into() }
             }
             Request::List(path) => Self::List { path: path.into() },
@@ -144,8 +144,8 @@ impl Step {
             Request::Write(path, data, version) => Self::Write { path: path.into(), data, version },
             Request::Delete(path) => Self::Delete { path: path.into(), version: -1 },
             Request::DeleteUnchanged(path, version) => Self::Delete { path: path.into(), version },
-            Request::Conclude { record, data, node } => {
-                Self::Conclude { record: record.into(), data, node: node.into(), is_there: true }
+            Request::RecordSuccess { record, data, node } => {
+                Self::RecordSuccess { record: record.into(), data, node: node.into(), is_there: true }
             }
             Request::Confirm(paths) => {
                 Self::Confirm { paths: paths.into_iter().map(String::from).collect(), sent }
@@ -177,7 +177,7 @@ impl Step {
                 Op::SetData { path: path.clone(), data: data.clone(), version: *version }
             }
             Self::Delete { path, version } => Op::Delete { path: path.clone(), version: *version },
-            Self::Conclude { record, data, node, is_there } => {
+            Self::RecordSuccess { record, data, node, is_there } => {
                 let (path, data) = (record.clone(), data.clone());
                 let write = if *is_there {
                     Op::SetData { path, data, version: -1 }
@@ -207,7 +207,7 @@ impl Step {
             Self::WatchBelow { .. } => Some(Reply::Watching(Err(why))),
             Self::Write { .. } => Some(Reply::Written(Err(why))),
             Self::Delete { .. } => Some(Reply::Deleted(Err(why))),
-            Self::Conclude { .. } => Some(Reply::Concluded(Err(why))),
+            Self::RecordSuccess { .. } => Some(Reply::SuccessRecorded(Err(why))),
             Self::Confirm { sent, .. } => Some(Reply::Confirmed(sent, Err(why))),
             Self::Close | Self::Ignored => None,
         }
@@ -253,10 +253,10 @@ impl Step {
             Self::Lowest { path, end } if code == Code::NoNode => lowest(&path, end),
             Self::Watch { path } if code == Code::NoAuth => Next::Send(Self::WatchFromAbove { path }),
             Self::Get { path } if code == Code::NoAuth => Next::Send(Self::GetStat { path }),
-            Self::Conclude { record, data, node, is_there }
+            Self::RecordSuccess { record, data, node, is_there }
                 if refusal.index == 0 && code == if is_there { Code::NoNode } else { Code::NodeExists } =>
             {
-                Next::Send(Self::Conclude { record, data, node, is_there: !is_there })
+                Next::Send(Self::RecordSuccess { record, data, node, is_there: !is_there })
             }
             step => step.failed(failure(refusal)).map_or(Next::Nothing, Next::Reply),
         }
@@ -302,7 +302,7 @@ impl Step {
             (Self::GetStat { path }, Answer::Stat(stat)) => Reply::Read(path.into(), Ok(node(&[], stat))),
             (Self::Write { .. }, Answer::Stat(stat)) => Reply::Written(Ok(ServerTime(stat.mtime))),
             (Self::Delete { .. }, _) => Reply::Deleted(Ok(())),
-            (Self::Conclude { .. }, _) => Reply::Concluded(Ok(())),
+            (Self::RecordSuccess { .. }, _) => Reply::SuccessRecorded(Ok(())),
             (Self::Confirm { sent, .. }, _) => Reply::Confirmed(sent, Ok(())),
             (Self::Close, _) => return Next::Closed,
             (Self::Ignored, _) => return Next::Nothing,

@@ -25,7 +25,7 @@ use zklock::core::protocol::{Request, SessionChange};
 
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions};
-use crate::client::{Client, HostClock, News, Settings};
+use crate::client::{Client, ContenderEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
 
@@ -172,11 +172,11 @@ fn make_path(ensemble: &mut Ensemble) {
         }
         while let Some(news) = maker.news() {
             match news {
-                News::Session(SessionChange::Connected { .. }) => {
+                ContenderEvent::Session(SessionChange::Connected { .. }) => {
                     maker.ask(ensemble, 0, Request::MakeParents("/l/a".into()));
                 }
-                News::Reply(..) => maker.release(ensemble, vec![]),
-                News::Session(_) => {}
+                ContenderEvent::Reply(..) => maker.release(ensemble, vec![]),
+                ContenderEvent::Session(_) => {}
             }
         }
     }

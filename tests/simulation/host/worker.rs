@@ -1,6 +1,6 @@
 //! The worker: its loop, and the effects of its state machine.
 
-use zklock::core::lock::contender::{ContentionError, Ids};
+use zklock::core::lock::contender::{AttemptIds, ContentionError};
 use zklock::core::lock::record::{Process, Record};
 use zklock::core::loss::Loss;
 use zklock::core::message::Message;
@@ -207,7 +207,7 @@ impl World {
             process: Some(Box::new(process)),
             revoked_by: None,
         };
-        let ids = contender.locks.iter().map(|_| Ids(self.rng.u128(..))).collect();
+        let ids = contender.locks.iter().map(|_| AttemptIds(self.rng.u128(..))).collect();
         Introduction { record, ids }
     }
 

@@ -20,7 +20,7 @@ mod watches;
 
 use std::time::Duration;
 
-use crate::client::News;
+use crate::client::ContenderEvent;
 use crate::client::message::{NodePath, Request};
 use crate::ensemble::wire::{Op, ToClient};
 
@@ -65,7 +65,7 @@ trait Stage {
     fn open(&mut self, who: usize, servers: &[usize], timeout: Duration);
     fn ask(&mut self, who: usize, number: usize, request: Request);
     fn release(&mut self, who: usize, nodes: Vec<NodePath>);
-    fn news(&mut self, who: usize, within: Duration) -> Option<News>;
+    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent>;
 
     /// Closes the connections from a zone to a server.
     fn cut(&mut self, zone: usize, server: usize);

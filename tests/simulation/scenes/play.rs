@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::{Heard, Stage};
-use crate::client::News;
+use crate::client::ContenderEvent;
 use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
@@ -262,7 +262,11 @@ impl<'a> Play<'a> {
     // zklock's sessions.
 
     /// Records the news of a session up to and including one of this kind.
-    pub(super) fn news_until(&mut self, who: usize, is_last: impl Fn(&News) -> bool) -> Vec<News> {
+    pub(super) fn news_until(
+        &mut self,
+        who: usize,
+        is_last: impl Fn(&ContenderEvent) -> bool,
+    ) -> Vec<ContenderEvent> {
         let mut all = vec![];
         loop {
             let Some(news) = self.stage.news(who, DEADLINE) else {
@@ -271,7 +275,7 @@ impl<'a> Play<'a> {
             };
             let line = self.told_news(who, &news);
             // The number of these changes depends on how busy the machine is.
-            if !matches!(news, News::Session(SessionChange::StillAway(_))) {
+            if !matches!(news, ContenderEvent::Session(SessionChange::StillAway(_))) {
                 self.note(line);
             }
             let is_over = is_last(&news);
@@ -285,7 +289,7 @@ impl<'a> Play<'a> {
     /// Records the news up to a new connection, sorted alphabetically.
     pub(super) fn news_until_reconnected(&mut self, who: usize) {
         let begin = self.trace.len();
-        self.news_until(who, |news| matches!(news, News::Session(SessionChange::Reconnected)));
+        self.news_until(who, |news| matches!(news, ContenderEvent::Session(SessionChange::Reconnected)));
         self.trace[begin..].sort();
     }
 
@@ -293,24 +297,26 @@ impl<'a> Play<'a> {
     pub(super) fn request(&mut self, who: usize, number: usize, request: Request) -> Option<Reply> {
         self.stage.ask(who, number, request);
         let news = self.news_until(who, |news| {
-            matches!(news, News::Reply(n, reply) if *n == number && !matches!(reply, Reply::Changed(..)))
-                || matches!(news, News::Session(SessionChange::Lost(_)))
+            matches!(news, ContenderEvent::Reply(n, reply) if *n == number && !matches!(reply, Reply::Changed(..)))
+                || matches!(news, ContenderEvent::Session(SessionChange::Lost(_)))
         });
         news.into_iter().rev().find_map(|news| match news {
-            News::Reply(n, reply) if n == number => Some(reply),
+            ContenderEvent::Reply(n, reply) if n == number => Some(reply),
             _ => None,
         })
     }
 
-    fn told_news(&mut self, who: usize, news: &News) -> String {
+    fn told_news(&mut self, who: usize, news: &ContenderEvent) -> String {
         match news {
-            News::Session(SessionChange::Connected { id, timeout, .. }) => {
+            ContenderEvent::Session(SessionChange::Connected { id, timeout, .. }) => {
                 self.sessions.insert(*id, who);
                 format!("{who} connected for {timeout:?}")
             }
-            News::Session(SessionChange::Lost(failure)) => format!("{who} lost: {}", told_failure(failure)),
-            News::Session(change) => format!("{who} {change:?}"),
-            News::Reply(number, reply) => format!("{who} {number}: {}", self.told_reply(reply)),
+            ContenderEvent::Session(SessionChange::Lost(failure)) => {
+                format!("{who} lost: {}", told_failure(failure))
+            }
+            ContenderEvent::Session(change) => format!("{who} {change:?}"),
+            ContenderEvent::Reply(number, reply) => format!("{who} {number}: {}", self.told_reply(reply)),
         }
     }
 

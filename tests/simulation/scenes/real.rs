@@ -11,7 +11,7 @@ use zklock::runtime::zk::{Asker, EventSink, Hosts, Security, Session, SessionKey
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
-use crate::client::News;
+use crate::client::ContenderEvent;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::network::{Network, ServerSettings};
@@ -35,22 +35,22 @@ pub(super) struct Real {
     servers: Servers,
     began: Instant,
     raw: BTreeMap<usize, Raw>,
-    sessions: BTreeMap<usize, (Session, Receiver<News>)>,
+    sessions: BTreeMap<usize, (Session, Receiver<ContenderEvent>)>,
     passwords: BTreeMap<i64, Vec<u8>>,
     down: Vec<usize>,
 }
 
-struct Out(Sender<News>);
+struct Out(Sender<ContenderEvent>);
 
 impl EventSink for Out {
     fn session(&self, _: SessionKey, change: SessionChange) {
-        self.0.send(News::Session(change)).ok();
+        self.0.send(ContenderEvent::Session(change)).ok();
     }
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
         // The deletes of a release have no number of their own.
         let number = if let Asker::Question(QuestionIndex(number)) = asker { number } else { 0 };
-        self.0.send(News::Reply(number, reply)).ok();
+        self.0.send(ContenderEvent::Reply(number, reply)).ok();
     }
 }
 
@@ -229,7 +229,7 @@ impl Stage for Real {
         self.sessions[&who].0.release(nodes);
     }
 
-    fn news(&mut self, who: usize, within: Duration) -> Option<News> {
+    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent> {
         self.sessions.get(&who)?.1.recv_timeout(within).ok()
     }
 

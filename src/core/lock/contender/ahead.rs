@@ -1,7 +1,7 @@
 //! The nodes ahead: watching them, and what follows when they change.
 
 use super::error::ContentionError;
-use super::step::{News, Step};
+use super::step::{ContenderEvent, Step};
 use super::{Contender, ContenderPhase};
 use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::record;
@@ -82,7 +82,8 @@ impl Contender {
             return Step::default();
         }
         let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
-        let news = News::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
+        let news =
+            ContenderEvent::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
         // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
         // reader with its number. Both need another listing.
         let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
@@ -104,7 +105,8 @@ impl Contender {
             return Step::default();
         };
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
-        let news = News::Waiting { predecessor, data: node.data, since: node.created, ahead, holder };
+        let news =
+            ContenderEvent::Waiting { predecessor, data: node.data, since: node.created, ahead, holder };
         Step { requests: vec![], news: vec![news] }
     }
 

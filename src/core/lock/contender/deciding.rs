@@ -1,7 +1,7 @@
 //! What a listing means: hold the lock, wait, or refuse the queue.
 
 use super::error::ContentionError;
-use super::step::{News, Step};
+use super::step::{ContenderEvent, Step};
 use super::{Contender, ContenderPhase, Inspection, InspectionResult};
 use crate::core::lock::name::Mode;
 use crate::core::lock::queue;
@@ -77,7 +77,7 @@ impl Contender {
     pub(super) fn hold(&mut self) -> Step {
         self.phase = ContenderPhase::Holding;
         let mut step = self.watch_own();
-        step.news.push(News::Held);
+        step.news.push(ContenderEvent::Held);
         step
     }
 
@@ -117,7 +117,7 @@ impl Contender {
             (result, None) => {
                 let data = result.map(|node| node.data).unwrap_or_default();
                 self.phase = ContenderPhase::Ended;
-                Step { requests: vec![], news: vec![News::Busy { holder: node, data }] }
+                Step { requests: vec![], news: vec![ContenderEvent::Busy { holder: node, data }] }
             }
         }
     }

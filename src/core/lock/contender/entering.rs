@@ -1,7 +1,7 @@
 //! Entering the queue: the create, the lost reply to it, missing parents, and the listings that follow.
 
 use super::error::{ContentionError, cannot_list};
-use super::step::{News, OwnNode, Step};
+use super::step::{ContenderEvent, OwnNode, Step};
 use super::{Contender, ContenderPhase, MOST_ENTRIES};
 use crate::core::lock::name::{Name, prefix};
 use crate::core::lock::queue;
@@ -122,6 +122,6 @@ impl Contender {
     pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
         let own = OwnNode { path: self.path().child(name), fencing_token, created };
         self.own = Some(own.clone());
-        Step { requests: vec![], news: vec![News::Queued(own)] }
+        Step { requests: vec![], news: vec![ContenderEvent::Queued(own)] }
     }
 }

@@ -16,7 +16,7 @@ pub use self::error::ContentionError;
 pub use self::inspection::{Inspection, InspectionResult};
 use self::neighbour_check::NeighbourCheck;
 use self::own_node::NodeContent;
-pub use self::step::{Entry, Ids, News, OwnNode, Step};
+pub use self::step::{AttemptIds, ContenderConfig, ContenderEvent, OwnNode, Step};
 use crate::core::lock::queue::QueueError;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
@@ -69,7 +69,7 @@ enum ContenderPhase {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Contender {
-    entry: Entry,
+    entry: ContenderConfig,
     session: i64,
     prefix: String,
     own: Option<OwnNode>,
@@ -88,7 +88,7 @@ pub struct Contender {
 
 impl Contender {
     /// A contender of the session with this id. It sends nothing before [`begin`](Self::begin).
-    pub fn new(entry: Entry, session: i64) -> Self {
+    pub fn new(entry: ContenderConfig, session: i64) -> Self {
         let phase = ContenderPhase::Ended;
         Self {
             entry,
@@ -117,7 +117,7 @@ impl Contender {
         self.own.as_ref()
     }
 
-    /// Has a holder look for programs that came after it and don't wait for it: [`News::Neighbour`].
+    /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::Neighbour`].
     pub fn look_around(&mut self) -> Step {
         let requests = if self.holds() { self.neighbour_check.begin(&self.entry.path) } else { vec![] };
         Step { requests, news: vec![] }
@@ -126,7 +126,7 @@ impl Contender {
     fn seen_around(&mut self, reply: Reply) -> Step {
         match self.neighbour_check.take(&self.entry.path, self.entry.family, reply) {
             Ok(requests) => Step { requests, news: vec![] },
-            Err(refusal) => Step { requests: vec![], news: vec![News::Neighbour(refusal)] },
+            Err(refusal) => Step { requests: vec![], news: vec![ContenderEvent::Neighbour(refusal)] },
         }
     }
 
@@ -202,13 +202,13 @@ impl Contender {
             | Reply::Deleted(_)
             | Reply::Confirmed(..)
             | Reply::Watching(_)
-            | Reply::Concluded(_) => Step::default(),
+            | Reply::SuccessRecorded(_) => Step::default(),
         }
     }
 
     fn fail(&mut self, error: ContentionError) -> Step {
         self.phase = ContenderPhase::Ended;
-        Step { requests: vec![], news: vec![News::Failed(error)] }
+        Step { requests: vec![], news: vec![ContenderEvent::Failed(error)] }
     }
 
     fn list_again(&mut self) -> Step {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Contender;
 use super::error::ContentionError;
-use super::step::{News, Step};
+use super::step::{ContenderEvent, Step};
 use crate::core::lock::name::Mode;
 use crate::core::lock::record::{self, Record};
 use crate::core::planted::{Mistake, planted};
@@ -75,7 +75,7 @@ impl Contender {
                 self.own_version = node.version;
                 let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
                 if let Some(by) = revoked {
-                    return Step { requests: vec![], news: vec![News::Revoked(by)] };
+                    return Step { requests: vec![], news: vec![ContenderEvent::Revoked(by)] };
                 }
                 self.content.unwritten &= node.data != self.data();
                 if self.content.unwritten { self.write_own() } else { Step::default() }

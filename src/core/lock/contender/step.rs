@@ -10,7 +10,7 @@ use crate::core::protocol::{Request, ServerTime};
 
 /// The settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Entry {
+pub struct ContenderConfig {
     /// The lock.
     pub path: LockPath,
     /// The naming scheme used on the path.
@@ -24,14 +24,14 @@ pub struct Entry {
     /// Give up immediately if the lock is busy, without creating anything.
     pub nonblock: bool,
     /// The source of the uuids of its attempts.
-    pub ids: Ids,
+    pub ids: AttemptIds,
 }
 
 /// Uuids for attempts, counted up from one that the runtime draws at random, so that each is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ids(pub u128);
+pub struct AttemptIds(pub u128);
 
-impl Ids {
+impl AttemptIds {
     /// The uuids of the next session, different from all of this one's.
     #[must_use]
     pub fn of_the_next_session(self) -> Self {
@@ -58,7 +58,7 @@ pub struct OwnNode {
 
 /// An event to report to the user or to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum ContenderEvent {
     /// zklock's node is in the queue.
     Queued(OwnNode),
     /// Another contender is ahead.
@@ -96,8 +96,8 @@ pub enum News {
 pub struct Step {
     /// Requests to send.
     pub requests: Vec<Request>,
-    /// News to report or to act on.
-    pub news: Vec<News>,
+    /// What to report or to act on.
+    pub news: Vec<ContenderEvent>,
 }
 
 impl Step {

@@ -19,14 +19,14 @@ fn created(name: String) -> Created {
 
 fn contender(nonblock: bool) -> Contender {
     let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
-    let entry = Entry {
+    let entry = ContenderConfig {
         path,
         family: Family::Curator,
         mode: Mode::Exclusive,
         data: b"me".to_vec(),
         data_with_slot: vec![],
         nonblock,
-        ids: Ids(1),
+        ids: AttemptIds(1),
     };
     Contender::new(entry, SESSION)
 }
@@ -97,7 +97,7 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     let nearest = other(*ahead.last().unwrap());
     let step = contender.take(Reply::Read(at(&nearest), Ok(theirs())));
-    let waiting = News::Waiting {
+    let waiting = ContenderEvent::Waiting {
         predecessor: nearest,
         data: b"them".to_vec(),
         since: NEVER,
@@ -109,14 +109,16 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
 }
 
 fn failed(step: &Step) -> Option<&ContentionError> {
-    step.news.iter().find_map(|news| if let News::Failed(error) = news { Some(error) } else { None })
+    step.news
+        .iter()
+        .find_map(|news| if let ContenderEvent::Failed(error) = news { Some(error) } else { None })
 }
 
 #[test]
 fn the_first_holds_after_one_flight() {
     let (contender, own, step) = behind(&[]);
     assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on its own node");
-    assert_eq!(step.news.last(), Some(&News::Held));
+    assert_eq!(step.news.last(), Some(&ContenderEvent::Held));
     assert!(contender.holds());
 }
 
@@ -131,7 +133,7 @@ fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
     let (mut contender, _) = asleep(&[3]);
     let step = contender.take(Reply::Changed(at(&other(3)), true));
     assert!(step.requests.is_empty());
-    assert_eq!(step.news, [News::Held]);
+    assert_eq!(step.news, [ContenderEvent::Held]);
 }
 
 #[test]
@@ -155,9 +157,16 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
         let told = Node { data: b"told".to_vec(), ..theirs() };
         let step = contender.take(Reply::Read(nearest.clone(), Ok(told)));
         assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
-        assert!(matches!(&step.news[..], [News::Waiting { data, .. }] if data == b"told"), "{step:?}");
+        assert!(
+            matches!(&step.news[..], [ContenderEvent::Waiting { data, .. }] if data == b"told"),
+            "{step:?}"
+        );
         let step = contender.take(Reply::Changed(nearest, true));
-        assert_eq!(step.news.contains(&News::Held), ahead.len() == 1, "and its end counts as before");
+        assert_eq!(
+            step.news.contains(&ContenderEvent::Held),
+            ahead.len() == 1,
+            "and its end counts as before"
+        );
     }
 }
 
@@ -211,7 +220,7 @@ fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
     let step = contender.take(Reply::Read(at(&own), Ok(marked)));
-    assert_eq!((step.requests, step.news), (vec![], vec![News::Revoked(None)]));
+    assert_eq!((step.requests, step.news), (vec![], vec![ContenderEvent::Revoked(None)]));
 }
 
 #[test]
@@ -226,8 +235,8 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
     }
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
-    assert!(matches!(step.news[..], [News::Waiting { ahead: 1, .. }]), "{step:?}");
-    assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&News::Held));
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 1, .. }]), "{step:?}");
+    assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&ContenderEvent::Held));
 }
 
 #[test]
@@ -269,7 +278,7 @@ fn a_mark_on_its_own_node_revokes_the_lock() {
     contender.take(Reply::Read(at(&own), Ok(ours(50))));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
     let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
-    assert_eq!(contender.take(Reply::Read(at(&own), Ok(marked))).news, [News::Revoked(None)]);
+    assert_eq!(contender.take(Reply::Read(at(&own), Ok(marked))).news, [ContenderEvent::Revoked(None)]);
 }
 
 #[test]
@@ -334,10 +343,13 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    assert_eq!(step.news, [News::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]);
+    assert_eq!(
+        step.news,
+        [ContenderEvent::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
+    );
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
-    assert_eq!(step.news, [News::Held]);
+    assert_eq!(step.news, [ContenderEvent::Held]);
     assert!(step.requests.is_empty(), "its node is already watched");
 }
 
@@ -363,7 +375,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [News::Held]);
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [ContenderEvent::Held]);
 }
 
 #[test]
@@ -373,7 +385,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&News::Held));
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&ContenderEvent::Held));
 }
 
 #[test]
@@ -392,7 +404,7 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
-    assert_eq!(step.news, [News::Busy { holder: other(3), data: b"them".to_vec() }]);
+    assert_eq!(step.news, [ContenderEvent::Busy { holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }
 
@@ -405,7 +417,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
         contender.take(Reply::Created(Ok(created(own.clone()))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-        assert!(matches!(step.news.as_slice(), [News::Busy { .. }]));
+        assert!(matches!(step.news.as_slice(), [ContenderEvent::Busy { .. }]));
         assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
 }

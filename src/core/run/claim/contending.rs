@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Notice;
-use crate::core::lock::contender::News;
+use super::ClaimEvent;
+use crate::core::lock::contender::ContenderEvent;
 use crate::core::lock::pace::Pace;
 use crate::core::lock::renewal::Renewal;
 use crate::core::lock::set::{Set, SetStep};
-use crate::core::protocol::{Away, LockIndex, Reply, RequestError};
+use crate::core::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
 use crate::core::time::BootTime;
 
 /// What a claim has once there is a session.
@@ -38,7 +38,7 @@ pub(super) struct Contending {
 pub(super) struct Gap {
     pub(super) from: BootTime,
     pub(super) to: Option<BootTime>,
-    pub(super) away: Option<Away>,
+    pub(super) away: Option<ConnectFailure>,
 }
 
 impl Contending {
@@ -59,11 +59,11 @@ impl Contending {
     }
 
     /// Notes when each lock was queued for and when it was acquired.
-    pub(super) fn note(&mut self, news: &[(LockIndex, News)], now: BootTime) {
+    pub(super) fn note(&mut self, news: &[(LockIndex, ContenderEvent)], now: BootTime) {
         for (lock, news) in news {
             match news {
-                News::Queued(_) => drop(self.held.insert(*lock, (now, None))),
-                News::Held => {
+                ContenderEvent::Queued(_) => drop(self.held.insert(*lock, (now, None))),
+                ContenderEvent::Held => {
                     self.held.entry(*lock).and_modify(|(_, held)| *held = Some(now));
                 }
                 _ => {}
@@ -72,7 +72,7 @@ impl Contending {
     }
 
     /// Takes in the answer to a confirmation.
-    pub(super) fn confirmed(&mut self, reply: Reply, now: BootTime, node_gone: &mut bool) -> Vec<Notice> {
+    pub(super) fn confirmed(&mut self, reply: Reply, now: BootTime, node_gone: &mut bool) -> Vec<ClaimEvent> {
         let Reply::Confirmed(sent, result) = reply else { return vec![] };
         self.asked = None;
         match result {
@@ -80,11 +80,11 @@ impl Contending {
                 (self.heard, self.forbidden) = (now, false);
                 self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
                 self.renewal.answered(sent, now);
-                vec![Notice::Confirmed]
+                vec![ClaimEvent::Confirmed]
             }
             Err(RequestError::NoNode) => {
                 *node_gone = true;
-                vec![Notice::NodeGone]
+                vec![ClaimEvent::NodeGone]
             }
             Err(RequestError::ConnectionLost) => {
                 self.renewal.unanswered(now);
@@ -93,7 +93,7 @@ impl Contending {
             Err(failure) => {
                 self.forbidden |= failure == RequestError::NoAuth;
                 self.renewal.refused(now);
-                vec![Notice::Unconfirmed(failure)]
+                vec![ClaimEvent::Unconfirmed(failure)]
             }
         }
     }

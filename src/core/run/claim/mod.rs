@@ -7,7 +7,7 @@ use std::time::Duration;
 use self::contending::{Contending, Gap};
 use super::Effect;
 use crate::core::leftover_nodes::LeftoverNodes;
-use crate::core::lock::contender::{ContentionError, Entry, News, OwnNode};
+use crate::core::lock::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode};
 use crate::core::lock::lease::Lease;
 use crate::core::lock::pace::Start;
 use crate::core::lock::renewal::Renewal;
@@ -21,7 +21,7 @@ use crate::core::time::BootTime;
 
 /// The result of a reply or of a change of the session.
 #[derive(Debug)]
-pub enum Notice {
+pub enum ClaimEvent {
     /// The session is established, and zklock contends for the first lock.
     Connected,
     /// No session could be established; the reason that each server gave.
@@ -40,8 +40,8 @@ pub enum Notice {
     Unconfirmed(RequestError),
     /// The session is closed, confirmed by the server.
     Closed,
-    /// News about one lock.
-    Lock(LockPath, News),
+    /// An event about one lock.
+    Lock(LockPath, ContenderEvent),
     /// The answer to a question that no contender asked.
     Aside(Asker, Reply),
 }
@@ -50,7 +50,7 @@ pub enum Notice {
 #[derive(Debug, Default)]
 pub struct Claim {
     key: SessionKey,
-    entries: Vec<Entry>,
+    entries: Vec<ContenderConfig>,
     contending: Option<Contending>,
     end: Option<SessionEnd>,
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
@@ -83,7 +83,7 @@ impl Claim {
     }
 
     /// Sets the locks to contend for, with their data. Must be called before there is a session.
-    pub fn introduce(&mut self, entries: Vec<Entry>) {
+    pub fn introduce(&mut self, entries: Vec<ContenderConfig>) {
         self.entries = entries;
     }
 
@@ -94,7 +94,7 @@ impl Claim {
         change: SessionChange,
         now: BootTime,
         out: &mut Vec<Effect>,
-    ) -> Vec<Notice> {
+    ) -> Vec<ClaimEvent> {
         if key != self.key {
             return vec![];
         }
@@ -115,18 +115,18 @@ impl Claim {
                     now,
                 ));
                 let step = contending.set.begin();
-                let mut notices = vec![Notice::Connected];
+                let mut notices = vec![ClaimEvent::Connected];
                 notices.extend(self.carry_out(step, now, out));
                 notices
             }
-            SessionChange::Unreachable(servers) => vec![Notice::Unreachable(servers)],
+            SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
             SessionChange::Disconnected => {
                 if let Some(contending) = &mut self.contending {
                     contending.renewal.set_connected(false);
                     contending.pace.disconnected();
                     contending.gap = Some(Gap { from: now, to: None, away: None });
                 }
-                vec![Notice::Disconnected]
+                vec![ClaimEvent::Disconnected]
             }
             SessionChange::StillAway(away) => {
                 if let Some(gap) = self.contending.as_mut().and_then(|contending| contending.gap.as_mut()) {
@@ -135,13 +135,13 @@ impl Claim {
                 vec![]
             }
             SessionChange::Reconnected => self.reconnected(now, out),
-            SessionChange::Lost(why) => vec![Notice::Lost(why)],
-            SessionChange::Closed => vec![Notice::Closed],
+            SessionChange::Lost(why) => vec![ClaimEvent::Lost(why)],
+            SessionChange::Closed => vec![ClaimEvent::Closed],
         }
     }
 
-    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Notice> {
-        let mut notices = vec![Notice::Reconnected];
+    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
+        let mut notices = vec![ClaimEvent::Reconnected];
         if let Some(contending) = &mut self.contending {
             contending.renewal.set_connected(true);
             if planted(Mistake::LeaseRevived) {
@@ -162,7 +162,7 @@ impl Claim {
         reply: Reply,
         now: BootTime,
         out: &mut Vec<Effect>,
-    ) -> Vec<Notice> {
+    ) -> Vec<ClaimEvent> {
         let Some(contending) = self.contending.as_mut().filter(|_| key == self.key) else {
             return vec![];
         };
@@ -172,16 +172,16 @@ impl Claim {
                 let step = contending.replied(lock, reply, now);
                 self.carry_out(step, now, out)
             }
-            asker => vec![Notice::Aside(asker, reply)],
+            asker => vec![ClaimEvent::Aside(asker, reply)],
         }
     }
 
-    fn carry_out(&mut self, step: SetStep, now: BootTime, out: &mut Vec<Effect>) -> Vec<Notice> {
+    fn carry_out(&mut self, step: SetStep, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
         let Some(contending) = &mut self.contending else {
             return vec![];
         };
         contending.note(&step.news, now);
-        let queued = step.news.iter().any(|(_, news)| matches!(news, News::Queued(_)));
+        let queued = step.news.iter().any(|(_, news)| matches!(news, ContenderEvent::Queued(_)));
         if queued {
             // The monitor must know which nodes to delete if this process can't, and must know it before it is shown
             // the next create.
@@ -200,11 +200,11 @@ impl Claim {
             }
             out.push(Effect::Ask(Asker::Lock(lock), request));
         }
-        let gone = News::Failed(ContentionError::Deleted);
+        let gone = ContenderEvent::Failed(ContentionError::Deleted);
         self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
         let path = |lock| contending.set.path(lock).cloned();
         let news = step.news.into_iter();
-        news.filter_map(|(lock, news)| Some(Notice::Lock(path(lock)?, news))).collect()
+        news.filter_map(|(lock, news)| Some(ClaimEvent::Lock(path(lock)?, news))).collect()
     }
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
@@ -225,7 +225,7 @@ impl Claim {
         }
     }
 
-    /// Looks for clients that don't wait for zklock: [`News::Neighbour`].
+    /// Looks for clients that don't wait for zklock: [`ContenderEvent::Neighbour`].
     pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         if let Some(contending) = &mut self.contending {
             let step = contending.set.look_around();
@@ -340,7 +340,7 @@ impl Claim {
     }
 
     /// Asks for all of zklock's nodes to be deleted, in the reverse of the order in which the locks were acquired, and
-    /// for the session to be closed. [`Notice::Closed`] reports that it is done. If another client has deleted one of
+    /// for the session to be closed. [`ClaimEvent::Closed`] reports that it is done. If another client has deleted one of
     /// the nodes, none is deleted by name, because the name may now belong to another client's node; closing the
     /// session deletes the others.
     pub fn release(&self) -> Effect {

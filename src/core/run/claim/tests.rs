@@ -1,7 +1,7 @@
 use std::ffi::OsStr;
 
 use super::*;
-use crate::core::lock::contender::Ids;
+use crate::core::lock::contender::AttemptIds;
 use crate::core::lock::name::{Family, Mode};
 use crate::core::protocol::{Created, LockIndex, ServerTime};
 
@@ -15,14 +15,14 @@ fn at(seconds: f64) -> BootTime {
 fn claim() -> Claim {
     let mut claim = Claim::default();
     let _ = claim.connect(None);
-    claim.introduce(vec![Entry {
+    claim.introduce(vec![ContenderConfig {
         path: LockPath::parse(OsStr::new("/locks/job")).unwrap(),
         family: Family::Curator,
         mode: Mode::Exclusive,
         data: vec![],
         data_with_slot: vec![],
         nonblock: false,
-        ids: Ids(1),
+        ids: AttemptIds(1),
     }]);
     let mut out = vec![];
     let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
@@ -37,7 +37,7 @@ fn claim() -> Claim {
     claim
 }
 
-fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<Notice> {
+fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<ClaimEvent> {
     claim.replied(SessionKey(1), asker, reply, at(now), &mut vec![])
 }
 

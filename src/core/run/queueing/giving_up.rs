@@ -6,7 +6,7 @@ use super::notices::who;
 use super::{Queueing, SeenBusy};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
-use crate::core::run::{Next, Plan, Scene};
+use crate::core::run::{Context, Next, Plan};
 use crate::core::time::BootTime;
 
 /// How long the client may take after its deadline to report why there is no session.
@@ -22,8 +22,8 @@ impl Queueing {
         self.connect_by.map(|deadline| deadline + REPORT_GRACE)
     }
 
-    pub(super) fn out_of_time(&self, scene: &mut Scene<'_>) -> Next {
-        let (plan, claim, now) = (scene.plan, &scene.state.claim, scene.now);
+    pub(super) fn out_of_time(&self, ctx: &mut Context<'_>) -> Next {
+        let (plan, claim, now) = (ctx.plan, &ctx.state.claim, ctx.now);
         let waited = now.since(plan.began);
         let hosts = plan.hosts.clone();
         let Some(set) = claim.set().filter(|_| self.connected) else {
@@ -32,7 +32,7 @@ impl Queueing {
         if self.stop.has_left() {
             let (seen_busy, message) =
                 (set.seen_busy(), |seen_busy| Message::GaveUpStopped { waited, seen_busy });
-            return if seen_busy { self.busy(message(true), scene) } else { Next::fail(message(false)) };
+            return if seen_busy { self.busy(message(true), ctx) } else { Next::fail(message(false)) };
         }
         if set.all_held() {
             return Next::fail(Message::NotConfirmed { waited });
@@ -44,27 +44,27 @@ impl Queueing {
         // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
         let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
         if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
-            return Next::fail_at(scene.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
+            return Next::fail_at(ctx.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
         }
-        self.busy(Message::GaveUp { waited, ahead }, scene)
+        self.busy(Message::GaveUp { waited, ahead }, ctx)
     }
 
     /// Another contender holds the lock.
     #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
-    pub(super) fn busy(&self, message: Message, scene: &mut Scene<'_>) -> Next {
-        let path = scene.current_lock().unwrap_or_else(|| scene.plan.first.clone());
-        scene.says_of(path, message);
-        Next::leave(Exit::Code(scene.plan.conflict_exit_code))
+    pub(super) fn busy(&self, message: Message, ctx: &mut Context<'_>) -> Next {
+        let path = ctx.current_lock().unwrap_or_else(|| ctx.plan.first.clone());
+        ctx.say_about(path, message);
+        Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
     }
 
     /// With `-n`: leaves, after a check whether the holder is an ancestor. Such a lock would never become free.
-    pub(super) fn leave_busy(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn leave_busy(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let SeenBusy { path, holder, data } = self.busy.take()?;
-        if let Some(why) = self.lineage.waits_for_itself(&data, scene) {
+        if let Some(why) = self.lineage.waits_for_itself(&data, ctx) {
             return Some(Next::fail_at(Some(path), why));
         }
-        let holder = who(&holder, &data, scene);
-        scene.says_of(path, Message::Busy { holder });
-        Some(Next::leave(Exit::Code(scene.plan.conflict_exit_code)))
+        let holder = who(&holder, &data, ctx);
+        ctx.say_about(path, Message::Busy { holder });
+        Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)))
     }
 }

@@ -7,9 +7,9 @@ mod start;
 use super::lineage::Lineage;
 use super::progress::Progress;
 use super::stopped::Stop;
-use super::{Effect, Input, Introduction, Next, Plan, Scene};
+use super::{Context, Effect, Input, Introduction, Next, Plan};
 use crate::core::exit::Exit;
-use crate::core::lock::contender::Entry;
+use crate::core::lock::contender::ContenderConfig;
 use crate::core::lock::once::Once;
 use crate::core::lock::record::Record;
 use crate::core::message::Message;
@@ -65,12 +65,12 @@ enum StartProgress {
 }
 
 impl Queueing {
-    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
-        let plan = scene.plan;
+    pub(super) fn begin(ctx: &mut Context<'_>) -> Self {
+        let plan = ctx.plan;
         let connect_by = Some(plan.connect_by());
-        let connect = scene.state.claim.connect(connect_by);
-        scene.does(connect);
-        scene.does(Effect::Introduce);
+        let connect = ctx.state.claim.connect(connect_by);
+        ctx.emit(connect);
+        ctx.emit(Effect::Introduce);
         Self {
             once: plan.once_per.map(|period| Once::new(&plan.first, period)),
             connected: false,
@@ -90,28 +90,28 @@ impl Queueing {
         self.connected
     }
 
-    pub(super) fn on(&mut self, input: Input, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         match input {
-            Input::Tick => self.look(scene),
-            Input::Introduced(introduction) => introduce(introduction, scene),
+            Input::Tick => self.look(ctx),
+            Input::Introduced(introduction) => introduce(introduction, ctx),
             Input::Ancestors(ancestors) => {
-                let next = self.lineage.found(ancestors, scene);
-                next.or_else(|| self.leave_busy(scene))
+                let next = self.lineage.found(ancestors, ctx);
+                next.or_else(|| self.leave_busy(ctx))
             }
             Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // The caller has already seen zklock die.
             Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
             Input::Signal(SIGTSTP) => {
-                self.stop.suspend(scene);
+                self.stop.suspend(ctx);
                 None
             }
             Input::Signal(SIGCONT) | Input::NotStopped => {
-                let go_on = self.stop.go_on(scene);
-                self.queue_again(go_on, scene)
+                let go_on = self.stop.go_on(ctx);
+                self.queue_again(go_on, ctx)
             }
             Input::Signal(signal) => {
-                scene.says(Message::SignalIgnored(signal));
+                ctx.say(Message::SignalIgnored(signal));
                 None
             }
             Input::OutputFlushed => {
@@ -120,10 +120,10 @@ impl Queueing {
                 }
                 None
             }
-            Input::Session(key, change) => self.session_changed(key, change, scene),
+            Input::Session(key, change) => self.session_changed(key, change, ctx),
             Input::Reply(key, asker, reply) => {
-                let notices = scene.state.claim.replied(key, asker, reply, scene.now, scene.out);
-                self.notices(notices, scene)
+                let notices = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
+                self.notices(notices, ctx)
             }
             _ => None,
         }
@@ -135,21 +135,21 @@ impl Queueing {
     }
 
     /// Handles the passing of time, and everything that waits until no other event is pending.
-    fn look(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
-        let now = scene.now;
-        scene.state.claim.revive_lease(now);
-        scene.state.claim.confirm_if_due(now, scene.out);
-        self.stop.give_place_up_if_first(scene);
-        self.progress.look(self.stop != Stop::Not, scene);
-        match self.may_start(scene) {
+    fn look(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
+        let now = ctx.now;
+        ctx.state.claim.revive_lease(now);
+        ctx.state.claim.confirm_if_due(now, ctx.out);
+        self.stop.give_place_up_if_first(ctx);
+        self.progress.look(self.stop != Stop::Not, ctx);
+        match self.may_start(ctx) {
             Ok(true) => {
-                if let Some(next) = self.is_due(scene) {
-                    self.progress.end(scene);
+                if let Some(next) = self.is_due(ctx) {
+                    self.progress.end(ctx);
                     if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
                         // Messages should be on the screen, and the waiting line gone, before the command writes. The
                         // lease must be checked again afterwards.
                         self.start = StartProgress::AwaitsMessages;
-                        scene.does(Effect::FlushOutput(scene.state.claim.time_to_spare()));
+                        ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
                         return None;
                     }
                     return Some(next);
@@ -158,15 +158,15 @@ impl Queueing {
             Ok(false) => {}
             Err(why) => return Some(Next::fail(why)),
         }
-        self.give_up_at(scene.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(scene))
+        self.give_up_at(ctx.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(ctx))
     }
 }
 
-fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> {
+fn introduce(introduction: Introduction, ctx: &mut Context<'_>) -> Option<Next> {
     let Introduction { record, ids } = introduction;
-    let plan = scene.plan;
+    let plan = ctx.plan;
     let with_slot = Record { has_slot: true, ..record.clone() };
-    let entry = |(path, ids): (&LockPath, _)| Entry {
+    let entry = |(path, ids): (&LockPath, _)| ContenderConfig {
         path: path.clone(),
         family: plan.family,
         mode: plan.mode,
@@ -175,8 +175,8 @@ fn introduce(introduction: Introduction, scene: &mut Scene<'_>) -> Option<Next> 
         nonblock: plan.nonblock,
         ids,
     };
-    let entries = plan.not_held_in(&scene.state.held_around).zip(ids).map(entry).collect();
-    scene.state.claim.introduce(entries);
-    scene.state.record = Some(record);
+    let entries = plan.not_held_in(&ctx.state.held_around).zip(ids).map(entry).collect();
+    ctx.state.claim.introduce(entries);
+    ctx.state.record = Some(record);
     None
 }

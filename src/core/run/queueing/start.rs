@@ -10,15 +10,15 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Asker;
 use crate::core::run::releasing::{FinalExit, ReleaseKind};
 use crate::core::run::stopped::Stop;
-use crate::core::run::{Next, Scene};
+use crate::core::run::{Context, Next};
 use crate::core::text::printable;
 
 impl Queueing {
     /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
     /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
     /// renew it.
-    pub(super) fn may_start(&mut self, scene: &mut Scene<'_>) -> Result<bool, Message> {
-        let claim = &scene.state.claim;
+    pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Message> {
+        let claim = &ctx.state.claim;
         if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
             || !claim.set().is_some_and(Set::all_held)
@@ -29,36 +29,36 @@ impl Queueing {
         if claim.set().is_some_and(Set::any_unread) {
             return Ok(false);
         }
-        match claim.start(scene.plan.kill_after, scene.now) {
+        match claim.start(ctx.plan.kill_after, ctx.now) {
             Start::Now => return Ok(true),
             Start::NotYet => {}
-            Start::AskAgain => scene.state.claim.confirm_soon(scene.now),
+            Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
-                let (hosts, kill_after) = (scene.plan.hosts.clone(), scene.plan.kill_after);
+                let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);
                 return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
             }
         }
         if self.start == StartProgress::None {
-            scene.says(Message::AwaitsLease);
+            ctx.say(Message::AwaitsLease);
             self.start = StartProgress::AwaitsLease;
         }
         Ok(false)
     }
 
     /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
-    pub(super) fn is_due(&mut self, scene: &mut Scene<'_>) -> Option<Next> {
+    pub(super) fn is_due(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let Some(once) = &mut self.once else { return Some(Next::Start) };
-        let (node, data) = scene.state.claim.set()?.first()?;
+        let (node, data) = ctx.state.claim.set()?.first()?;
         if !once.has_begun() {
             let asked = once.begin(node, &data);
-            scene.asks(Asker::Once, asked);
+            ctx.request(Asker::Once, asked);
         }
         match once.decision()? {
             OnceDecision::Due => Some(Next::Start),
             OnceDecision::Recent { ago, by } => {
                 let host = by.map(|last| printable(&last.by.host));
-                scene.says(Message::Skipped { ago, host, period: once.period() });
-                let exit = Exit::Code(scene.plan.conflict_exit_code);
+                ctx.say(Message::Skipped { ago, host, period: once.period() });
+                let exit = Exit::Code(ctx.plan.conflict_exit_code);
                 Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None }))
             }
         }

@@ -67,7 +67,7 @@ fn once(exit: Exit) -> Script {
 
 #[test]
 fn a_success_is_recorded_with_the_release() {
-    let concluded = |result| Reply::Concluded(result);
+    let concluded = |result| Reply::SuccessRecorded(result);
     once(Exit::Code(0))
         .reply(Asker::Once, concluded(Ok(())))
         .session(SessionChange::Closed)
@@ -86,7 +86,7 @@ fn a_success_is_recorded_with_the_release() {
 
 #[test]
 fn a_record_whose_answer_was_lost_is_looked_for() {
-    let lost = || Reply::Concluded(Err(RequestError::ConnectionLost));
+    let lost = || Reply::SuccessRecorded(Err(RequestError::ConnectionLost));
     let success = LastSuccess { by: record("web1", 7), fencing_token: 1 };
     let ours = || Node { data: success.to_bytes(), ..node(0, 8, &record("x", 1)) };
     let path = record_path("/locks/a");
@@ -96,7 +96,9 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
         (Err(RequestError::NoNode), "record_not_found"),
     ] {
         let mut script = once(Exit::Code(0));
-        script.reply(Asker::Once, lost()).reply(Asker::Once, Reply::Concluded(Err(RequestError::NoNode)));
+        script
+            .reply(Asker::Once, lost())
+            .reply(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)));
         script.reply(Asker::Once, Reply::Read(path.clone(), Err(RequestError::ConnectionLost)));
         script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(TRANSCRIPTS, name);
     }

@@ -3,7 +3,7 @@
 use super::script::{OURS, Script, node, other, plan, record, seconds};
 use crate::core::exit::Exit;
 use crate::core::lock::record::Record;
-use crate::core::protocol::{Asker, Away, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
 
@@ -23,7 +23,7 @@ fn a_lost_lease_stops_the_command_in_time() {
         .running()
         .pass(3.0)
         .session(SessionChange::Disconnected)
-        .session(SessionChange::StillAway(Away::Refused));
+        .session(SessionChange::StillAway(ConnectFailure::Refused));
     script
         .pass(9.9)
         .tick()

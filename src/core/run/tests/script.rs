@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::core::environment::HeldLock;
-use crate::core::lock::contender::Ids;
+use crate::core::lock::contender::AttemptIds;
 use crate::core::lock::name::{Family, Mode};
 use crate::core::lock::once::record_path;
 use crate::core::lock::record::{Process, Record};
@@ -163,7 +163,7 @@ impl Script {
 
     /// Answers [`Effect::Introduce`], as the runtime would.
     pub(super) fn introduce(&mut self, locks: usize) -> &mut Self {
-        let ids = (0..locks as u128).map(|lock| Ids((lock + 1) << 64)).collect();
+        let ids = (0..locks as u128).map(|lock| AttemptIds((lock + 1) << 64)).collect();
         self.on(Input::Introduced(Introduction { record: record("web1", 7), ids }))
     }
 
@@ -414,7 +414,9 @@ fn asked(request: &Request) -> String {
     match request {
         Request::Create { parent, prefix, data } => format!("create {parent}/{prefix}, {}", text(data)),
         Request::Write(path, data, version) => format!("write {path}, version {version}: {}", text(data)),
-        Request::Conclude { record, data, node } => format!("write {record}: {}; delete {node}", text(data)),
+        Request::RecordSuccess { record, data, node } => {
+            format!("write {record}: {}; delete {node}", text(data))
+        }
         other => format!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use crate::core::lock::name::Mode;
 use crate::core::lock::once::record_path;
 use crate::core::lock::record::Record;
 use crate::core::path::LockPath;
-use crate::core::protocol::{Asker, Away, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Ancestor, Input, LookUp, Plan};
 use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
@@ -222,7 +222,7 @@ fn a_session_that_ends_costs_only_the_place() {
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").session(SessionChange::Disconnected).at(3.0);
     script
-        .session(SessionChange::StillAway(Away::Silent))
+        .session(SessionChange::StillAway(ConnectFailure::Silent))
         .session(SessionChange::Lost(RequestError::Expired));
     script.behind(&[8], "web2").tick().is(TRANSCRIPTS, "queues_again");
     for (failure, has_credentials, name) in [

@@ -213,7 +213,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
         let step = contender.take(Reply::Listed(Ok(children)));
         let write = Request::Write(at(&own), b"slot".to_vec(), 0);
         assert_eq!(step.requests.contains(&write), tells, "{step:?}");
-        assert!(step.news.contains(&News::Held));
+        assert!(step.news.contains(&ContenderEvent::Held));
         assert_eq!(contender.tell_held(Duration::ZERO).requests.len(), 1);
     }
     let mut contender = contender(false);
@@ -245,11 +245,11 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
     }
     let mut approaching = behind(&[3]).0;
     let step = approaching.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
-    assert!(matches!(step.news[..], [News::Waiting { .. }]));
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { .. }]));
     let mut naming = looking();
     naming.take(Reply::Listed(Ok(vec![other(3)])));
     let step = naming.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
-    assert!(matches!(step.news[..], [News::Busy { .. }]));
+    assert!(matches!(step.news[..], [ContenderEvent::Busy { .. }]));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn a_holder_looks_around_and_a_waiter_does_not() {
     let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
     let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
-    assert!(matches!(step.news[..], [News::Neighbour(_)]), "{step:?}");
+    assert!(matches!(step.news[..], [ContenderEvent::Neighbour(_)]), "{step:?}");
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn the_first_waiter_for_a_slot_watches_the_holders() {
     assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
     contender.take(Reply::Read(at(&slot(3)), Ok(with_slot())));
     let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot())));
-    assert!(matches!(step.news[..], [News::Waiting { ahead: 2, .. }]), "{step:?}");
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 2, .. }]), "{step:?}");
     let step = contender.take(Reply::Changed(at(&slot(1)), false));
     assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
     assert_eq!(contender.take(Reply::Changed(at(&slot(1)), true)).requests, list());
@@ -391,7 +391,7 @@ fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
     assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
     let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
     let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs())));
-    assert!(matches!(step.news[..], [News::Waiting { ahead: 3, .. }]), "{step:?}");
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 3, .. }]), "{step:?}");
     assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
 }
 
