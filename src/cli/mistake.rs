@@ -151,6 +151,10 @@ mod tests {
             (&["forget", "--json"], "unexpected argument '--json' found"),
             (&["status", "--jsn"], "unexpected argument '--jsn' found; did you mean '--json'?"),
             (&["status", "-r"], "unexpected argument '-r' found; did you mean '--recursive'?"),
+            (
+                &["check", "--session-timeout", "\n"],
+                "invalid value '\\n' for '--session-timeout <SECS>': not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d",
+            ),
             (&["status", "-x"], "unexpected argument '-x' found"),
             (&["revoke", "-é", "/a"], "unexpected argument '-é' found"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
