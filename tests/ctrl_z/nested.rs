@@ -1,7 +1,7 @@
 //! Ctrl-Z for a zklock inside another zklock.
 
 use super::{LONGER, SHORT, enter, nodes, script, stop, wait_for_status};
-use crate::support::{Case, DEADLINE, Shell, pass_time, processes_of, status_of, wait_until};
+use crate::support::{Case, DEADLINE, Shell, is_stopped, pass_time, processes_of, status_of, wait_until};
 use std::time::Duration;
 
 /// Users want their prompt sooner, but a busy machine needs this long.
@@ -32,9 +32,14 @@ fn the_prompt_comes_soon_and_fg_gives_the_keys_back() {
     assert!(case.observer().children(&inner).is_empty());
 }
 
-/// Whether the leader of the foreground process group runs this program.
-fn has_terminal(shell: &Shell, program: &str) -> bool {
-    status_of(shell.foreground(), "Name").as_deref() == Some(program)
+/// Waits until the command has the terminal, and all processes run again. Both zklocks pass the terminal on, and then
+/// continue what is inside: a key that is typed before reaches a process together with CONT, which undoes a stop.
+#[track_caller]
+fn wait_for_keys(case: &Case, shell: &Shell, program: &str) {
+    wait_until("the command to have the terminal", DEADLINE, || {
+        status_of(shell.foreground(), "Name").as_deref() == Some(program)
+            && !processes_of(case.marker()).iter().any(|(pid, _)| is_stopped(*pid))
+    });
 }
 
 /// It doesn't matter whether the command reads from the terminal.
@@ -57,9 +62,7 @@ fn whatever_the_command_does_the_prompt_comes_soon() {
             shell.terminal().expect("Stopped", FEW_SECONDS);
             shell.prompt(FEW_SECONDS);
             shell.fg();
-            // Both zklocks pass the terminal on. A key that is typed meanwhile reaches one of them together with CONT,
-            // which undoes a stop.
-            wait_until("the command to have the terminal", DEADLINE, || has_terminal(&shell, program));
+            wait_for_keys(&case, &shell, program);
         }
         shell.terminal().send(b"\x03");
         shell.prompt(FEW_SECONDS);
@@ -80,6 +83,7 @@ fn in_a_pipeline_too() {
     for _ in 0..3 {
         stop(&mut shell);
         shell.fg();
+        wait_for_keys(&case, &shell, "sh");
     }
     shell.terminal().send(b"two\n");
     shell.terminal().expect("<two>\r\n", DEADLINE);

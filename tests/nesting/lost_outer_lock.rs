@@ -13,7 +13,8 @@ fn alive_script(case: &Case) -> String {
 /// Asserts that no further sign of life is written; `running` has been waited for.
 #[track_caller]
 fn assert_stopped(case: &Case) {
-    let size = || std::fs::metadata(case.dir().join("alive")).unwrap().len();
+    // There is no file yet if it was stopped before its first sign of life.
+    let size = || std::fs::metadata(case.dir().join("alive")).map_or(0, |file| file.len());
     let mut before = size();
     // All processes of the case must be gone, so none can write any more.
     wait_until("the processes to go", DEADLINE, || crate::support::processes_of(case.marker()).is_empty());
