@@ -51,8 +51,9 @@ const READ_WITHIN: Duration = Duration::from_millis(1);
 /// The attempts to read both clocks within [`READ_WITHIN`]. After that, any readings are used.
 const READ_TRIES: usize = 5;
 
+static LAST: Mutex<Reading> = Mutex::new(Reading::START);
+
 fn read() -> Reading {
-    static LAST: Mutex<Reading> = Mutex::new(Reading::START);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     #[allow(clippy::expect_used, reason = "no lease without a clock: to stop is the only safe answer")]
     let time = |clock| Duration::from(clock_gettime(clock).expect("Linux 2.6.39 or later has both clocks"));
@@ -88,6 +89,14 @@ pub fn on_clocks(moment: BootTime) -> OnClocks {
     OnClocks { boot: on(boot), raw: on(raw) }
 }
 
+/// Whether a moment on the clocks has come. A clock that can't be read doesn't count as earlier.
+///
+/// Takes no lock: the child of a start shares this process's memory, and can be killed at any time.
+pub fn has_come(moment: OnClocks) -> bool {
+    let is_before = |clock, value| clock_gettime(clock).is_ok_and(|time| nanos(time.into()) < value);
+    !is_before(ClockId::CLOCK_BOOTTIME, moment.boot) || !is_before(ClockId::CLOCK_MONOTONIC_RAW, moment.raw)
+}
+
 /// A moment that another process put [on the clocks](on_clocks).
 pub fn from_clocks(moment: OnClocks) -> BootTime {
     let Reading { boot, raw, passed } = read();
@@ -103,7 +112,30 @@ fn nanos(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn a_moment_on_the_clocks_comes() {
+        let moment = on_clocks(now() + Duration::from_mins(1));
+        assert!(!has_come(moment));
+        assert!(has_come(OnClocks { boot: 0, ..moment }));
+        assert!(has_come(OnClocks { raw: 0, ..moment }));
+        assert!(has_come(on_clocks(now())));
+    }
+
+    /// The child of a start shares the memory, and can be killed while it has a lock.
+    #[test]
+    fn whether_a_moment_has_come_is_found_out_without_a_lock() {
+        let moment = on_clocks(now());
+        let locked = LAST.lock().unwrap();
+        let (sender, answer) = mpsc::channel();
+        thread::spawn(move || sender.send(has_come(moment)));
+        assert_eq!(answer.recv_timeout(Duration::from_secs(10)), Ok(true));
+        drop(locked);
+    }
 
     #[test]
     fn now_moves_forward() {

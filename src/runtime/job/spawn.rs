@@ -93,6 +93,7 @@ pub fn spawn(
     let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
+    let latest = latest.map(clock::on_clocks);
     let started = sys::spawn(launch.image(variables)?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
@@ -111,7 +112,7 @@ pub fn spawn(
         sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
         // The last check, in case all of zklock was frozen since it checked its lease.
-        if latest.is_some_and(|latest| clock::now() >= latest) {
+        if latest.is_some_and(clock::has_come) {
             return Err(Errno::ETIME.into());
         }
         // Only the exec follows.
