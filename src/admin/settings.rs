@@ -1,5 +1,7 @@
 //! `status --show-config`: prints the settings in effect as a configuration file, with the source of each as a comment.
 
+use toml::Value;
+
 use crate::cli::{Setting, Source};
 
 /// A configuration file with the settings in effect. Defaults, and settings without a value, are shown as comments.
@@ -13,16 +15,21 @@ fn line(setting: &Setting) -> String {
     match &setting.value {
         Some(value) => {
             let off = if setting.source == Source::Default { "# " } else { "" };
-            format!("{off}{} = {}", setting.key, toml_value(value))
+            format!("{off}{} = {}", setting.key, toml_value(value, setting.is_switch))
         }
         None => format!("# {} is not set", setting.key),
     }
 }
 
-/// The value in TOML: numbers and booleans without quotes, everything else as a string.
-fn toml_value(text: &str) -> String {
-    let is_bare = text.parse::<f64>().is_ok_and(f64::is_finite) || matches!(text, "true" | "false");
-    if is_bare { text.to_owned() } else { toml::Value::String(text.to_owned()).to_string() }
+/// The value in TOML: a switch, and a number that is read as the same text, without quotes; everything else as a string.
+fn toml_value(text: &str, is_switch: bool) -> String {
+    let is_bare = match text.parse() {
+        Ok(Value::Boolean(_)) => is_switch,
+        Ok(Value::Integer(number)) => number.to_string() == text,
+        Ok(Value::Float(number)) => number.is_finite() && number.to_string() == text,
+        _ => false,
+    };
+    if is_bare { text.to_owned() } else { Value::String(text.to_owned()).to_string() }
 }
 
 #[cfg(test)]
@@ -31,8 +38,12 @@ mod tests {
 
     #[test]
     fn the_settings_are_a_file_with_the_source_of_each() {
-        let setting =
-            |key, value: Option<&str>, source| Setting { key, value: value.map(str::to_owned), source };
+        let setting = |key, value: Option<&str>, source| Setting {
+            key,
+            value: value.map(str::to_owned),
+            is_switch: false,
+            source,
+        };
         let text = toml(&[
             setting("zookeeper", Some("zk1:2181"), Source::CommandLine),
             setting("kill-after", Some("2.5"), Source::File("/etc/zklock.toml".to_owned())),

@@ -16,6 +16,8 @@ pub struct Setting {
     pub key: &'static str,
     /// Its value, if it has one.
     pub value: Option<String>,
+    /// Whether it is on or off, and its value `true` or `false`.
+    pub is_switch: bool,
     /// Where the value comes from.
     pub source: Source,
 }
@@ -58,7 +60,7 @@ fn auth(matches: &ArgMatches, config: &Config) -> Setting {
         None => Source::Default,
     };
     let value = (source != Source::Default).then(|| "(hidden)".to_owned());
-    Setting { key: config::AUTH, value, source }
+    Setting { key: config::AUTH, value, is_switch: false, source }
 }
 
 fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting {
@@ -71,5 +73,6 @@ fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting 
         Some(ValueSource::EnvVariable) => Source::Environment(format!("ZKLOCK_{}", id.to_uppercase())),
         _ => config.source(key).map_or(Source::Default, |file| Source::File(file.to_owned())),
     };
-    Setting { key, value: given, source }
+    let is_switch = matches.try_get_one::<bool>(&id).is_ok();
+    Setting { key, value: given, is_switch, source }
 }

@@ -66,6 +66,31 @@ fn what_it_shows_is_a_file_that_sets_the_same() {
     assert_eq!(again, text.parse().unwrap(), "{shown}");
 }
 
+/// Some texts look like numbers or switches, and aren't the same text once they are read as such.
+#[test]
+fn a_text_that_looks_like_a_number_is_shown_as_a_text() {
+    let case = Case::new("config-texts");
+    for label in
+        ["007", ".5", "1e3", "+1", "1_000", "7", "2.50", "true", "false", "inf", "nan", "0x1f", "1979-05-27"]
+    {
+        let show =
+            |zklock: Zklock| zklock.args(["status", "--show-config"]).run().assert_code(0).stdout.clone();
+        let config = format!("label = '{label}'\ntimeout = '.5'\nquiet = true\n");
+        let first = show(with_user_file(&case, &config));
+        let given: toml::Table = first.parse().unwrap_or_else(|why| panic!("{label}: {why}\n{first}"));
+        let given: Vec<_> = given.keys().map(String::as_str).collect();
+        assert!(["label", "timeout", "quiet"].iter().all(|key| given.contains(key)), "{first}");
+        let config = file(&case, "shown.toml", &first);
+        let again = show(Zklock::bare(case.marker()).arg("--config").arg(&config));
+        for key in ["label", "timeout", "quiet"] {
+            let value = |text: &str| shown(text, key).split(" # ").next().unwrap().to_owned();
+            assert_eq!(value(&first), value(&again), "{label}:\n{again}");
+        }
+        let quoted = format!("label = \"{label}\"");
+        assert!(shown(&again, "label").starts_with(&quoted) || label == "7", "{again}");
+    }
+}
+
 #[test]
 fn the_servers_of_a_file_are_those_that_are_asked() {
     let case = Case::new("config-servers");
