@@ -101,17 +101,22 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
 
 /// Writes the mark into the contender's node, which its owner watches. Returns the result, for the message.
 fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
+    // Written already, if the answer was lost.
+    let mut sent = None;
     for _ in 0..MOST_TRIES {
         if contender.is_hidden() {
             return refused(contender, RequestError::NoAuth, "READ and WRITE on its node");
         }
         let Some(node) = read(session, contender)? else { return Ok("gone already") };
         if revocation(&node.data).is_some() {
-            return Ok("was asked to stop before");
+            let is_own = sent.is_some_and(|sent| sent == node.data);
+            return Ok(if is_own { "asked to stop" } else { "was asked to stop before" });
         }
-        let write = Request::Write(contender.node.clone(), marked(&node.data), node.version);
+        let marked = marked(&node.data);
+        let write = Request::Write(contender.node.clone(), marked.clone(), node.version);
         match session.ask(write)? {
             Reply::Written(Ok(_)) => return Ok("asked to stop"),
+            Reply::Written(Err(RequestError::ConnectionLost)) => sent = Some(marked),
             Reply::Written(Err(RequestError::NoNode)) => return Ok("gone already"),
             Reply::Written(Err(RequestError::Changed)) => {}
             Reply::Written(Err(failure)) => return refused(contender, failure, "WRITE on its node"),
@@ -126,12 +131,17 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
     if contender.is_hidden() {
         return delete_unread(session, contender);
     }
+    // Deleted already, if the answer was lost.
+    let mut sent = false;
     for _ in 0..MOST_TRIES {
-        let Some(node) = read(session, contender)? else { return Ok("gone already") };
+        let Some(node) = read(session, contender)? else {
+            return Ok(if sent { "its node is deleted" } else { "gone already" });
+        };
         match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
             Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
             Reply::Deleted(Err(RequestError::NoNode)) => return Ok("gone already"),
             Reply::Deleted(Err(RequestError::Changed)) => {}
+            Reply::Deleted(Err(RequestError::ConnectionLost)) => sent = true,
             Reply::Deleted(Err(failure)) => return refused(contender, failure, "DELETE on the lock path"),
             other => bail!("an answer to another question: {other:?}"),
         }

@@ -92,3 +92,21 @@ fn a_node_that_disappears_meanwhile_is_reported_as_gone() {
         assert!(output.assert_code(0).stdout.ends_with(": gone already\n"), "{output}");
     }
 }
+
+/// A delete isn't repeated blindly: by then the name may belong to another node.
+#[test]
+fn a_delete_whose_reply_is_lost_is_reported_as_done() {
+    for (at, deletes) in [(At::BeforeReply, 1), (At::BeforeServer, 2)] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("force-lost").through(&proxy.connect_string());
+        case.observer().mkdirs(case.path());
+        let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+        let node = case.observer().create(&name, "", CreateMode::EphemeralSequential);
+        proxy.once(op::DELETE, at);
+        let output = case.zklock().args(["revoke", "--force", case.path()]).run();
+        proxy.wait_fired(1, DEADLINE);
+        assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
+        assert!(!case.observer().exists(&node));
+        assert_eq!(proxy.count(op::DELETE), deletes);
+    }
+}

@@ -1,8 +1,9 @@
 //! A revoked holder stops its command as on TERM, and reports the revoker.
 
 use super::{end, holder, host, revoke};
-use crate::support::{Case, DEADLINE};
+use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
 use std::time::Duration;
+use zookeeper::CreateMode;
 
 #[test]
 fn a_revoked_holder_stops_and_names_the_revoker() {
@@ -101,4 +102,24 @@ fn revoke_with_quiet_prints_nothing() {
     let output = revoke(&case, &["-q"]);
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
     holder.wait(DEADLINE).assert_code(123);
+}
+
+#[test]
+fn a_mark_whose_reply_is_lost_is_reported_as_this_request() {
+    for (data, at) in
+        ["", "{}"].into_iter().flat_map(|data| [(data, At::BeforeReply), (data, At::BeforeServer)])
+    {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("revoke-lost").through(&proxy.connect_string());
+        case.observer().mkdirs(case.path());
+        let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+        let node = case.observer().create(&name, data, CreateMode::EphemeralSequential);
+        proxy.once(op::SET_DATA, at);
+        let output = revoke(&case, &[]);
+        proxy.wait_fired(1, DEADLINE);
+        assert!(output.assert_code(0).stdout.ends_with(": asked to stop\n"), "{output}");
+        let output = revoke(&case, &[]);
+        assert!(output.assert_code(0).stdout.ends_with(": was asked to stop before\n"), "{output}");
+        case.observer().delete(&node);
+    }
 }

@@ -131,8 +131,8 @@ impl<'a> Inquiry<'a> {
     }
 
     /// Sends many requests, all in flight together, in an existing session. The answers are in the order of the
-    /// requests. A request whose answer was lost is retried, except for a [`Request::Delete`]: its name may belong to
-    /// another client's node by then.
+    /// requests. A request whose answer was lost is retried, except for a delete or a write, which may have been carried
+    /// out: the node may be another client's by then, or have changed.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, InquiryError> {
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
@@ -147,7 +147,7 @@ impl<'a> Inquiry<'a> {
                 SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&RequestError::ConnectionLost)
                         && let Some(request) = requests.get(number)
-                        && !matches!(request, Request::Delete(_))
+                        && !changes_a_node(request)
                     {
                         self.session.ask(question(number), request.clone());
                         continue;
@@ -264,6 +264,10 @@ impl<'a> Inquiry<'a> {
             _ => Ok(()),
         }
     }
+}
+
+fn changes_a_node(request: &Request) -> bool {
+    matches!(request, Request::Delete(_) | Request::DeleteUnchanged(..) | Request::Write(..))
 }
 
 fn question(number: usize) -> Asker {
