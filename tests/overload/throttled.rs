@@ -3,15 +3,22 @@
 use super::crowd::Crowd;
 use crate::malformed_servers::attacker::Attacker;
 use crate::malformed_servers::wire::Bytes;
-use crate::support::{Case, Server, Zklock, new_marker, op};
+use crate::support::{Case, DEADLINE, Server, Zklock, end, new_marker, op, wait_until};
 use std::net::Shutdown;
 use std::ops::ControlFlow::{Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// What a server answers to a request that it turns away.
 const THROTTLED: i32 = -127;
+
+/// What it answers about a node that the client may not read.
+const NO_AUTH: i32 = -102;
+
+/// Sets a watch that stays.
+const ADD_WATCH: i32 = 106;
 
 /// One request at a time, and whatever had to wait for its turn is turned away.
 fn throttling() -> Server {
@@ -68,5 +75,59 @@ fn whatever_is_turned_away_is_asked_again_and_never_a_failure() {
         let output = zklock.args(["/t/hostile", "--", "sh", "-c", "echo ran; sleep 1"]).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n", "{ops:?}");
         assert!(attacker.lied(), "{ops:?}: otherwise it proves nothing");
+    }
+}
+
+/// A node that can't be read is looked for in the list of its parent, or by its stat.
+#[test]
+fn a_hidden_node_is_looked_for_again_when_that_is_turned_away() {
+    let name = "_c_8cf93ea4-96c2-4d3d-a2a7-5a9e5b5c5d5e-lock-0000000000";
+    let hiding = |turned_away: &'static [i32]| {
+        let once = AtomicBool::new(false);
+        Attacker::lying(move |victim, asked| {
+            let (error, body) = if turned_away.contains(&asked.op) && !once.swap(true, Ordering::SeqCst) {
+                (THROTTLED, Bytes::default())
+            } else if op::GET_DATA.contains(&asked.op) {
+                (NO_AUTH, Bytes::default())
+            } else if op::GET_CHILDREN.contains(&asked.op) {
+                (0, Bytes::default().strings(&[name.to_owned()]))
+            } else if op::EXISTS.contains(&asked.op) {
+                (0, Bytes::default().stat(7, 7))
+            } else {
+                return Continue(());
+            };
+            victim.reply(asked.xid, error, &body).ok();
+            Break(())
+        })
+    };
+    let attacker = hiding(op::GET_CHILDREN);
+    let held = format!(
+        r#"[{{"path":"/t/hostile","node":"/t/hostile/{name}","fencing_token":7,"session":7,"mode":"exclusive","slots":1}}]"#
+    );
+    let zklock = Zklock::at(attacker.address(), &new_marker()).env("ZKLOCK_HELD", held);
+    let output = zklock.args(["-n", "/t/hostile", "--", "echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n", "inside the lock: {output}");
+    let attacker = hiding(op::EXISTS);
+    let output = Zklock::at(attacker.address(), &new_marker()).args(["status", "/t/hostile"]).run();
+    assert!(output.assert_code(0).stdout.contains("held by 1;"), "{output}");
+}
+
+#[test]
+fn a_watch_that_is_turned_away_is_set_again() {
+    for turned_away in [0, 1] {
+        let asked_for = Arc::<AtomicUsize>::default();
+        let counter = Arc::clone(&asked_for);
+        let attacker = Attacker::lying(move |victim, asked| {
+            if asked.op != ADD_WATCH {
+                return Continue(());
+            }
+            let error = if counter.fetch_add(1, Ordering::SeqCst) == turned_away { THROTTLED } else { 0 };
+            victim.reply(asked.xid, error, &Bytes::default().int(0)).ok();
+            Break(())
+        });
+        let zklock = Zklock::at(attacker.address(), &new_marker());
+        let watching = zklock.args(["status", "--watch", "/t/hostile"]).spawn();
+        wait_until("three requests for two watches", DEADLINE, || asked_for.load(Ordering::SeqCst) >= 3);
+        end(watching);
     }
 }

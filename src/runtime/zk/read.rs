@@ -63,7 +63,7 @@ async fn watch_from_above(
     path: &NodePath,
 ) -> (Result<Node, RequestError>, Option<(NodePath, Watcher)>) {
     let (parent, name) = path.split();
-    match client.list_and_watch_children(parent).await {
+    match retry_throttled(|| client.list_and_watch_children(parent)).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
             (Ok(Node::HIDDEN), Some((path.clone(), watcher.into())))
         }
@@ -80,7 +80,7 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Nod
     Box::pin(async move {
         match read.await {
             Ok((data, stat)) => Ok(node(data, &stat)),
-            Err(Error::NoAuth) => match client.check_stat(path.as_str()).await {
+            Err(Error::NoAuth) => match retry_throttled(|| client.check_stat(path.as_str())).await {
                 Ok(Some(stat)) => Ok(node(vec![], &stat)),
                 Ok(None) => Err(RequestError::NoNode),
                 Err(Error::NoAuth) => Ok(Node::HIDDEN),
@@ -97,11 +97,10 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Nod
 /// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.
 pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
     Box::pin(async move {
-        let set = match client.watch(path.as_str(), AddWatchMode::Persistent).await {
-            Ok(children) => client
-                .watch(path.as_str(), AddWatchMode::PersistentRecursive)
-                .await
-                .map(|below| [children, below]),
+        let target = path.as_str();
+        let watch = |mode| retry_throttled(move || client.watch(target, mode));
+        let set = match watch(AddWatchMode::Persistent).await {
+            Ok(children) => watch(AddWatchMode::PersistentRecursive).await.map(|below| [children, below]),
             Err(error) => Err(error),
         };
         match set {

@@ -59,7 +59,7 @@ fn may_hide(acl: &[Acl]) -> bool {
 
 /// Checks that zklock can read its own node. Otherwise it could hold the lock and never confirm that.
 async fn check_readable(client: &Client, path: &str) -> Result<(), RequestError> {
-    match client.get_data(path).await {
+    match retry_throttled(|| client.get_data(path)).await {
         Err(Error::NoAuth) => Err(RequestError::Hidden),
         Err(Error::ConnectionLoss | Error::Custom(_)) => Err(RequestError::ConnectionLost),
         _ => Ok(()),
@@ -96,7 +96,7 @@ async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Res
 async fn lowest_existing(client: &Client, path: &str) -> Result<String, RequestError> {
     let mut above = path;
     while let Some((parent, _)) = above.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-        match client.check_stat(parent).await {
+        match retry_throttled(|| client.check_stat(parent)).await {
             Ok(None) => {}
             Ok(Some(_)) | Err(Error::NoAuth) => return Ok(parent.to_owned()),
             Err(error) => return Err(error.into()),
