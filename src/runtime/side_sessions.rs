@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Inquiry, InquiryError, Limit, Node, NodePath, Reply, Request, RequestError, Settings};
+use super::zk::{Inquiry, InquiryError, Limit, NodePath, Reply, Request, RequestError, Settings};
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::run::{Input, LookUp};
 
@@ -66,11 +66,14 @@ fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
         Err(_) => return LookUp::NoAnswer,
     };
     inquiry.close();
-    let node = |answer: Reply| -> Option<Node> {
+    let mut seen = vec![];
+    for (path, answer) in nodes.iter().zip(answers) {
         match answer {
-            Reply::Read(_, node) => node.ok(),
-            _ => None,
+            Reply::Read(_, Ok(node)) => seen.push(Some(node)),
+            Reply::Read(_, Err(RequestError::NoNode)) => seen.push(None),
+            Reply::Read(_, Err(failure)) => return LookUp::Refused(path.clone(), failure),
+            _ => return LookUp::NoAnswer,
         }
-    };
-    LookUp::Seen(answers.into_iter().map(node).collect())
+    }
+    LookUp::Seen(seen)
 }

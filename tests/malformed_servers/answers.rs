@@ -5,6 +5,7 @@ use super::attacker::{Attacker, SESSION};
 use super::wire::{Asked, Bytes, Victim};
 use crate::support::{Zklock, new_marker, op};
 use std::ops::ControlFlow::{Break, Continue};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Every request of this kind gets this answer.
 fn lies(ops: &'static [i32], error: i32, body: Bytes) -> Attacker {
@@ -166,4 +167,29 @@ fn unrequested_events_change_nothing() {
             victim.reply(-1, 0, &event(kind, state, path)).ok();
         })
     }));
+}
+
+/// The first answer about the surrounding lock says neither that it is there nor that it is gone.
+#[test]
+fn a_surrounding_lock_that_cannot_be_looked_up_is_not_taken_for_released() {
+    for (error, said) in [(-102, "needs READ on /t/hostile"), (-1, "/t/hostile: ")] {
+        let asked_before = AtomicBool::new(false);
+        let attacker = Attacker::lying(move |victim, asked| {
+            let error = match asked {
+                _ if asked_before.load(Ordering::SeqCst) => return Continue(()),
+                asked if op::GET_DATA.contains(&asked.op) => -102,
+                asked if op::GET_CHILDREN.contains(&asked.op) => error,
+                _ => return Continue(()),
+            };
+            asked_before.store(op::GET_CHILDREN.contains(&asked.op), Ordering::SeqCst);
+            victim.reply(asked.xid, error, &Bytes::default()).ok();
+            Break(())
+        });
+        let held = r#"[{"path":"/t/hostile","node":"/t/hostile/n","fencing_token":7,"session":7,"mode":"exclusive","slots":1}]"#;
+        let zklock = Zklock::at(attacker.address(), &new_marker()).env("ZKLOCK_HELD", held);
+        let output = zklock.args(["-w", "5", "/t/hostile", "--", "echo", "ran"]).run();
+        assert_eq!(output.assert_code(125).stdout, "", "{output}");
+        output.assert_stderr(said);
+        assert!(attacker.lied(), "otherwise it proves nothing");
+    }
 }

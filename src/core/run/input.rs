@@ -5,7 +5,8 @@ use crate::core::lock::contender::AttemptIds;
 #[cfg(doc)]
 use crate::core::lock::record::Process;
 use crate::core::lock::record::Record;
-use crate::core::protocol::{Asker, Node, Reply, SessionChange, SessionKey};
+use crate::core::path::NodePath;
+use crate::core::protocol::{Asker, Node, Reply, RequestError, SessionChange, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Effect;
 use crate::core::time::BootTime;
@@ -76,6 +77,8 @@ pub enum LookUp {
     SessionLost,
     /// No session could be established in time; the reason that each server gave.
     Unreachable(Vec<String>),
+    /// The servers refuse to say whether this node exists.
+    Refused(NodePath, RequestError),
     NoAnswer,
 }
 

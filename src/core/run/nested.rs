@@ -8,6 +8,7 @@ use super::variables::variables;
 use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
+use crate::core::lock::contender::ContentionError;
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
@@ -41,6 +42,14 @@ impl Nested {
                 None
             }
             Input::LookedUp(LookUp::Unreachable(servers)) => Some(Next::fail(ctx.plan.unreachable(servers))),
+            // Queueing for a lock that may be held around zklock could wait for zklock's own end.
+            Input::LookedUp(LookUp::Refused(node, failure)) => {
+                let (lock, _) = node.split();
+                let action = "see whether the surrounding command holds the lock";
+                let why = ContentionError::of(failure, action, "READ", &lock);
+                let path = ctx.plan.locks.iter().find(|path| path.as_str() == lock);
+                Some(Next::fail_at(path.cloned(), Message::Contender(why)))
+            }
             // Without an answer nothing is known; queueing will report why there is none.
             Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
             // No command is running yet that could stop with zklock.

@@ -50,7 +50,14 @@ impl World {
         if read == Err(RequestError::ConnectionLost) {
             return;
         }
-        asking.seen.push(read.ok());
+        match read {
+            Ok(node) => asking.seen.push(Some(node)),
+            Err(RequestError::NoNode) => asking.seen.push(None),
+            Err(failure) => {
+                let node = asking.nodes[asking.seen.len()].clone();
+                return self.looked_up(index, LookUp::Refused(node, failure));
+            }
+        }
         if asking.seen.len() == asking.nodes.len() {
             let seen = std::mem::take(&mut asking.seen);
             self.looked_up(index, LookUp::Seen(seen));

@@ -4,7 +4,7 @@ use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record,
 use crate::core::lock::name::Mode;
 use crate::core::lock::once::record_path;
 use crate::core::lock::record::Record;
-use crate::core::path::LockPath;
+use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::run::{Ancestor, Input, LookUp, Plan};
 use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
@@ -494,6 +494,11 @@ fn the_look_at_the_outer_locks_can_fail() {
         .is(TRANSCRIPTS, "outer_lock_unknown");
     let unreachable = Input::LookedUp(LookUp::Unreachable(vec!["zk1:2181: refused".to_owned()]));
     Script::of(plan()).on(unreachable).is(TRANSCRIPTS, "outer_lock_unreachable");
+    let node = NodePath::from(format!("/locks/a/{}", other(3)));
+    let refused = |failure| Input::LookedUp(LookUp::Refused(node.clone(), failure));
+    Script::of(plan()).on(refused(RequestError::NoAuth)).is(TRANSCRIPTS, "outer_lock_denied");
+    let failure = RequestError::Other("system error".to_owned());
+    Script::of(plan()).on(refused(failure)).is(TRANSCRIPTS, "outer_lock_refused");
     Script::of(plan())
         .signal(SIGTSTP)
         .signal(SIGUSR1)
