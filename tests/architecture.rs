@@ -209,6 +209,14 @@ fn public_types_and_functions_have_a_comment() {
     }
 }
 
+/// Passwords and keys reach the servers and nothing else: no file, no log, no other process.
+#[test]
+fn nothing_with_a_secret_can_be_serialised() {
+    for (file, text) in sources("runtime/zk/security") {
+        assert!(!text.contains("serde"), "{} uses serde", file.display());
+    }
+}
+
 #[test]
 fn the_loop_of_the_worker_is_short() {
     let (_, text) =

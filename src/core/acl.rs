@@ -2,18 +2,17 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The letters for permissions, as in ZooKeeper's own command line: create, delete, read, write, admin.
 const LETTERS: &str = "cdrwa";
 
 /// A list of permissions on a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acl(Vec<AclEntry>);
 
 /// The permissions of one id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AclEntry {
     /// The scheme of the id.
     pub scheme: String,

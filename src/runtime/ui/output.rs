@@ -84,10 +84,9 @@ pub fn drain() {
 }
 
 /// Waits until the queue is written, before another process writes to the same screen: its output should appear below
-/// zklock's even if the machine or disk is busy. `limit` is how long the lease allows zklock to wait. Returns whether
-/// there was anything to wait for.
-pub fn drain_before_others(limit: Duration) -> bool {
-    drain_within(LONGEST_WAIT.min(limit))
+/// zklock's even if the machine or disk is busy. `limit` is how long the lease allows zklock to wait.
+pub fn drain_before_others(limit: Duration) {
+    drain_within(LONGEST_WAIT.min(limit));
 }
 
 /// Waits until the queue is written, at the end of the process: messages that are still queued afterwards are lost.
@@ -95,20 +94,16 @@ pub fn drain_at_the_end() {
     drain_within(LONGEST_WAIT);
 }
 
-/// Returns whether there was anything to wait for.
-fn drain_within(limit: Duration) -> bool {
+fn drain_within(limit: Duration) {
     let until = Instant::now() + limit;
     let mut state = state();
-    let mut waited = false;
     while state.has_writer && (state.is_writing || !state.queue.is_empty()) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
         }
-        waited = true;
         state = WRITTEN.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
     }
-    waited
 }
 
 /// Writes whole lines.

@@ -27,7 +27,7 @@ use anyhow::Result;
 pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{
-    Ca, Credential, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
+    Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
 };
 pub use self::session::{EventSink, Session};
 pub use crate::core::hosts::Hosts;

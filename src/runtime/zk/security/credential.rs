@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zookeeper_client::Connector;
 
@@ -10,14 +9,14 @@ use super::sasl::Sasl;
 use crate::core::text::printable;
 
 /// One credential. A session can have several; an ACL entry for any of them applies.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Credential {
+#[derive(Clone, PartialEq, Eq)]
+struct Credential {
     scheme: String,
     secret: String,
 }
 
 /// All credentials of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// Sent on every new connection before the first request.
     list: Vec<Credential>,
@@ -54,7 +53,7 @@ pub enum CredentialError {
 
 impl Credential {
     /// Parses one line.
-    pub fn parse(line: &str) -> Result<Self, CredentialError> {
+    fn parse(line: &str) -> Result<Self, CredentialError> {
         let (scheme, secret) = line.split_once(':').ok_or(CredentialError::Scheme)?;
         let well_formed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if scheme.is_empty() || !scheme.chars().all(well_formed) {

@@ -11,11 +11,10 @@ mod tls;
 
 use crate::core::acl::Acl;
 use crate::core::hosts::Hosts;
-use serde::{Deserialize, Serialize};
 use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
 pub(super) use self::acl::to_library;
-pub use self::credential::{Credential, CredentialError, Credentials};
+pub use self::credential::{CredentialError, Credentials};
 pub(super) use self::resolve::resolve;
 pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;
@@ -23,7 +22,7 @@ pub use self::tls::{Ca, Identity, Tls, TlsError};
 pub(super) use self::tls::{certificate_end, server_name};
 
 /// The security settings of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Security {
     /// The credentials that zklock authenticates with.
     pub credentials: Credentials,

@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use zookeeper_client::{Error, TlsDynamicCerts};
 
 use super::tls::{Ca, Identity, Tls};
@@ -23,7 +22,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The files that are read again. A pipe isn't one of them, because it can be read only once.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
     ca: Option<PathBuf>,
     /// The certificate and its key.

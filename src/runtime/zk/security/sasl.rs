@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use zookeeper_client::{Connector, SaslOptions};
 
 use super::CredentialError;
 use crate::core::text::printable;
 
 /// A SASL mechanism and its credentials. A session has at most one.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Sasl {
     /// A user and a password.
     DigestMd5 { user: String, password: String },

@@ -11,7 +11,6 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
@@ -23,7 +22,7 @@ use crate::files::open_to_read;
 const LONGEST: usize = 32 * 1024;
 
 /// The TLS settings of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
     pub(super) ca: Ca,
     pub(super) identity: Option<Identity>,
@@ -31,7 +30,7 @@ pub struct Tls {
 }
 
 /// The CA certificates that a server's certificate is verified with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ca {
     /// The certificates in this PEM text.
     Pem(String),
@@ -42,7 +41,7 @@ pub enum Ca {
 }
 
 /// The client's certificate and its key, in PEM.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The certificate, followed by the intermediate certificates.
     pub certificate: String,
