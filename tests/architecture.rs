@@ -217,6 +217,18 @@ fn nothing_with_a_secret_can_be_serialised() {
     }
 }
 
+/// An example that is a copy of a test compiles, and does what the page says.
+#[test]
+fn the_example_of_a_test_in_contributing_is_one_of_the_tests() {
+    let (page, tests) = (include_str!("../CONTRIBUTING.md"), include_str!("busy.rs"));
+    let examples: Vec<_> =
+        page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        assert!(tests.contains(example), "not in tests/busy.rs:\n{example}");
+    }
+}
+
 #[test]
 fn the_loop_of_the_worker_is_short() {
     let (_, text) =

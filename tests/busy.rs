@@ -28,14 +28,21 @@ fn busy_is_124_at_once_and_after_a_wait() {
 }
 
 #[test]
+fn the_exit_code_for_a_busy_lock_can_be_chosen() {
+    let case = Case::new("busy-code");
+    let holder = case.holder();
+    let output = case.lock(&["-n", "-E", "7"], ["echo", "must not run"]).run();
+    output.assert_code(7).assert_stderr("busy: held by");
+    assert_eq!(output.stdout, "");
+    end(holder);
+}
+
+#[test]
 fn the_conflict_code_is_chosen_and_stands_for_nothing_else() {
     let case = Case::new("conflict");
     let holder = case.holder();
-    for (options, code) in [
-        (&["-n", "-E", "0"][..], 0),
-        (&["-n", "-E", "7"], 7),
-        (&["-w", "0.7", "--conflict-exit-code", "255"], 255),
-    ] {
+    for (options, code) in [(&["-n", "-E", "0"][..], 0), (&["-w", "0.7", "--conflict-exit-code", "255"], 255)]
+    {
         case.lock(options, ["true"]).run().assert_code(code).assert_stderr("busy");
     }
     end(holder);
