@@ -45,7 +45,7 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
                         client.ask(&mut ensemble, 3, Request::List("/locks/job".into()));
                     }
                     ContenderEvent::Reply(2, Reply::Created(Ok(created))) => {
-                        mix(created.czxid.cast_unsigned())
+                        mix(created.czxid.cast_unsigned());
                     }
                     ContenderEvent::Reply(3, Reply::Listed(Ok(names))) => {
                         mix(ensemble.now());

@@ -116,7 +116,7 @@ impl Running {
                 self.lose_at(Some(path), Loss::NodeDeleted, ctx);
             }
             ClaimEvent::Lock(path, ContenderEvent::Revoked(by)) => {
-                self.lose_at(Some(path), Loss::Revoked(by), ctx)
+                self.lose_at(Some(path), Loss::Revoked(by), ctx);
             }
             ClaimEvent::Lock(path, ContenderEvent::Failed(error)) => {
                 self.lose_at(Some(path), Loss::Queue(error), ctx);
@@ -124,7 +124,7 @@ impl Running {
             ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
             ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
             ClaimEvent::Lock(path, ContenderEvent::Neighbour(refusal)) => {
-                ctx.say_about(path, Message::Neighbour(refusal))
+                ctx.say_about(path, Message::Neighbour(refusal));
             }
             ClaimEvent::Confirmed => {
                 self.stood_still = None;

@@ -26,9 +26,7 @@ use anyhow::Result;
 
 pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
-pub use self::security::{
-    Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles,
-};
+pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
 pub use self::session::{EventSink, Session};
 pub use crate::core::hosts::Hosts;
 pub use crate::core::path::NodePath;
