@@ -15,7 +15,7 @@ impl World {
         let wanted = u64::try_from(leftover.session_timeout.as_nanos()).unwrap();
         let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
         let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
-        self.trace.print(self.now, || format!("{owner:?} cleans up: {remains:?}"));
+        self.trace.print(self.now, || format!("{owner:?} cleans up: {leftover:?}"));
         let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
         let expected = leftover.nodes.len() + usize::from(leftover.entering.is_some());
         let cleaner = Some(Cleaner { client, leftover, answers: vec![], expected, deleting: false });
