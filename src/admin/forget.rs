@@ -9,7 +9,7 @@ use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Node, NodePath, Reply, Request, RequestError};
+use crate::runtime::zk::{Node, NodePath, RequestError};
 
 /// The most attempts if the connection is lost each time.
 const MOST_TRIES: usize = 10;
@@ -34,12 +34,11 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
 fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
-    match session.ask(Request::Get(record.clone()))? {
-        Reply::Read(_, Ok(node)) => Ok(Some(node)),
-        Reply::Read(_, Err(RequestError::NoAuth)) => Ok(Some(Node::HIDDEN)),
-        Reply::Read(_, Err(RequestError::NoNode)) => Ok(None),
-        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(record.as_str())),
-        other => bail!("an answer to another question: {other:?}"),
+    match session.get(record.clone())? {
+        Ok(node) => Ok(Some(node)),
+        Err(RequestError::NoAuth) => Ok(Some(Node::HIDDEN)),
+        Err(RequestError::NoNode) => Ok(None),
+        Err(failure) => bail!("{}: {failure}", without_controls(record.as_str())),
     }
 }
 
@@ -47,16 +46,15 @@ fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
 fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
     let parent = Some(record.split().0).filter(|parent| !parent.is_empty()).unwrap_or("/");
     for tries in 0..MOST_TRIES {
-        match session.ask(Request::Delete(record.clone()))? {
-            Reply::Deleted(Ok(())) => return Ok(true),
-            Reply::Deleted(Err(RequestError::NoNode)) => return Ok(tries > 0),
-            Reply::Deleted(Err(RequestError::ConnectionLost)) => {}
-            Reply::Deleted(Err(RequestError::NoAuth)) => bail!(
+        match session.delete(record.clone(), None)? {
+            Ok(()) => return Ok(true),
+            Err(RequestError::NoNode) => return Ok(tries > 0),
+            Err(RequestError::ConnectionLost) => {}
+            Err(RequestError::NoAuth) => bail!(
                 "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",
                 without_controls(record.as_str())
             ),
-            Reply::Deleted(Err(failure)) => bail!("{}: {failure}", without_controls(record.as_str())),
-            other => bail!("an answer to another question: {other:?}"),
+            Err(failure) => bail!("{}: {failure}", without_controls(record.as_str())),
         }
     }
     bail!(

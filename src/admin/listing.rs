@@ -10,13 +10,13 @@ use serde::{Serialize, Serializer};
 
 use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::{Owner, session_id};
-use super::session::AdminSession;
+use super::session::{AdminSession, Answer};
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
 use crate::core::lock::record::{held_since, is_stopped, revocation};
 use crate::core::path::{LockPath, NodePath};
-use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
+use crate::runtime::zk::{Node, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const SYSTEM_NODES: &str = "/zookeeper";
@@ -216,16 +216,14 @@ pub(super) fn paths_below(session: &mut AdminSession, parent: &str) -> Result<Ve
 
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
 fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
-    let requests: Vec<Request> = paths.iter().map(|path| Request::List(path.clone().into())).collect();
-    let replies = session.ask_all(&requests)?;
-    let children = |(path, reply): (&String, Reply)| match reply {
-        Reply::Listed(Ok(children)) => Ok(Some(children)),
-        Reply::Listed(Err(RequestError::NoNode)) => Ok(Some(vec![])),
-        Reply::Listed(Err(RequestError::NoAuth)) => Ok(None),
-        Reply::Listed(Err(failure)) => bail!("{path}: {failure}"),
-        other => bail!("{path}: an answer to another question: {other:?}"),
+    let answers = session.list_all(paths.iter().map(|path| path.clone().into()).collect())?;
+    let children = |(path, answer): (&String, Answer<Vec<String>>)| match answer {
+        Ok(children) => Ok(Some(children)),
+        Err(RequestError::NoNode) => Ok(Some(vec![])),
+        Err(RequestError::NoAuth) => Ok(None),
+        Err(failure) => bail!("{path}: {failure}"),
     };
-    paths.iter().zip(replies).map(children).collect()
+    paths.iter().zip(answers).map(children).collect()
 }
 
 /// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
@@ -237,18 +235,15 @@ fn describe(
     let names = |(path, children): (&String, &Vec<String>)| {
         let contenders = children.iter().filter(|child| Name::parse(child).is_some());
         let nodes = contenders.map(|name| NodePath::from(format!("{path}/{name}")));
-        nodes.chain([record_path(path)]).map(Request::Get).collect::<Vec<_>>()
+        nodes.chain([record_path(path)]).collect::<Vec<_>>()
     };
-    let requests: Vec<Request> = locks.iter().flat_map(names).collect();
-    let replies = session.ask_all(&requests)?;
     let mut nodes: BTreeMap<NodePath, Node> = BTreeMap::new();
-    for reply in replies {
-        match reply {
-            Reply::Read(path, Ok(node)) => drop(nodes.insert(path, node)),
+    for (path, answer) in session.get_all(locks.iter().flat_map(names).collect())? {
+        match answer {
+            Ok(node) => drop(nodes.insert(path, node)),
             // The node was deleted after the listing, or there is no record.
-            Reply::Read(_, Err(RequestError::NoNode)) => {}
-            Reply::Read(path, Err(failure)) => bail!("{path}: {failure}"),
-            other => bail!("an answer to another question: {other:?}"),
+            Err(RequestError::NoNode) => {}
+            Err(failure) => bail!("{path}: {failure}"),
         }
     }
     let Neighbours { mut by_path, unlisted } = neighbours(session, &locks)?;

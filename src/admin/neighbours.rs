@@ -9,7 +9,7 @@ use super::owner::{Owner, session_id};
 use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Node, Reply, Request, RequestError, ServerTime};
+use crate::runtime::zk::{Node, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe. The fields are those of `status --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,32 +67,30 @@ pub(super) fn neighbours(
         let inside = neighbour::containers(children).into_iter();
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
-    let lists: Vec<_> = containers.iter().map(|(_, at, _)| Request::List(at.clone().into())).collect();
-    for ((path, at, container), reply) in containers.into_iter().zip(session.ask_all(&lists)?) {
-        let names = match reply {
-            Reply::Listed(Ok(names)) => names,
-            Reply::Listed(Err(RequestError::NoNode)) => continue,
-            Reply::Listed(Err(RequestError::NoAuth)) => {
+    let lists = session.list_all(containers.iter().map(|(_, at, _)| at.clone().into()).collect())?;
+    for ((path, at, container), answer) in containers.into_iter().zip(lists) {
+        let names = match answer {
+            Ok(names) => names,
+            Err(RequestError::NoNode) => continue,
+            Err(RequestError::NoAuth) => {
                 found.unlisted.push(at);
                 continue;
             }
-            Reply::Listed(Err(failure)) => bail!("{at}: {failure}"),
-            other => bail!("{at}: an answer to another question: {other:?}"),
+            Err(failure) => bail!("{at}: {failure}"),
         };
         let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
-    let reads: Vec<_> = candidates.iter().map(|(_, node, _)| Request::Get(node.clone().into())).collect();
-    for ((path, node, recipe), reply) in candidates.into_iter().zip(session.ask_all(&reads)?) {
-        match reply {
-            Reply::Read(_, Ok(read)) => {
+    let reads = session.get_all(candidates.iter().map(|(_, node, _)| node.clone().into()).collect())?;
+    for ((path, node, recipe), (_, answer)) in candidates.into_iter().zip(reads) {
+        match answer {
+            Ok(read) => {
                 if let Some(neighbour) = Neighbour::of(recipe, node, &read) {
                     found.by_path.entry(path.clone()).or_default().push(neighbour);
                 }
             }
-            Reply::Read(_, Err(RequestError::NoNode)) => {}
-            Reply::Read(node, Err(failure)) => bail!("{node}: {failure}"),
-            other => bail!("an answer to another question: {other:?}"),
+            Err(RequestError::NoNode) => {}
+            Err(failure) => bail!("{node}: {failure}"),
         }
     }
     Ok(found)

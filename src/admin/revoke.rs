@@ -18,7 +18,7 @@ use crate::core::path::LockPath;
 use crate::core::text::without_controls;
 use crate::runtime::identity::host;
 use crate::runtime::ui;
-use crate::runtime::zk::{Node, Reply, Request, RequestError};
+use crate::runtime::zk::{Node, RequestError};
 
 /// The exit code if there is no contender to revoke, as of pkill(1).
 const NO_CONTENDER: u8 = 1;
@@ -113,14 +113,12 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
             return Ok(if is_own { "asked to stop" } else { "was asked to stop before" });
         }
         let marked = marked(&node.data);
-        let write = Request::Write(contender.node.clone(), marked.clone(), node.version);
-        match session.ask(write)? {
-            Reply::Written(Ok(_)) => return Ok("asked to stop"),
-            Reply::Written(Err(RequestError::ConnectionLost)) => sent = Some(marked),
-            Reply::Written(Err(RequestError::NoNode)) => return Ok("gone already"),
-            Reply::Written(Err(RequestError::Changed)) => {}
-            Reply::Written(Err(failure)) => return refused(contender, failure, "WRITE on its node"),
-            other => bail!("an answer to another question: {other:?}"),
+        match session.write(contender.node.clone(), marked.clone(), node.version)? {
+            Ok(()) => return Ok("asked to stop"),
+            Err(RequestError::ConnectionLost) => sent = Some(marked),
+            Err(RequestError::NoNode) => return Ok("gone already"),
+            Err(RequestError::Changed) => {}
+            Err(failure) => return refused(contender, failure, "WRITE on its node"),
         }
     }
     bail!("{}: it changed on every attempt; try again", without_controls(contender.node.as_str()))
@@ -137,13 +135,12 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
         let Some(node) = read(session, contender)? else {
             return Ok(if sent { "its node is deleted" } else { "gone already" });
         };
-        match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
-            Reply::Deleted(Ok(())) => return Ok("its node is deleted"),
-            Reply::Deleted(Err(RequestError::NoNode)) => return Ok("gone already"),
-            Reply::Deleted(Err(RequestError::Changed)) => {}
-            Reply::Deleted(Err(RequestError::ConnectionLost)) => sent = true,
-            Reply::Deleted(Err(failure)) => return refused(contender, failure, "DELETE on the lock path"),
-            other => bail!("an answer to another question: {other:?}"),
+        match session.delete(contender.node.clone(), Some(node.version))? {
+            Ok(()) => return Ok("its node is deleted"),
+            Err(RequestError::NoNode) => return Ok("gone already"),
+            Err(RequestError::Changed) => {}
+            Err(RequestError::ConnectionLost) => sent = true,
+            Err(failure) => return refused(contender, failure, "DELETE on the lock path"),
         }
     }
     bail!("{}: it changed on every attempt; try again", without_controls(contender.node.as_str()))
@@ -151,24 +148,20 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
 
 /// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
 fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
-    match session.ask(Request::Delete(contender.node.clone()))? {
-        Reply::Deleted(Ok(())) => Ok("its node is deleted"),
-        Reply::Deleted(Err(RequestError::NoNode)) => Ok("gone already"),
-        Reply::Deleted(Err(failure)) => refused(contender, failure, "DELETE on the lock path"),
-        other => bail!("an answer to another question: {other:?}"),
+    match session.delete(contender.node.clone(), None)? {
+        Ok(()) => Ok("its node is deleted"),
+        Err(RequestError::NoNode) => Ok("gone already"),
+        Err(failure) => refused(contender, failure, "DELETE on the lock path"),
     }
 }
 
 /// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
 fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Option<Node>> {
-    match session.ask(Request::Get(contender.node.clone()))? {
-        Reply::Read(_, Ok(node)) if node.is_hidden() => {
-            refused(contender, RequestError::NoAuth, "READ on its node")
-        }
-        Reply::Read(_, Ok(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
-        Reply::Read(_, Err(RequestError::NoNode)) => Ok(None),
-        Reply::Read(_, Err(failure)) => bail!("{}: {failure}", without_controls(contender.node.as_str())),
-        other => bail!("an answer to another question: {other:?}"),
+    match session.get(contender.node.clone())? {
+        Ok(node) if node.is_hidden() => refused(contender, RequestError::NoAuth, "READ on its node"),
+        Ok(node) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
+        Err(RequestError::NoNode) => Ok(None),
+        Err(failure) => bail!("{}: {failure}", without_controls(contender.node.as_str())),
     }
 }
 

@@ -2,19 +2,25 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use thiserror::Error;
 
 use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
+use crate::core::protocol::Node;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, Request, RequestError, Settings, Wakeup};
+use crate::runtime::zk::{
+    Inquiry, InquiryError, Limit, NodePath, Reply, Request, RequestError, Settings, Wakeup,
+};
 
 /// No server could be reached in time. The message has each server's diagnosis.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct UnreachableError(String);
+
+/// What the server answered.
+pub(super) type Answer<T> = Result<T, RequestError>;
 
 /// A session that sends requests and waits for changes.
 pub(super) struct AdminSession {
@@ -39,7 +45,7 @@ impl AdminSession {
     pub(super) fn check_chroot(&mut self, options: &Options) -> Result<()> {
         let chroot = options.ensemble.zookeeper.chroot_text();
         if self.has_chroot
-            && let Reply::Read(_, Err(RequestError::NoNode)) = self.ask(Request::Get("/".into()))?
+            && let Err(RequestError::NoNode) = self.get("/".into())?
         {
             bail!(
                 "the chroot {chroot} of the connect string doesn't exist: create it once with \
@@ -59,17 +65,71 @@ impl AdminSession {
         self.inquiry.must_watch()
     }
 
-    /// Sends one request. See [`Inquiry::ask_all`].
-    pub(super) fn ask(&mut self, request: Request) -> Result<Reply> {
-        match self.ask_all(&[request])?.pop() {
-            Some(reply) => Ok(reply),
-            None => bail!("no answer"),
-        }
+    /// Reads a node.
+    pub(super) fn get(&mut self, node: NodePath) -> Result<Answer<Node>> {
+        self.one(Request::Get(node), |reply| match reply {
+            Reply::Read(_, answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// Reads nodes, all in flight together; the answers are in their order, with the paths.
+    pub(super) fn get_all(&mut self, nodes: Vec<NodePath>) -> Result<Vec<(NodePath, Answer<Node>)>> {
+        self.all(nodes.into_iter().map(Request::Get), |reply| match reply {
+            Reply::Read(path, answer) => Some((path, answer)),
+            _ => None,
+        })
+    }
+
+    /// Lists the children of nodes, all in flight together; the answers are in their order.
+    pub(super) fn list_all(&mut self, nodes: Vec<NodePath>) -> Result<Vec<Answer<Vec<String>>>> {
+        self.all(nodes.into_iter().map(Request::List), |reply| match reply {
+            Reply::Listed(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// Watches these paths and everything below them; the answers are in their order.
+    pub(super) fn watch_below(&mut self, nodes: Vec<NodePath>) -> Result<Vec<Answer<()>>> {
+        self.all(nodes.into_iter().map(Request::WatchBelow), |reply| match reply {
+            Reply::Watching(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// Replaces a node's data, if it still has this version.
+    pub(super) fn write(&mut self, node: NodePath, data: Vec<u8>, version: i32) -> Result<Answer<()>> {
+        self.one(Request::Write(node, data, version), |reply| match reply {
+            Reply::Written(answer) => Some(answer.map(drop)),
+            _ => None,
+        })
+    }
+
+    /// Deletes a node, if it still has this version; `None`: whatever version it has.
+    pub(super) fn delete(&mut self, node: NodePath, version: Option<i32>) -> Result<Answer<()>> {
+        let request = match version {
+            Some(version) => Request::DeleteUnchanged(node, version),
+            None => Request::Delete(node),
+        };
+        self.one(request, |reply| match reply {
+            Reply::Deleted(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    fn one<T>(&mut self, request: Request, decode: impl Fn(Reply) -> Option<T>) -> Result<T> {
+        self.all([request].into_iter(), decode)?.pop().context("no answer")
     }
 
     /// See [`Inquiry::ask_all`].
-    pub(super) fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>> {
-        self.inquiry.ask_all(requests).map_err(|why| explain(why, self.connect_timeout))
+    fn all<T>(
+        &mut self,
+        requests: impl Iterator<Item = Request>,
+        decode: impl Fn(Reply) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let requests: Vec<_> = requests.collect();
+        let replies = self.inquiry.ask_all(&requests).map_err(|why| explain(why, self.connect_timeout))?;
+        replies.into_iter().map(|reply| decode(reply).context("an answer to another question")).collect()
     }
 
     /// See [`Inquiry::wait_for_change`].

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, stderr};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
@@ -24,7 +24,7 @@ use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{NodePath, Reply, Request, RequestError, ServerTime, Wakeup};
+use crate::runtime::zk::{NodePath, RequestError, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -177,11 +177,8 @@ fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) ->
 fn set_watches(status: &StatusOptions, session: &mut AdminSession) -> Result<()> {
     let records = status.paths.iter().map(LockPath::as_str).map(record_path);
     let roots = roots(status).into_iter().map(NodePath::from);
-    let requests: Vec<Request> = roots.chain(records).map(Request::WatchBelow).collect();
-    for reply in session.ask_all(&requests)? {
-        if let Reply::Watching(Err(failure)) = reply {
-            bail!("can't watch: {failure}");
-        }
+    for answer in session.watch_below(roots.chain(records).collect())? {
+        answer.map_err(|failure| anyhow!("can't watch: {failure}"))?;
     }
     Ok(())
 }
