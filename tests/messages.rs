@@ -209,7 +209,7 @@ fn messages() -> Vec<Message> {
     messages
 }
 
-/// Messages about the worker's steps are documented in docs/usage.md, not as messages with a remedy.
+/// Messages about the worker's steps are documented in docs/ci.md, not as messages with a remedy.
 fn needs_a_remedy(message: &Message) -> bool {
     message.report().level <= Level::Warning
 }
