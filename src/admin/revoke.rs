@@ -108,6 +108,11 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
             return refused(contender, RequestError::NoAuth, "READ and WRITE on its node");
         }
         let Some(node) = read(session, contender)? else { return Ok("gone already") };
+        ensure!(
+            !node.is_permanent(),
+            "{}: no session owns it, so nobody can be asked; --force deletes the node",
+            without_controls(contender.node.as_str())
+        );
         if revocation(&node.data).is_some() {
             let is_own = sent.is_some_and(|sent| sent == node.data);
             return Ok(if is_own { "asked to stop" } else { "was asked to stop before" });

@@ -29,6 +29,20 @@ fn revoke_names_the_missing_permission() {
     assert_eq!(owner.data(&node).as_deref(), Some("10.0.0.7"));
 }
 
+/// A mark would overwrite somebody's data.
+#[test]
+fn a_node_that_no_session_owns_is_not_asked_but_can_be_deleted() {
+    let case = Case::new("revoke-persistent");
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = case.observer().create(&name, "data", CreateMode::PersistentSequential);
+    let asked = case.zklock().args(["revoke", case.path()]).run();
+    asked.assert_code(125).assert_stderr(&node).assert_stderr("no session owns it").assert_stderr("--force");
+    assert_eq!(case.observer().data(&node).as_deref(), Some("data"));
+    let forced = revoke(&case, &["--force"]);
+    assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
+}
+
 /// Since ZooKeeper 3.9 a client learns nothing about a node that it may not read. Deleting one only takes DELETE on its
 /// parent.
 #[test]
