@@ -1,6 +1,9 @@
 //! Servers that can't be used: zklock reports the reason, and in time.
 
-use crate::support::{DEADLINE, Ensemble, Output, Proxy, Server, Zklock, new_marker, shared, wait_until};
+use crate::support::{
+    DEADLINE, Ensemble, Output, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared,
+    wait_until,
+};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -97,12 +100,18 @@ fn a_frozen_server_is_told() {
     server.thaw();
 }
 
+/// One of three members; the others never start. A member that can't bind its own ports ends after some seconds.
+fn lone_member() -> ServerBuilder {
+    let (quorum, election) = (free_port(), free_port());
+    let member = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
+    member.config(&format!(
+        "server.1=127.0.0.1:{quorum}:{election}\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6"
+    ))
+}
+
 #[test]
 fn a_member_without_a_quorum_is_told() {
-    let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
-    // Two other members, which never start.
-    let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
-    let server = server.config(others).launch();
+    let server = lone_member().launch();
     wait_until("the member", DEADLINE, || server.try_four_letter("ruok").is_ok());
     let hosts = server.connect_string();
     is_told(&hosts, &[(&hosts, "no quorum")]);
@@ -111,9 +120,7 @@ fn a_member_without_a_quorum_is_told() {
 /// A member that may serve readers without a quorum answers, but opens no session to a client that wants to write.
 #[test]
 fn a_member_that_is_read_only_is_told() {
-    let server = Server::builder().id(1).config("initLimit=20").config("syncLimit=5");
-    let others = "server.1=127.0.0.1:1:2\nserver.2=127.0.0.1:3:4\nserver.3=127.0.0.1:5:6";
-    let server = server.config(others).java_option("-Dreadonlymode.enabled=true").launch();
+    let server = lone_member().java_option("-Dreadonlymode.enabled=true").launch();
     wait_until("the member", DEADLINE, || {
         server.try_four_letter("srvr").is_ok_and(|said| said.contains("Mode: read-only"))
     });
