@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc::{self, c_char, c_int};
 
-use super::signals::is_ignored;
-
 /// The exit code of the standard library after a panic.
 const PANICKED: c_int = 101;
 
@@ -51,11 +49,11 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
         OsStr::from_bytes(argument.to_bytes()).to_owned()
     });
     let _ = ARGUMENTS.set(arguments.collect());
-    SIGPIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
-    fill_standard_descriptors();
     // Writing to a pipe without a reader shall be an error, which has a message.
     // SAFETY: runs no handler.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    SIGPIPE_WAS_IGNORED.store(before == libc::SIG_IGN, Ordering::Relaxed);
+    fill_standard_descriptors();
     panic::catch_unwind(run).map_or(PANICKED, |()| 0)
 }
 
