@@ -151,24 +151,11 @@ impl Set {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
-    use crate::core::lock::contender::AttemptIds;
-    use crate::core::lock::name::{Family, Mode};
     use crate::core::protocol::{Created, ServerTime};
 
     fn set(paths: &[&str]) -> Set {
-        let entry = |path: &&str| ContenderConfig {
-            path: LockPath::parse(OsStr::new(path)).unwrap(),
-            family: Family::Curator,
-            mode: Mode::Exclusive,
-            data: vec![],
-            data_with_slot: vec![],
-            nonblock: false,
-            ids: AttemptIds(1),
-        };
-        Set::new(paths.iter().map(entry).collect(), 7)
+        Set::new(paths.iter().map(|path| ContenderConfig::exclusive(path)).collect(), 7)
     }
 
     /// Answers the create and list of the lock with this index so that it is held.

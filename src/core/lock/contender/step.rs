@@ -27,6 +27,22 @@ pub struct ContenderConfig {
     pub ids: AttemptIds,
 }
 
+#[cfg(test)]
+impl ContenderConfig {
+    /// A contender for an exclusive lock at `path`.
+    pub(crate) fn exclusive(path: &str) -> Self {
+        Self {
+            path: LockPath::parse(std::ffi::OsStr::new(path)).unwrap(),
+            family: Family::Curator,
+            mode: Mode::Exclusive,
+            data: vec![],
+            data_with_slot: vec![],
+            nonblock: false,
+            ids: AttemptIds(1),
+        }
+    }
+}
+
 /// Uuids for attempts, counted up from one that the runtime draws at random, so that each is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttemptIds(pub u128);

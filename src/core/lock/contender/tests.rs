@@ -1,6 +1,5 @@
 mod answers;
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -18,17 +17,9 @@ fn created(name: String) -> Created {
 }
 
 fn contender(nonblock: bool) -> Contender {
-    let path = LockPath::parse(OsStr::new("/locks/job")).unwrap();
-    let entry = ContenderConfig {
-        path,
-        family: Family::Curator,
-        mode: Mode::Exclusive,
-        data: b"me".to_vec(),
-        data_with_slot: vec![],
-        nonblock,
-        ids: AttemptIds(1),
-    };
-    Contender::new(entry, SESSION)
+    let config =
+        ContenderConfig { data: b"me".to_vec(), nonblock, ..ContenderConfig::exclusive("/locks/job") };
+    Contender::new(config, SESSION)
 }
 
 /// The prefix of the node in a contender's first create.

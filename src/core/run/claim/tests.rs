@@ -1,8 +1,4 @@
-use std::ffi::OsStr;
-
 use super::*;
-use crate::core::lock::contender::AttemptIds;
-use crate::core::lock::name::{Family, Mode};
 use crate::core::protocol::{Created, LockIndex, ServerTime};
 
 const T: Duration = Duration::from_secs(30);
@@ -15,15 +11,7 @@ fn at(seconds: f64) -> BootTime {
 fn claim() -> Claim {
     let mut claim = Claim::default();
     let _ = claim.connect(None);
-    claim.introduce(vec![ContenderConfig {
-        path: LockPath::parse(OsStr::new("/locks/job")).unwrap(),
-        family: Family::Curator,
-        mode: Mode::Exclusive,
-        data: vec![],
-        data_with_slot: vec![],
-        nonblock: false,
-        ids: AttemptIds(1),
-    }]);
+    claim.introduce(vec![ContenderConfig::exclusive("/locks/job")]);
     let mut out = vec![];
     let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
     claim.session_changed(SessionKey(1), connected, at(0.0), &mut out);
