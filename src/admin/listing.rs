@@ -14,7 +14,7 @@ use super::session::{AdminSession, Answer};
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
-use crate::core::lock::record::{held_since, is_stopped, revocation};
+use crate::core::lock::record::{Record, revocation};
 use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Node, RequestError, ServerTime};
 
@@ -279,15 +279,18 @@ fn lock(
 
 fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedContender {
     let known = read.known();
+    let record = Record::from_bytes(&read.data);
     let revocation = revocation(&read.data);
     ListedContender {
         position: standing.position,
         holds: standing.holds,
-        stopped: is_stopped(&read.data),
+        stopped: record.as_ref().is_some_and(|record| record.stopped),
         mode: standing.name.mode,
-        owner: Owner::of(&read.data),
+        owner: record.as_ref().map_or_else(|| Owner::of(&read.data), Owner::of_record),
         since: known.map(|read| read.created),
-        held_since: known.filter(|_| standing.holds).and_then(|read| held_since(&read.data, read.created)),
+        held_since: known
+            .filter(|_| standing.holds)
+            .and_then(|read| record.as_ref()?.held_since(read.created)),
         fencing_token: known.map(|read| read.czxid),
         session: known.map(|read| session_id(read.owner)),
         node,

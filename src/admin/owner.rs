@@ -34,7 +34,8 @@ impl Owner {
         Self { label: text, ..Self::default() }
     }
 
-    fn of_record(record: &Record) -> Self {
+    /// What a zklock says of itself.
+    pub(super) fn of_record(record: &Record) -> Self {
         Self {
             host: Some(printable(&record.host)),
             pid: Some(record.pid),

@@ -73,18 +73,6 @@ pub fn revocation(data: &[u8]) -> Option<Option<String>> {
     Record::from_bytes(data)?.revoked_by.map(|by| Some(printable(&by)))
 }
 
-/// Since when the owner of a node with this data holds the lock, if the data says so; `created`: when the node was
-/// created.
-pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
-    let after = Record::from_bytes(data)?.held_after_ms.filter(|&after| after <= LONGEST_WAIT)?;
-    Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
-}
-
-/// Whether a node's data says that its owner is stopped, as by Ctrl-Z.
-pub fn is_stopped(data: &[u8]) -> bool {
-    Record::from_bytes(data).is_some_and(|record| record.stopped)
-}
-
 /// Whether a node's data says that its owner waited for one of several slots and acquired it.
 pub fn has_slot(data: &[u8]) -> bool {
     Record::from_bytes(data).is_some_and(|record| record.has_slot)
@@ -94,6 +82,12 @@ impl Record {
     /// Whether the same zklock wrote both, in one session or another.
     fn is_of_the_same_process(&self, other: &Self) -> bool {
         self.pid == other.pid && self.host == other.host
+    }
+
+    /// Since when the owner holds the lock, if the record says so; `created`: when the node was created.
+    pub fn held_since(&self, created: ServerTime) -> Option<ServerTime> {
+        let after = self.held_after_ms.filter(|&after| after <= LONGEST_WAIT)?;
+        Some(ServerTime(created.0.checked_add(i64::try_from(after).ok()?)?))
     }
 
     /// The bytes that a lock node carries.
@@ -230,13 +224,14 @@ mod tests {
     #[test]
     fn a_holder_tells_since_when_it_holds_from_the_time_of_its_node() {
         let created = ServerTime(1_000);
-        let told = |after| held_since(&Record { held_after_ms: after, ..record(None) }.to_bytes(), created);
+        let held_since = |data: &[u8]| Record::from_bytes(data).and_then(|record| record.held_since(created));
+        let told = |after| held_since(&Record { held_after_ms: after, ..record(None) }.to_bytes());
         assert_eq!(told(Some(2_500)), Some(ServerTime(3_500)));
         assert_eq!(told(Some(0)), Some(created));
         for nothing in [None, Some(LONGEST_WAIT + 1), Some(u64::MAX)] {
             assert_eq!(told(nothing), None);
         }
-        assert_eq!(held_since(b"10.0.0.1", created), None);
+        assert_eq!(held_since(b"10.0.0.1"), None);
     }
 
     proptest! {

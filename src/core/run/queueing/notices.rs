@@ -5,7 +5,7 @@ use crate::core::exit::Exit;
 use crate::core::lock::contender::{ContenderEvent, ContentionError};
 use crate::core::lock::name::Mode;
 use crate::core::lock::once::Once;
-use crate::core::lock::record::{describe, held_since};
+use crate::core::lock::record::{Record, describe};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -184,7 +184,7 @@ pub(super) fn who(node: &str, data: &[u8], ctx: &Context<'_>) -> String {
 
 /// What is shown of a contender.
 fn seen(who: String, data: &[u8], since: ServerTime) -> Seen {
-    Seen { who, since, held_since: held_since(data, since) }
+    Seen { who, since, held_since: Record::from_bytes(data).and_then(|record| record.held_since(since)) }
 }
 
 /// The message for a session failure that a new session can't fix.
