@@ -2,9 +2,10 @@
 
 use toml::Value;
 
-use crate::cli::{Setting, Source};
+use crate::cli::{Setting, SettingValue, Source};
 
-/// A configuration file with the settings in effect. Defaults, and settings without a value, are shown as comments.
+/// A configuration file with the settings in effect. Defaults, and settings without a value or with a hidden one, are
+/// shown as comments.
 pub(super) fn toml(settings: &[Setting]) -> String {
     let width = settings.iter().map(|setting| line(setting).len()).max().unwrap_or(0);
     let lines = settings.iter().map(|setting| format!("{:width$}  # {}", line(setting), setting.source));
@@ -12,19 +13,18 @@ pub(super) fn toml(settings: &[Setting]) -> String {
 }
 
 fn line(setting: &Setting) -> String {
+    let (key, off) = (setting.key, if setting.source == Source::Default { "# " } else { "" });
     match &setting.value {
-        Some(value) => {
-            let off = if setting.source == Source::Default { "# " } else { "" };
-            format!("{off}{} = {}", setting.key, toml_value(value, setting.is_switch))
-        }
-        None => format!("# {} is not set", setting.key),
+        SettingValue::Unset => format!("# {key} is not set"),
+        SettingValue::Hidden => format!("# {key} is hidden; copy it from there"),
+        SettingValue::Switch(value) => format!("{off}{key} = {value}"),
+        SettingValue::Text(value) => format!("{off}{key} = {}", toml_value(value)),
     }
 }
 
-/// The value in TOML: a switch, and a number that is read as the same text, without quotes; everything else as a string.
-fn toml_value(text: &str, is_switch: bool) -> String {
+/// The text in TOML: a number that is read as the same text without quotes, everything else as a string.
+fn toml_value(text: &str) -> String {
     let is_bare = match text.parse() {
-        Ok(Value::Boolean(_)) => is_switch,
         Ok(Value::Integer(number)) => number.to_string() == text,
         Ok(Value::Float(number)) => number.is_finite() && number.to_string() == text,
         _ => false,
@@ -40,8 +40,7 @@ mod tests {
     fn the_settings_are_a_file_with_the_source_of_each() {
         let setting = |key, value: Option<&str>, source| Setting {
             key,
-            value: value.map(str::to_owned),
-            is_switch: false,
+            value: value.map_or(SettingValue::Unset, |value| SettingValue::Text(value.to_owned())),
             source,
         };
         let text = toml(&[

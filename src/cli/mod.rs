@@ -28,7 +28,7 @@ pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming, OnLost};
 use self::mistake::InvalidVariable;
 pub use self::security::SecurityOptions;
-pub use self::settings::{Setting, Source};
+pub use self::settings::{Setting, SettingValue, Source};
 pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
 use crate::config::{self, Config, ConfigError};
 use crate::plan::{AUTH, AuthLines};

@@ -14,12 +14,23 @@ use crate::plan::AUTH;
 pub struct Setting {
     /// Its key in a configuration file: the option's long name.
     pub key: &'static str,
-    /// Its value, if it has one.
-    pub value: Option<String>,
-    /// Whether it is on or off, and its value `true` or `false`.
-    pub is_switch: bool,
+    /// Its value.
+    pub value: SettingValue,
     /// Where the value comes from.
     pub source: Source,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingValue {
+    /// It has none.
+    Unset,
+    /// It has one that must not be shown.
+    Hidden,
+    /// `true` or `false`.
+    Switch(String),
+    /// Anything else, as on the command line.
+    Text(String),
 }
 
 /// Where a setting comes from.
@@ -59,8 +70,8 @@ fn auth(matches: &ArgMatches, config: &Config) -> Setting {
         Some(auth) => Source::File(auth.file.clone()),
         None => Source::Default,
     };
-    let value = (source != Source::Default).then(|| "(hidden)".to_owned());
-    Setting { key: config::AUTH, value, is_switch: false, source }
+    let value = if source == Source::Default { SettingValue::Unset } else { SettingValue::Hidden };
+    Setting { key: config::AUTH, value, source }
 }
 
 fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting {
@@ -73,6 +84,10 @@ fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting 
         Some(ValueSource::EnvVariable) => Source::Environment(format!("ZKLOCK_{}", id.to_uppercase())),
         _ => config.source(key).map_or(Source::Default, |file| Source::File(file.to_owned())),
     };
-    let is_switch = matches.try_get_one::<bool>(&id).is_ok();
-    Setting { key, value: given, is_switch, source }
+    let value = match given {
+        None => SettingValue::Unset,
+        Some(given) if matches.try_get_one::<bool>(&id).is_ok() => SettingValue::Switch(given),
+        Some(given) => SettingValue::Text(given),
+    };
+    Setting { key, value, source }
 }

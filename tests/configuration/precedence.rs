@@ -2,6 +2,7 @@
 
 use super::{file, with_user_file};
 use crate::support::{Case, DEADLINE, Zklock, has_namespaces, unshare};
+use std::os::unix::fs::PermissionsExt;
 
 /// Shell commands that make this file `/etc/zklock.toml`, only for the process that becomes zklock.
 fn as_system_file(path: &std::path::Path) -> String {
@@ -64,6 +65,27 @@ fn what_it_shows_is_a_file_that_sets_the_same() {
     let shown = with_user_file(&case, text).args(["status", "--show-config"]).run().stdout;
     let again: toml::Table = shown.parse().unwrap();
     assert_eq!(again, text.parse().unwrap(), "{shown}");
+}
+
+/// The output says nothing about credentials except where they are, and stays a file that can be read back.
+#[test]
+fn hidden_credentials_are_a_comment_that_names_their_place() {
+    let case = Case::new("config-hidden");
+    let show = |zklock: Zklock| zklock.args(["status", "--show-config"]).run().assert_code(0).stdout.clone();
+    let config = file(&case, "auth.toml", "auth = ['digest:alice:secret']\nlabel = 'x'\n");
+    std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let bare = || Zklock::bare(case.marker());
+    for (zklock, place) in [
+        (bare().arg("--config").arg(&config), config.display().to_string()),
+        (bare().env("ZKLOCK_AUTH", "digest:alice:secret"), "ZKLOCK_AUTH".to_owned()),
+    ] {
+        let text = show(zklock);
+        assert!(!text.contains("secret"), "{text}");
+        assert_eq!(shown(&text, "auth"), format!("# auth is hidden; copy it from there # {place}"));
+        let again = file(&case, "shown.toml", &text);
+        let again = show(bare().arg("--config").arg(again));
+        assert_eq!(shown(&again, "auth"), "# auth is not set # default");
+    }
 }
 
 /// Some texts look like numbers or switches, and aren't the same text once they are read as such.
