@@ -111,6 +111,11 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
+    if let Some(Verb::Revoke(revoke)) = &mut options.verb {
+        revoke
+            .check_node()
+            .map_err(|why| StartError::Usage { message: why.to_string(), verb: Some("revoke") })?;
+    }
     let shows_settings = matches!(&options.verb, Some(Verb::Status(status)) if status.show_config);
     let settings = if shows_settings { settings::in_effect(&matches, &config) } else { vec![] };
     Ok((options, settings))

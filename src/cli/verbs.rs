@@ -1,14 +1,14 @@
 //! The verbs and their options. A verb has no slash at its start and so can't be a lock path.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::values;
-use crate::core::path::{LockPath, PathError};
+use crate::core::path::{LockPath, NodePath, PathError};
+use crate::core::text::escaped;
 
 /// A verb with its options.
 #[derive(Debug, Clone, Subcommand)]
@@ -68,7 +68,7 @@ pub struct RevokeOptions {
     pub path: LockPath,
 
     /// This contender, holding or waiting: its node's name, as 'status' shows it
-    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = values::checked(node_name))]
+    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = values::checked(node))]
     pub node: Option<String>,
 
     /// Every contender, holding or waiting
@@ -78,6 +78,24 @@ pub struct RevokeOptions {
     /// Don't ask: delete the node. The next contender may start before the command has stopped
     #[arg(long)]
     pub force: bool,
+}
+
+impl RevokeOptions {
+    /// Reduces a node that is given as its whole path to its name.
+    ///
+    /// # Errors
+    /// If the path isn't that of a node of the lock.
+    pub(super) fn check_node(&mut self) -> Result<()> {
+        let Some(node) = self.node.as_mut().filter(|node| node.contains('/')) else { return Ok(()) };
+        let given = NodePath::from(node.clone());
+        let path = &self.path;
+        if !given.is_child_of(path) {
+            let shown = escaped(given.as_str().as_bytes());
+            bail!("--node: '{shown}' isn't a node of {path}; give the lock that it belongs to, or its name");
+        }
+        given.name().clone_into(node);
+        Ok(())
+    }
 }
 
 /// The options of `check`.
@@ -124,15 +142,15 @@ fn lock_path(text: &str) -> Result<LockPath> {
 /// A path for `status`. The root is refused with a remedy: without a path, `status` shows every lock.
 fn path_to_show(text: &str) -> Result<LockPath> {
     match LockPath::parse(&OsString::from(text)) {
-        Err(PathError::Root) => anyhow::bail!("leave the path out: 'zklock status' shows every lock"),
+        Err(PathError::Root) => bail!("leave the path out: 'zklock status' shows every lock"),
         path => Ok(path?),
     }
 }
 
-/// The name of a node, which may be given as its whole path.
-fn node_name(text: &str) -> Result<String> {
-    match Path::new(text).file_name().and_then(|name| name.to_str()) {
-        Some(name) => Ok(name.to_owned()),
-        None => anyhow::bail!("not the name of a node; 'zklock status' shows them"),
+/// A node, by its name or its whole path.
+fn node(text: &str) -> Result<String> {
+    if text.is_empty() || text.ends_with('/') {
+        bail!("not the name of a node; 'zklock status' shows them");
     }
+    Ok(text.to_owned())
 }

@@ -82,6 +82,27 @@ fn without_a_holder_no_node_is_marked_and_the_code_is_1() {
     end(job);
 }
 
+/// The name alone would be that of a contender of this lock.
+#[test]
+fn a_node_elsewhere_is_refused_before_anything_is_touched() {
+    let case = Case::new("revoke-elsewhere");
+    let job = holder(&case, &[]);
+    let name = case.contenders()[0].clone();
+    let path = case.path();
+    for node in
+        [format!("/other/{name}"), format!("{path}/x/{name}"), format!("x/{name}"), format!("{path}x/{name}")]
+    {
+        for words in [&[][..], &["--force"]] {
+            let output = revoke(&case, &[&["--node", &node], words].concat());
+            output.assert_code(125).assert_stderr(&format!("'{node}' isn't a node of {path}"));
+            output.assert_stderr("see 'zklock revoke --help'");
+        }
+    }
+    assert!(job.is_running());
+    revoke(&case, &["--node", &format!("{path}/{name}")]).assert_code(0);
+    job.wait(DEADLINE).assert_code(123);
+}
+
 #[test]
 fn revoke_finds_a_lock_below_a_chroot() {
     let case = Case::new("revoke-chroot");
