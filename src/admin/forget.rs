@@ -11,9 +11,6 @@ use crate::core::lock::once::record_path;
 use crate::core::text::without_controls;
 use crate::runtime::zk::{Node, NodePath, RequestError};
 
-/// The most attempts if the connection is lost each time.
-const MOST_TRIES: usize = 10;
-
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
@@ -45,22 +42,14 @@ fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
 /// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
 fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
     let parent = Some(record.split().0).filter(|parent| !parent.is_empty()).unwrap_or("/");
-    for tries in 0..MOST_TRIES {
-        match session.delete(record.clone(), None)? {
-            Ok(()) => return Ok(true),
-            Err(RequestError::NoNode) => return Ok(tries > 0),
-            Err(RequestError::ConnectionLost) => {}
-            Err(RequestError::NoAuth) => bail!(
-                "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",
-                without_controls(record.as_str())
-            ),
-            Err(failure) => bail!("{}: {failure}", without_controls(record.as_str())),
-        }
+    match session.delete_any_version(record)? {
+        Ok(existed) => Ok(existed),
+        Err(RequestError::NoAuth) => bail!(
+            "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",
+            without_controls(record.as_str())
+        ),
+        Err(failure) => bail!("{}: {failure}", without_controls(record.as_str())),
     }
-    bail!(
-        "{}: the connection was lost {MOST_TRIES} times before an answer came",
-        without_controls(record.as_str())
-    )
 }
 
 /// The time and the host of the recorded success, for the message; empty if the record can't be read.

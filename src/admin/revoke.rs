@@ -151,11 +151,12 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
     bail!("{}: it changed on every attempt; try again", without_controls(contender.node.as_str()))
 }
 
-/// Deletes a node that can't be read. Its name can't be another contender's, because the sequence number is part of it.
+/// Deletes a node that can't be read, however often the answer is lost. Its name can't be another contender's, because
+/// the sequence number is part of it.
 fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
-    match session.delete(contender.node.clone(), None)? {
-        Ok(()) => Ok("its node is deleted"),
-        Err(RequestError::NoNode) => Ok("gone already"),
+    match session.delete_any_version(&contender.node)? {
+        Ok(true) => Ok("its node is deleted"),
+        Ok(false) => Ok("gone already"),
         Err(failure) => refused(contender, failure, "DELETE on the lock path"),
     }
 }

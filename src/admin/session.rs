@@ -9,6 +9,7 @@ use crate::cli::Options;
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::core::protocol::Node;
+use crate::core::text::without_controls;
 use crate::runtime::clock;
 use crate::runtime::zk::{
     Inquiry, InquiryError, Limit, NodePath, Reply, Request, RequestError, Settings, Wakeup,
@@ -18,6 +19,9 @@ use crate::runtime::zk::{
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct UnreachableError(String);
+
+/// The most attempts if the connection is lost each time.
+const MOST_TRIES: usize = 10;
 
 /// What the server answered.
 pub(super) type Answer<T> = Result<T, RequestError>;
@@ -115,6 +119,21 @@ impl AdminSession {
             Reply::Deleted(answer) => Some(answer),
             _ => None,
         })
+    }
+
+    /// Deletes a node whatever version it has, again if the answer was lost. Returns whether it was there.
+    pub(super) fn delete_any_version(&mut self, node: &NodePath) -> Result<Answer<bool>> {
+        for tries in 0..MOST_TRIES {
+            match self.delete(node.clone(), None)? {
+                Ok(()) => return Ok(Ok(true)),
+                // Deleted already, if an answer was lost.
+                Err(RequestError::NoNode) => return Ok(Ok(tries > 0)),
+                Err(RequestError::ConnectionLost) => {}
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
+        let node = without_controls(node.as_str());
+        bail!("{node}: the connection was lost {MOST_TRIES} times before an answer came")
     }
 
     fn one<T>(&mut self, request: Request, decode: impl Fn(Reply) -> Option<T>) -> Result<T> {

@@ -1,7 +1,7 @@
 //! Errors of `revoke`, which name the missing permission or the wrong argument.
 
 use super::revoke;
-use crate::support::{Case, Observer, shared};
+use crate::support::{At, Case, DEADLINE, Observer, Proxy, op, shared};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -65,6 +65,25 @@ fn a_hidden_node_can_be_deleted_by_force() {
     assert_eq!(case.contenders(), Vec::<String>::new());
 }
 
+/// As for a node that can be read, in `forced`.
+#[test]
+fn a_hidden_node_whose_delete_loses_its_reply_is_reported_as_deleted() {
+    for at in [At::BeforeReply, At::BeforeServer] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("revoke-hidden-lost").through(&proxy.connect_string());
+        let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
+        owner.mkdirs(case.path());
+        let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+        let mode = CreateMode::EphemeralSequential;
+        owner.create_with_acl(&name, "10.0.0.7", mode, anyone(Permission::ADMIN)).unwrap();
+        proxy.once(op::DELETE, at);
+        let forced = revoke(&case, &["--force"]);
+        proxy.wait_fired(1, DEADLINE);
+        assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
+        assert_eq!(case.contenders(), Vec::<String>::new());
+    }
+}
+
 /// Deleting a named node takes DELETE on its parent, and nothing else.
 #[test]
 fn a_named_node_can_be_deleted_by_force_without_read_on_the_path() {
@@ -118,5 +137,5 @@ fn an_invalid_revoke_changes_nothing() {
     case.zklock().args(["-n", "revoke", case.path()]).run().assert_code(125).assert_stderr("--nonblock");
     assert!(holder.is_running());
     revoke(&case, &[]).assert_code(0);
-    holder.wait(crate::support::DEADLINE).assert_code(123);
+    holder.wait(DEADLINE).assert_code(123);
 }
