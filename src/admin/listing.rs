@@ -3,7 +3,7 @@
 //! The data is serialized as `status --json` shows it; `docs/status-json.md` specifies each field.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
@@ -36,8 +36,8 @@ pub(super) struct Lock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct ListedContender {
     pub(super) position: usize,
-    #[serde(rename = "state", serialize_with = "state")]
-    pub(super) holds: bool,
+    #[serde(serialize_with = "text")]
+    pub(super) state: State,
     /// Whether it is stopped, as by Ctrl-Z.
     pub(super) stopped: bool,
     #[serde(flatten, serialize_with = "mode_and_slots")]
@@ -61,9 +61,37 @@ pub(super) struct ListedContender {
     pub(super) revoked_by: Option<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn state<S: Serializer>(holds: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(if *holds { "held" } else { "waiting" })
+/// What a node's place in the queue means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Held,
+    Waiting,
+    /// No session owns the node, so it holds nothing and waits for nothing, whatever its name is. It stays in the way of
+    /// the contenders behind it.
+    Unowned {
+        /// Whether a contender in its place would hold the lock.
+        is_first: bool,
+    },
+}
+
+impl State {
+    fn of(standing: &Standing<'_>, node: &Node) -> Self {
+        match standing.holds {
+            is_first if node.is_permanent() => Self::Unowned { is_first },
+            true => Self::Held,
+            false => Self::Waiting,
+        }
+    }
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held => "held",
+            Self::Waiting => "waiting",
+            Self::Unowned { .. } => "unowned",
+        })
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -100,7 +128,8 @@ pub(super) struct Success {
 impl Lock {
     /// Whether a contender or a neighbour may be using the lock.
     pub(super) fn is_held(&self) -> bool {
-        self.contenders().iter().any(|contender| contender.holds) || !self.neighbours.is_empty()
+        self.contenders().iter().any(|contender| contender.state == State::Held)
+            || !self.neighbours.is_empty()
     }
 
     /// The contenders; none if the path can't be listed.
@@ -281,15 +310,16 @@ fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedCont
     let known = read.known();
     let record = Record::from_bytes(&read.data);
     let revocation = revocation(&read.data);
+    let state = State::of(standing, read);
     ListedContender {
         position: standing.position,
-        holds: standing.holds,
+        state,
         stopped: record.as_ref().is_some_and(|record| record.stopped),
         mode: standing.name.mode,
         owner: record.as_ref().map_or_else(|| Owner::of(&read.data), Owner::of_record),
         since: known.map(|read| read.created),
         held_since: known
-            .filter(|_| standing.holds)
+            .filter(|_| state == State::Held)
             .and_then(|read| record.as_ref()?.held_since(read.created)),
         fencing_token: known.map(|read| read.czxid),
         session: known.map(|read| session_id(read.owner)),

@@ -6,7 +6,7 @@ use std::process;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::listing::{ListedContender, lock_of, locks};
+use super::listing::{ListedContender, State, lock_of, locks};
 use super::neighbours;
 use super::print;
 use super::session::AdminSession;
@@ -84,7 +84,11 @@ fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Ve
         let node = path.child(node);
         return Ok(contenders.into_iter().filter(|contender| contender.node == node).collect());
     }
-    let holders: Vec<ListedContender> = contenders.into_iter().filter(|contender| contender.holds).collect();
+    // A node that no session owns is in a holder's place: `ask` explains what to do with it.
+    let is_first = |contender: &ListedContender| {
+        matches!(contender.state, State::Held | State::Unowned { is_first: true })
+    };
+    let holders: Vec<ListedContender> = contenders.into_iter().filter(is_first).collect();
     ensure!(holders.len() < 2, "{path}: {} hold it; name one with --node, or all with --all", holders.len());
     Ok(holders)
 }

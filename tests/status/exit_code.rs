@@ -2,6 +2,7 @@
 
 use super::{end, end_all, holder, status, waiter};
 use crate::support::Case;
+use zookeeper::CreateMode;
 
 #[test]
 fn the_exit_code_is_1_for_a_held_and_0_for_a_free_lock() {
@@ -23,6 +24,25 @@ fn one_held_lock_among_several_counts() {
     status(&case, &["--exit-code", "/t/free-one", "/t/free-two"]).assert_code(0);
     status(&case, &["--exit-code", "--recursive", case.path()]).assert_code(1);
     end_all(contenders);
+}
+
+/// Nobody holds a lock whose only node belongs to no session, and nobody can take it.
+#[test]
+fn a_persistent_node_holds_nothing() {
+    let case = Case::new("status-persistent");
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let node = case.observer().create(&name, "", CreateMode::PersistentSequential);
+    let json = status(&case, &["--json", case.path()]).stdout;
+    assert!(json.contains("\"state\": \"unowned\"") && json.contains(&node), "{json}");
+    let table = status(&case, &["--exit-code", case.path()]).assert_code(0).stdout.clone();
+    assert!(table.contains(&format!("{}  1 unowned\n", case.path())), "{table}");
+    let behind = case.add_contender("behind");
+    let table = status(&case, &["--exit-code", case.path()]).assert_code(0).stdout.clone();
+    assert!(table.contains(&format!("{}  1 waiting, 1 unowned\n", case.path())), "{table}");
+    for node in [node, behind] {
+        case.observer().delete(&node);
+    }
 }
 
 /// A script must not take an unknown state for a free lock.

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
 
-use super::super::listing::{ListedContender, Lock, Success};
+use super::super::listing::{ListedContender, Lock, State, Success};
 use super::super::neighbours;
 use super::super::owner::place;
 use super::fold::Fold;
@@ -184,7 +184,7 @@ fn cut_host(place: &str, width: usize) -> String {
 
 fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style) -> String {
     let text = line(columns, |column| (column.cell)(contender));
-    if contender.holds && style.colour {
+    if contender.state == State::Held && style.colour {
         console::style(text).green().force_styling(true).to_string()
     } else {
         text
@@ -194,15 +194,12 @@ fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style)
 fn heading(lock: &Lock, how: &Style) -> String {
     let path = without_controls(&lock.path);
     let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
-    let holders = lock.contenders().iter().filter(|contender| contender.holds).count();
-    let waiting = lock.contenders().len() - holders;
     let neighbours = neighbours::summary(&lock.neighbours);
-    let state = match (holders, waiting) {
-        (0, 0) if lock.contenders.is_none() => "hidden: no permission to list the queue (READ)".to_owned(),
-        (0, 0) if neighbours.is_empty() => "free".to_owned(),
-        (0, 0) => format!("used by {neighbours}"),
-        (holders, 0) => format!("held by {holders}"),
-        (holders, waiting) => format!("held by {holders}, {waiting} waiting"),
+    let state = match &lock.contenders {
+        None => "hidden: no permission to list the queue (READ)".to_owned(),
+        Some(contenders) if !contenders.is_empty() => counts(contenders),
+        Some(_) if neighbours.is_empty() => "free".to_owned(),
+        Some(_) => format!("used by {neighbours}"),
     };
     let also_used = if neighbours.is_empty() || state.starts_with("used") {
         String::new()
@@ -213,17 +210,30 @@ fn heading(lock: &Lock, how: &Style) -> String {
     format!("{path}  {state}{also_used}{last}")
 }
 
+/// How many contenders hold, wait, and neither.
+fn counts(contenders: &[ListedContender]) -> String {
+    let count = |counted: fn(State) -> bool| contenders.iter().filter(|one| counted(one.state)).count();
+    let parts = [
+        ("held by ", count(|state| state == State::Held), ""),
+        ("", count(|state| state == State::Waiting), " waiting"),
+        ("", count(|state| matches!(state, State::Unowned { .. })), " unowned"),
+    ];
+    let parts = parts.iter().filter(|(_, count, _)| *count > 0);
+    parts.map(|(before, count, after)| format!("{before}{count}{after}")).collect::<Vec<_>>().join(", ")
+}
+
 fn last_success(last: &Success) -> String {
     format!("; last success {} on {}", time(last.at), place(last.host.as_deref(), last.pid))
 }
 
 fn state(contender: &ListedContender) -> &'static str {
-    match (contender.holds, contender.asked_to_stop, contender.stopped) {
-        (true, true, _) => "held, asked to stop",
-        (true, false, true) => "held, stopped",
-        (true, false, false) => "held",
-        (false, _, true) => "waiting, stopped",
-        (false, _, false) => "waiting",
+    match (contender.state, contender.asked_to_stop, contender.stopped) {
+        (State::Held, true, _) => "held, asked to stop",
+        (State::Held, false, true) => "held, stopped",
+        (State::Held, false, false) => "held",
+        (State::Waiting, _, true) => "waiting, stopped",
+        (State::Waiting, _, false) => "waiting",
+        (State::Unowned { .. }, ..) => "unowned",
     }
 }
 
