@@ -158,3 +158,20 @@ fn an_ipv6_address_stands_in_brackets() {
     let output = Zklock::at(&bare, case.marker()).args([case.path(), "true"]).run();
     output.assert_code(125).assert_stderr("brackets");
 }
+
+/// The client library would panic, or blame the server.
+#[test]
+fn too_few_open_files_are_reported_before_connecting() {
+    let case = Case::new("open-files");
+    let lock = &[case.path(), "echo", "ran"][..];
+    for (limit, code) in [(8, 125), (19, 125), (20, 0)] {
+        for words in [lock, &["status", case.path()]] {
+            let output = case.zklock().prelude(&format!("ulimit -n {limit}")).args(words).run();
+            output.assert_code(code);
+            if code != 0 {
+                output.assert_stderr(&format!("zklock may have {limit} open files and needs 20"));
+                assert_eq!(output.stdout, "");
+            }
+        }
+    }
+}

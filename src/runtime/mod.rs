@@ -15,6 +15,7 @@ pub mod job;
 pub mod lineage;
 pub mod memory;
 pub mod monitor;
+pub mod open_files;
 pub mod pair;
 #[cfg(planted)]
 pub mod planted;

@@ -35,6 +35,7 @@ pub use crate::core::protocol::{
 };
 use crate::core::time::BootTime;
 use crate::plan::Connection;
+use crate::runtime::open_files;
 
 /// Everything needed to open a session.
 #[derive(Debug, Clone)]
@@ -55,9 +56,10 @@ impl Settings {
     /// The settings for a session that must be open by `deadline`. Reads and checks the files that the user named.
     ///
     /// # Errors
-    /// If a file can't be read or others can read its secret, if its content is invalid, or if options contradict each
-    /// other.
+    /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
+    /// other, or if too few files may be open.
     pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
+        open_files::check_limit()?;
         Ok(Self {
             hosts: connection.hosts.clone(),
             session_timeout: connection.session_timeout,
