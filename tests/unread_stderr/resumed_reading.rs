@@ -81,7 +81,7 @@ fn dropped_messages_are_counted_on_a_terminal() {
 fn a_few_unread_messages_are_kept_completely() {
     let case = Case::new("heard-late");
     let mut holder =
-        UnreadStderr::FullPipe.start(&case, &["-v"], "echo up; trap 'exit 6' TERM; sleep 60 & wait");
+        UnreadStderr::FullPipe.start(&case, &["-v"], "trap 'exit 6' TERM; echo up; sleep 60 & wait");
     let Process::Piped(running) = &holder.process else { unreachable!() };
     running.wait_for_stdout("up", DEADLINE);
     let lines = holder.pipe.take().unwrap().read();
