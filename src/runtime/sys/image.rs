@@ -1,9 +1,10 @@
 //! Program, arguments and environment for an exec, ready for the kernel. Everything is allocated here, because nothing
 //! may be allocated between fork and exec.
 
-use std::env;
 use std::ffi::{CStr, CString, NulError, OsString};
 use std::os::unix::ffi::OsStringExt;
+
+use super::start::environment;
 
 /// A program with its arguments and its environment.
 #[derive(Debug)]
@@ -13,12 +14,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// The program with zklock's own environment. It is looked up in `PATH` unless it contains a slash.
+    /// The program with the environment that zklock was started with. It is looked up in `PATH` unless it contains a slash.
     pub fn new(program: &OsString, arguments: &[OsString]) -> Result<Self, NulError> {
         let words = [program].into_iter().chain(arguments);
         Ok(Self {
             arguments: words.map(|word| CString::new(word.clone().into_vec())).collect::<Result<_, _>>()?,
-            environment: env::vars_os().map(variable).collect::<Result<_, _>>()?,
+            environment: environment().map(variable).collect::<Result<_, _>>()?,
         })
     }
 
@@ -60,6 +61,8 @@ fn is_called(variable: &CStr, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
 
     #[test]

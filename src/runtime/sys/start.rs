@@ -2,6 +2,7 @@
 //! it looks for the main thread's stack in `/proc/self/maps`, and maps a stack for a handler of stack overflows in each
 //! thread (docs/decisions/0005-link.md). A stack overflow ends zklock by SIGSEGV, without a message.
 
+use std::env;
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::panic;
@@ -14,6 +15,13 @@ use nix::libc::{self, c_char, c_int};
 const PANICKED: c_int = 101;
 
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The variable that sets the stack size of each thread of the standard library's that names none, such as those of the
+/// libraries. It is meant for the command: a small value would end zklock by SIGSEGV.
+const MIN_STACK: &str = "RUST_MIN_STACK";
+
+/// The variable's value, which zklock's own environment lacks.
+static COMMANDS_MIN_STACK: OnceLock<OsString> = OnceLock::new();
 
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
@@ -54,6 +62,11 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     SIGPIPE_WAS_IGNORED.store(before == libc::SIG_IGN, Ordering::Relaxed);
     fill_standard_descriptors();
+    if let Some(value) = env::var_os(MIN_STACK) {
+        let _ = COMMANDS_MIN_STACK.set(value);
+        // SAFETY: there is one thread.
+        unsafe { env::remove_var(MIN_STACK) };
+    }
     panic::catch_unwind(run).map_or(PANICKED, |()| 0)
 }
 
@@ -78,6 +91,12 @@ fn fill_standard_descriptors() {
 /// The program's arguments with its name.
 pub fn arguments() -> &'static [OsString] {
     ARGUMENTS.get().map_or(&[], Vec::as_slice)
+}
+
+/// The environment that zklock was started with.
+pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
+    let hidden = COMMANDS_MIN_STACK.get().map(|value| (MIN_STACK.into(), value.clone()));
+    env::vars_os().chain(hidden)
 }
 
 /// Whether zklock was started with SIGPIPE ignored.
