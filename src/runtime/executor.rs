@@ -155,8 +155,6 @@ impl<'a> Executor<'a> {
             }
             Effect::Detach => {
                 ui::drain();
-                // It has the terminal open.
-                self.prepared = None;
                 sys::detach_from_caller();
             }
             Effect::Finish(end) => return Ok(Done::Over(end)),

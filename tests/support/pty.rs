@@ -90,6 +90,11 @@ impl Terminal {
         ended.unwrap_or_else(|| panic!("still runs after {within:?}:\n{}", self.text()))
     }
 
+    /// Whether no process has the terminal open, so that a program at its other end, such as `script`, reads its end.
+    pub(crate) fn is_left(&self) -> bool {
+        self.reader.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
     /// Closes the terminal, as when its window is closed. The kernel then sends SIGHUP to the session leader.
     pub(crate) fn hang_up(&mut self) {
         self.stop.store(true, Ordering::SeqCst);

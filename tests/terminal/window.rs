@@ -1,7 +1,7 @@
 //! A terminal window that is resized or closed.
 
-use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, stop_while_asleep};
-use crate::support::{Case, DEADLINE, Shell, assert_no_processes, end};
+use super::{CTRL_BACKSLASH, enter, enter_behind_a_holder, printer, sleeps, stop_while_asleep};
+use crate::support::{Case, DEADLINE, Shell, assert_no_processes, end, wait_until};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
 
@@ -96,5 +96,23 @@ fn a_closed_window_ends_a_zklock_without_a_shell() {
     terminal.hang_up();
     let status = terminal.wait(DEADLINE);
     assert_eq!(status.signal(), Some(Signal::SIGHUP as i32), "{status:?}");
+    assert_no_processes(case.marker(), DEADLINE);
+}
+
+/// As after `nohup` at the end of an `ssh` session, which lasts until no process has its terminal open.
+#[test]
+fn a_zklock_in_the_background_does_not_keep_the_terminal_open() {
+    let case = Case::new("hang-up-nohup");
+    for contenders in [1, 2] {
+        let mut shell = case.shell();
+        let line = format!("nohup $zklock {} sleep 600 </dev/null >/dev/null 2>&1 & disown", case.path());
+        shell.run(&line, DEADLINE);
+        case.wait_for_contenders(contenders);
+        wait_until("the holder's command", DEADLINE, || sleeps(&case));
+        shell.terminal().send(b"exit\r");
+        wait_until("the terminal to be closed", DEADLINE, || shell.terminal().is_left());
+        assert_eq!(case.contenders().len(), contenders);
+    }
+    case.zklock().args(["revoke", "--all", case.path()]).run().assert_code(0);
     assert_no_processes(case.marker(), DEADLINE);
 }

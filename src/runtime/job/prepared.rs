@@ -23,7 +23,7 @@ impl PreparedLaunch {
         Self {
             launch: Launch::new(invocation.program.clone(), &invocation.arguments, worker.inherited),
             children: Children::of_this_process(),
-            terminal: Terminal::open(worker.group),
+            terminal: Terminal::new(worker.group),
         }
     }
 }

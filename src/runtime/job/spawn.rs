@@ -94,6 +94,7 @@ pub fn spawn(
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
+    let tty = foreground.and_then(Terminal::tty);
     let started = sys::spawn(launch.image(variables)?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
@@ -103,7 +104,7 @@ pub fn spawn(
             sys::die_with(worker)?;
             let _ = switch.map(|switch| switch.arm(getpid()));
         }
-        if let Some(tty) = foreground.and_then(Terminal::tty) {
+        if let Some(tty) = &tty {
             // Not essential: a job that finds itself in the background is given the terminal when it asks.
             let _ = tcsetpgrp(tty, getpid());
         }

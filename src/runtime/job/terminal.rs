@@ -13,34 +13,36 @@ use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
 use crate::core::run::Foreground;
 
 /// The controlling terminal, if there is one.
+///
+/// It is opened anew each time: while a process has it open, its other end (`ssh`, `script`) doesn't read its end, and a
+/// zklock in the background may wait for hours.
 #[derive(Debug)]
 pub struct Terminal {
-    tty: Option<File>,
-    /// The monitor's group. The worker, which opens the terminal, has its own group, which is never in the foreground.
+    /// The monitor's group. The worker has its own group, which is never in the foreground.
     own_group: Pid,
 }
 
 impl Terminal {
-    /// Opens the controlling terminal, for a zklock whose monitor is in this process group.
-    pub fn open(own_group: Pid) -> Self {
+    /// The controlling terminal of a zklock whose monitor is in this process group, for use by this thread.
+    pub fn new(own_group: Pid) -> Self {
         // Setting the foreground from the background raises SIGTTOU unless it is blocked.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
-        Self { tty: OpenOptions::new().read(true).write(true).open("/dev/tty").ok(), own_group }
+        Self { own_group }
     }
 
     /// Whether the job should start in the foreground: yes if the user started only zklock, that is, it leads the
     /// foreground group, and input and output are the terminal. In a pipeline or a script, the other processes of the
     /// group need the foreground as well, and the job gets it once it asks.
     pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
-        self.foreground(Pid::from_raw(0)) == Foreground::Zklock
-            && self.own_group == monitor
+        self.own_group == monitor
             && io::stdin().is_terminal()
             && io::stdout().is_terminal()
+            && self.foreground(Pid::from_raw(0)) == Foreground::Zklock
     }
 
     /// The process group that has the foreground now.
     pub fn foreground(&self, job: Pid) -> Foreground {
-        match self.tty.as_ref().map(tcgetpgrp) {
+        match self.tty().map(tcgetpgrp) {
             Some(Ok(group)) if group == job => Foreground::Job,
             Some(Ok(group)) if group == self.own_group => Foreground::Zklock,
             _ => Foreground::Other,
@@ -62,12 +64,12 @@ impl Terminal {
     }
 
     /// The terminal itself, if there is one.
-    pub fn tty(&self) -> Option<&File> {
-        self.tty.as_ref()
+    pub fn tty(&self) -> Option<File> {
+        OpenOptions::new().read(true).write(true).open("/dev/tty").ok()
     }
 
     fn set(&self, group: Pid) {
-        if let Some(tty) = &self.tty
+        if let Some(tty) = self.tty()
             && let Err(error) = tcsetpgrp(tty.as_fd(), group)
         {
             log::debug!("can't change the terminal's foreground: {error}");

@@ -41,7 +41,7 @@ impl MonitorLoop {
                     MonitorEffect::EndEverybody => answer = Some(self.end_everybody(path)),
                     MonitorEffect::TakeTerminal => {
                         if let Some(group) = self.monitor.page.group() {
-                            Terminal::open(getpgrp()).take_back(group);
+                            Terminal::new(getpgrp()).take_back(group);
                         }
                     }
                     MonitorEffect::Say(message) => say(path, &message),
