@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::listing::paths_below;
 use super::print;
-use super::session::AdminSession;
+use super::session;
 use crate::cli::{self, ByShell, Completion, KnownShell, complete as complete_line};
 use crate::core::exit::Exit;
 
@@ -56,7 +56,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
     let (mut options, _) = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
     options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let mut session = AdminSession::open(&options)?;
+    let mut session = session::open(&options)?;
     let mut paths = paths_below(&mut session, parent)?;
     session.close();
     paths.retain(|path| path.starts_with(typed));

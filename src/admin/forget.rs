@@ -4,18 +4,18 @@ use anyhow::{Context, Result, bail};
 
 use super::owner::Owner;
 use super::print;
-use super::session::AdminSession;
+use super::session;
 use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::lock::once::record_path;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Node, NodePath, RequestError};
+use crate::runtime::zk::{BlockingSession, Node, NodePath, RequestError};
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
-    let mut session = AdminSession::open(options)?;
-    session.check_chroot(options).with_context(|| path.to_string())?;
+    let mut session = session::open(options)?;
+    session::check_chroot(&mut session, options).with_context(|| path.to_string())?;
     let message = match read(&mut session, &record)? {
         Some(node) if delete(&mut session, &record)? => {
             format!(
@@ -30,7 +30,7 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 }
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
-fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
+fn read(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<Option<Node>> {
     match session.get(record.clone())? {
         Ok(node) => Ok(Some(node)),
         Err(RequestError::NoAuth) => Ok(Some(Node::HIDDEN)),
@@ -40,9 +40,9 @@ fn read(session: &mut AdminSession, record: &NodePath) -> Result<Option<Node>> {
 }
 
 /// Deletes a record that exists. Returns `false` if another client has deleted it meanwhile.
-fn delete(session: &mut AdminSession, record: &NodePath) -> Result<bool> {
+fn delete(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<bool> {
     let parent = Some(record.split().0).filter(|parent| !parent.is_empty()).unwrap_or("/");
-    match session.delete_any_version(record)? {
+    match session::delete_any_version(session, record)? {
         Ok(existed) => Ok(existed),
         Err(RequestError::NoAuth) => bail!(
             "{}: no permission to delete it: it takes DELETE on {parent}; ask for it, or use other credentials",

@@ -10,13 +10,12 @@ use serde::{Serialize, Serializer};
 
 use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::{Owner, session_id};
-use super::session::{AdminSession, Answer};
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::lock::queue::{Standing, standings};
 use crate::core::lock::record::{Record, revocation};
 use crate::core::path::{LockPath, NodePath};
-use crate::runtime::zk::{Node, RequestError, ServerTime};
+use crate::runtime::zk::{Answer, BlockingSession, Node, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const SYSTEM_NODES: &str = "/zookeeper";
@@ -159,7 +158,7 @@ impl Listing {
 }
 
 /// The locks with these paths, including those without a contender.
-pub(super) fn locks(session: &mut AdminSession, paths: &[LockPath]) -> Result<Listing> {
+pub(super) fn locks(session: &mut BlockingSession<'_>, paths: &[LockPath]) -> Result<Listing> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     let listed = list(session, &paths)?;
     let mut closed = vec![];
@@ -175,14 +174,14 @@ pub(super) fn locks(session: &mut AdminSession, paths: &[LockPath]) -> Result<Li
 
 /// The lock with this path and, as if it were alone, the contender with this node, if there is one. The path isn't
 /// listed, which would need READ on it.
-pub(super) fn lock_of(session: &mut AdminSession, path: &LockPath, node: &str) -> Result<Listing> {
+pub(super) fn lock_of(session: &mut BlockingSession<'_>, path: &LockPath, node: &str) -> Result<Listing> {
     let contender = Name::parse(node).map(|name| name.text.to_owned());
     let found = BTreeMap::from([(path.to_string(), contender.into_iter().collect())]);
     Ok(Listing::new(describe(session, found)?, vec![]))
 }
 
 /// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
-pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Result<Listing> {
+pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
     // A root may be a lock of which only the record of a success is left, beside it.
     let named = roots.iter().filter(|root| root.len() > 1);
@@ -224,7 +223,7 @@ pub(super) fn locks_below(session: &mut AdminSession, roots: &[String]) -> Resul
 
 /// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
 /// with a slash at the end.
-pub(super) fn paths_below(session: &mut AdminSession, parent: &str) -> Result<Vec<String>> {
+pub(super) fn paths_below(session: &mut BlockingSession<'_>, parent: &str) -> Result<Vec<String>> {
     let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
     let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
     let children = list(session, &[base])?.pop().flatten().unwrap_or_default();
@@ -244,8 +243,8 @@ pub(super) fn paths_below(session: &mut AdminSession, parent: &str) -> Result<Ve
 }
 
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
-fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
-    let answers = session.list_all(paths.iter().map(|path| path.clone().into()).collect())?;
+fn list(session: &mut BlockingSession<'_>, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
+    let answers = session.list_all(paths.iter().map(|path| path.clone().into()))?;
     let children = |(path, answer): (&String, Answer<Vec<String>>)| match answer {
         Ok(children) => Ok(Some(children)),
         Err(RequestError::NoNode) => Ok(Some(vec![])),
@@ -258,7 +257,7 @@ fn list(session: &mut AdminSession, paths: &[String]) -> Result<Vec<Option<Vec<S
 /// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
 /// semaphore.
 fn describe(
-    session: &mut AdminSession,
+    session: &mut BlockingSession<'_>,
     locks: BTreeMap<String, Vec<String>>,
 ) -> Result<(Vec<Lock>, Vec<String>)> {
     let names = |(path, children): (&String, &Vec<String>)| {
@@ -267,7 +266,7 @@ fn describe(
         nodes.chain([record_path(path)]).collect::<Vec<_>>()
     };
     let mut nodes: BTreeMap<NodePath, Node> = BTreeMap::new();
-    for (path, answer) in session.get_all(locks.iter().flat_map(names).collect())? {
+    for (path, answer) in session.get_all(locks.iter().flat_map(names))? {
         match answer {
             Ok(node) => drop(nodes.insert(path, node)),
             // The node was deleted after the listing, or there is no record.

@@ -6,10 +6,9 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::owner::{Owner, session_id};
-use super::session::AdminSession;
 use crate::core::lock::neighbour::{self, Recipe};
 use crate::core::text::without_controls;
-use crate::runtime::zk::{Node, RequestError, ServerTime};
+use crate::runtime::zk::{BlockingSession, Node, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe. The fields are those of `status --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,7 +53,7 @@ pub(super) struct Neighbours {
 
 /// Finds the neighbours at these paths. `locks` has the children of each path, which were listed just before.
 pub(super) fn neighbours(
-    session: &mut AdminSession,
+    session: &mut BlockingSession<'_>,
     locks: &BTreeMap<String, Vec<String>>,
 ) -> Result<Neighbours> {
     let mut found = Neighbours::default();
@@ -67,7 +66,7 @@ pub(super) fn neighbours(
         let inside = neighbour::containers(children).into_iter();
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
-    let lists = session.list_all(containers.iter().map(|(_, at, _)| at.clone().into()).collect())?;
+    let lists = session.list_all(containers.iter().map(|(_, at, _)| at.clone().into()))?;
     for ((path, at, container), answer) in containers.into_iter().zip(lists) {
         let names = match answer {
             Ok(names) => names,
@@ -81,7 +80,7 @@ pub(super) fn neighbours(
         let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
-    let reads = session.get_all(candidates.iter().map(|(_, node, _)| node.clone().into()).collect())?;
+    let reads = session.get_all(candidates.iter().map(|(_, node, _)| node.clone().into()))?;
     for ((path, node, recipe), (_, answer)) in candidates.into_iter().zip(reads) {
         match answer {
             Ok(read) => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::listing::{ListedContender, State, lock_of, locks};
 use super::neighbours;
 use super::print;
-use super::session::AdminSession;
+use super::session;
 use crate::cli::{Options, RevokeOptions};
 use crate::core::exit::Exit;
 use crate::core::lock::name::Family;
@@ -18,7 +18,7 @@ use crate::core::path::LockPath;
 use crate::core::text::without_controls;
 use crate::runtime::identity::host;
 use crate::runtime::ui;
-use crate::runtime::zk::{Node, RequestError};
+use crate::runtime::zk::{BlockingSession, Node, RequestError};
 
 /// The exit code if there is no contender to revoke, as of pkill(1).
 const NO_CONTENDER: u8 = 1;
@@ -28,8 +28,8 @@ const MOST_TRIES: usize = 10;
 
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let path = &revoke.path;
-    let mut session = AdminSession::open(options)?;
-    session.check_chroot(options).with_context(|| path.to_string())?;
+    let mut session = session::open(options)?;
+    session::check_chroot(&mut session, options).with_context(|| path.to_string())?;
     let mut listing = match &revoke.node {
         Some(node) => lock_of(&mut session, path, node)?,
         None => locks(&mut session, std::slice::from_ref(path))?,
@@ -104,7 +104,7 @@ fn can_be_asked(contender: &ListedContender) -> Result<()> {
 }
 
 /// Writes the mark into the contender's node, which its owner watches. Returns the result, for the message.
-fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
+fn ask(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<&'static str> {
     // Written already, if the answer was lost.
     let mut sent = None;
     for _ in 0..MOST_TRIES {
@@ -134,7 +134,7 @@ fn ask(session: &mut AdminSession, contender: &ListedContender) -> Result<&'stat
 }
 
 /// Deletes the node, if it is still the one that was chosen. Returns the result, for the message.
-fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
+fn delete(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<&'static str> {
     if contender.is_hidden() {
         return delete_unread(session, contender);
     }
@@ -144,7 +144,7 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
         let Some(node) = read(session, contender)? else {
             return Ok(if sent { "its node is deleted" } else { "gone already" });
         };
-        match session.delete(contender.node.clone(), Some(node.version))? {
+        match session.delete_unchanged(contender.node.clone(), node.version)? {
             Ok(()) => return Ok("its node is deleted"),
             Err(RequestError::NoNode) => return Ok("gone already"),
             Err(RequestError::Changed) => {}
@@ -157,8 +157,8 @@ fn delete(session: &mut AdminSession, contender: &ListedContender) -> Result<&'s
 
 /// Deletes a node that can't be read, however often the answer is lost. Its name can't be another contender's, because
 /// the sequence number is part of it.
-fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Result<&'static str> {
-    match session.delete_any_version(&contender.node)? {
+fn delete_unread(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<&'static str> {
+    match session::delete_any_version(session, &contender.node)? {
         Ok(true) => Ok("its node is deleted"),
         Ok(false) => Ok("gone already"),
         Err(failure) => refused(contender, failure, "DELETE on the lock path"),
@@ -166,7 +166,7 @@ fn delete_unread(session: &mut AdminSession, contender: &ListedContender) -> Res
 }
 
 /// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
-fn read(session: &mut AdminSession, contender: &ListedContender) -> Result<Option<Node>> {
+fn read(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<Option<Node>> {
     match session.get(contender.node.clone())? {
         Ok(node) if node.is_hidden() => refused(contender, RequestError::NoAuth, "READ on its node"),
         Ok(node) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::event::Emitter;
 use super::pair::clean;
-use super::zk::{Inquiry, InquiryError, Limit, NodePath, Reply, Request, RequestError, Settings};
+use super::zk::{BlockingError, BlockingSession, Limit, NodePath, RequestError, Settings};
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::run::{Input, LookUp};
 
@@ -32,7 +32,7 @@ impl SideSessions {
     /// # Errors
     /// If no thread can be started.
     pub fn look_up(&self, nodes: Vec<NodePath>) -> Result<()> {
-        self.start(move |settings| Input::LookedUp(look_up(&nodes, settings)))
+        self.start(move |settings| Input::LookedUp(look_up(nodes, settings)))
     }
 
     /// Starts to delete these remaining nodes. The result is [`Input::Cleaned`].
@@ -45,7 +45,7 @@ impl SideSessions {
 
     fn start(&self, task: impl FnOnce(Settings) -> Input + Send + 'static) -> Result<()> {
         let (settings, events) = (self.settings.clone(), self.events.clone());
-        let thread = thread::Builder::new().name("inquiry".to_owned());
+        let thread = thread::Builder::new().name("side session".to_owned());
         let started: io::Result<_> = thread.spawn(move || events.emit(task(settings)));
         started.context("can't start a thread to ask the servers")?;
         Ok(())
@@ -53,26 +53,24 @@ impl SideSessions {
 }
 
 /// Reads these nodes in one session.
-fn look_up(nodes: &[NodePath], settings: Settings) -> LookUp {
-    let questions: Vec<_> = nodes.iter().cloned().map(Request::Watch).collect();
+fn look_up(nodes: Vec<NodePath>, settings: Settings) -> LookUp {
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
-    let Ok(mut inquiry) = Inquiry::open(settings, limit) else { return LookUp::NoAnswer };
-    let answers = match inquiry.connect().and_then(|()| inquiry.ask_all(&questions)) {
+    let Ok(mut session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
+    let answers = match session.connect().and_then(|()| session.watch_all(nodes)) {
         Ok(answers) => answers,
-        Err(InquiryError::SessionEnded(RequestError::Expired | RequestError::GivenUp)) => {
+        Err(BlockingError::SessionEnded(RequestError::Expired | RequestError::GivenUp)) => {
             return LookUp::SessionLost;
         }
-        Err(InquiryError::Unreachable(servers)) => return LookUp::Unreachable(servers),
+        Err(BlockingError::Unreachable(_, servers)) => return LookUp::Unreachable(servers),
         Err(_) => return LookUp::NoAnswer,
     };
-    inquiry.close();
+    session.close();
     let mut seen = vec![];
-    for (path, answer) in nodes.iter().zip(answers) {
+    for (path, answer) in answers {
         match answer {
-            Reply::Read(_, Ok(node)) => seen.push(Some(node)),
-            Reply::Read(_, Err(RequestError::NoNode)) => seen.push(None),
-            Reply::Read(_, Err(failure)) => return LookUp::Refused(path.clone(), failure),
-            _ => return LookUp::NoAnswer,
+            Ok(node) => seen.push(Some(node)),
+            Err(RequestError::NoNode) => seen.push(None),
+            Err(failure) => return LookUp::Refused(path, failure),
         }
     }
     LookUp::Seen(seen)

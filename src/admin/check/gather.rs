@@ -14,8 +14,7 @@ use crate::cli::{CheckOptions, Options};
 use crate::core::duration;
 use crate::runtime::clock;
 use crate::runtime::zk::{
-    Inquiry, InquiryError, Limit, Reply, Request, RequestError, ServerReport, ServerTime, Settings, Tls,
-    inspect,
+    BlockingError, BlockingSession, Limit, RequestError, ServerReport, ServerTime, Settings, Tls, inspect,
 };
 
 /// How often to check for a signal while waiting for the direct answers.
@@ -86,57 +85,54 @@ fn ask_in_a_session(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let limit = Limit::Until(clock::now() + connect_timeout * 2);
-    let inquiry = Inquiry::open(settings, limit)?;
-    let mut inquiry = inquiry.unless(|| interrupt.signal().is_some());
-    match inquiry.connect() {
+    let session = BlockingSession::open(settings, limit)?;
+    let mut session = session.unless(|| interrupt.signal().is_some());
+    match session.connect() {
         Ok(()) => {
-            facts.session = Ok(inquiry.timeout().unwrap_or(facts.asked));
-            if let Err(why) = ask(facts, &mut inquiry, connect_timeout, create_chroot) {
+            facts.session = Ok(session.timeout().unwrap_or(facts.asked));
+            if let Err(why) = ask(facts, &mut session, connect_timeout, create_chroot) {
                 facts.broken = Some(text(&why, connect_timeout));
             }
         }
         Err(why) => facts.session = Err(session_error(&why, connect_timeout)),
     }
     // A probe node that is left is deleted with the session.
-    inquiry.close_in_any_case();
+    session.close_in_any_case();
     Ok(())
 }
 
 fn ask(
     facts: &mut Facts,
-    inquiry: &mut Inquiry<'_>,
+    session: &mut BlockingSession<'_>,
     connect_timeout: Duration,
     create_chroot: bool,
-) -> Result<(), InquiryError> {
+) -> Result<(), BlockingError> {
     if let Some(chroot) = &mut facts.chroot {
-        chroot.state = check_chroot(inquiry, &chroot.path, create_chroot)?;
+        chroot.state = check_chroot(session, &chroot.path, create_chroot)?;
     }
     if facts.chroot.as_ref().is_none_or(Chroot::exists) {
-        probe::probe(facts, inquiry, connect_timeout)?;
-        queue::check(facts, inquiry)?;
-        old_records::find(facts, inquiry)?;
+        probe::probe(facts, session, connect_timeout)?;
+        queue::check(facts, session)?;
+        old_records::find(facts, session)?;
     } else {
-        facts.trips = probe::round_trips(inquiry, "/", connect_timeout)?;
+        facts.trips = probe::round_trips(session, "/", connect_timeout)?;
     }
     Ok(())
 }
 
-fn check_chroot(inquiry: &mut Inquiry<'_>, path: &str, create: bool) -> Result<ChrootState, InquiryError> {
-    let is_missing =
-        matches!(ask_one(inquiry, Request::Get(path.into()))?, Reply::Read(_, Err(RequestError::NoNode)));
-    Ok(match is_missing {
-        false => ChrootState::Exists,
-        true if create => match ask_one(inquiry, Request::CreatePersistent(path.into()))? {
-            Reply::ParentsMade(Err(failure)) => ChrootState::Refused(failure),
-            _ => ChrootState::Created,
+fn check_chroot(
+    session: &mut BlockingSession<'_>,
+    path: &str,
+    create: bool,
+) -> Result<ChrootState, BlockingError> {
+    Ok(match session.get(path.into())? {
+        Err(RequestError::NoNode) if create => match session.create_persistent(path.into())? {
+            Ok(()) => ChrootState::Created,
+            Err(failure) => ChrootState::Refused(failure),
         },
-        true => ChrootState::Missing,
+        Err(RequestError::NoNode) => ChrootState::Missing,
+        _ => ChrootState::Exists,
     })
-}
-
-/// Sends one request.
-pub(super) fn ask_one(inquiry: &mut Inquiry<'_>, request: Request) -> Result<Reply, InquiryError> {
-    inquiry.ask_all(&[request])?.pop().ok_or(InquiryError::TimedOut)
 }
 
 /// The time by this host's clock.
@@ -144,19 +140,17 @@ pub(super) fn host_time() -> ServerTime {
     ServerTime(Timestamp::now().as_millisecond())
 }
 
-fn session_error(why: &InquiryError, connect_timeout: Duration) -> SessionError {
+fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError {
     match why {
-        InquiryError::SessionEnded(RequestError::AuthFailed) => SessionError::CredentialsRefused,
-        InquiryError::Unreachable(_) | InquiryError::TimedOut | InquiryError::GivenUp => {
-            SessionError::TooLate(connect_timeout)
-        }
-        InquiryError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
+        BlockingError::SessionEnded(RequestError::AuthFailed) => SessionError::CredentialsRefused,
+        BlockingError::Unreachable(..) | BlockingError::TimedOut(_) => SessionError::TooLate(connect_timeout),
+        BlockingError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
     }
 }
 
-fn text(why: &InquiryError, connect_timeout: Duration) -> String {
+fn text(why: &BlockingError, connect_timeout: Duration) -> String {
     match why {
-        InquiryError::SessionEnded(failure) => failure.to_string(),
+        BlockingError::SessionEnded(failure) => failure.to_string(),
         _ => format!("no answer within {}", duration::text(connect_timeout * 2)),
     }
 }

@@ -1,15 +1,14 @@
 //! Finds records of `--once-per`: each lock that has ever used it has one, until it is deleted by `zklock forget`.
 
 use super::facts::{Facts, OldRecord};
-use super::gather::ask_one;
 use crate::core::lock::once::recorded_lock;
-use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, ServerTime};
+use crate::runtime::zk::{BlockingError, BlockingSession, ServerTime};
 
 /// The most records that are read.
 const MOST: usize = 1_000;
 
 /// Adds the records beside the lock and below it to the facts, oldest first, except for those that can't be read.
-pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), InquiryError> {
+pub(super) fn find(facts: &mut Facts, session: &mut BlockingSession<'_>) -> Result<(), BlockingError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let parent = path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
@@ -17,17 +16,17 @@ pub(super) fn find(facts: &mut Facts, inquiry: &mut Inquiry<'_>) -> Result<(), I
     for directory in parent.into_iter().chain([path]) {
         let node = format!("{chroot}{directory}");
         let node = if node.is_empty() { "/".to_owned() } else { node };
-        if let Reply::Listed(Ok(children)) = ask_one(inquiry, Request::List(node.into()))? {
+        if let Ok(children) = session.list(node.into())? {
             let found = children.into_iter().filter(|child| recorded_lock(child).is_some());
             locks.extend(found.map(|child| format!("{directory}/{child}")));
         }
     }
     locks.truncate(MOST);
-    let questions: Vec<_> =
-        locks.iter().map(|record| Request::Get(format!("{chroot}{record}").into())).collect();
+    let records = locks.iter().map(|record| format!("{chroot}{record}").into());
+    let read = session.get_all(records)?;
     let now = ServerTime(facts.now.0 + facts.clock_ahead().unwrap_or(0));
-    for (record, reply) in locks.iter().zip(inquiry.ask_all(&questions)?) {
-        if let Reply::Read(_, Ok(node)) = reply
+    for (record, (_, answer)) in locks.iter().zip(read) {
+        if let Ok(node) = answer
             && let Some(node) = node.known()
             && let Some((directory, name)) = record.rsplit_once('/')
             && let Some(lock) = recorded_lock(name)

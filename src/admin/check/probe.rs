@@ -5,10 +5,10 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
-use super::gather::{ask_one, host_time};
+use super::gather::host_time;
 use crate::core::lock::name::sequence;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, InquiryError, Reply, Request, RequestError, ServerTime};
+use crate::runtime::zk::{Answer, BlockingError, BlockingSession, RequestError, ServerTime};
 
 /// How many quorum writes are timed.
 const TRIPS: usize = 5;
@@ -19,40 +19,38 @@ const PREFIX: &str = "zk-check-";
 /// Tries the requests at the lock path, or at its nearest ancestor that exists, and adds the results to the facts.
 pub(super) fn probe(
     facts: &mut Facts,
-    inquiry: &mut Inquiry<'_>,
+    session: &mut BlockingSession<'_>,
     connect_timeout: Duration,
-) -> Result<(), InquiryError> {
+) -> Result<(), BlockingError> {
     let chroot = facts.chroot.as_ref().map(|chroot| chroot.path.clone()).unwrap_or_default();
     let path = facts.path.clone().unwrap_or_default();
     let mut parent = path.as_str();
-    let (reply, before) = loop {
+    let (answer, before) = loop {
         let before = host_time();
         let parent_node = format!("{chroot}{parent}");
         let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
-        let create = Request::Create { parent: parent_node.into(), prefix, data: vec![] };
-        match (ask_one(inquiry, create)?, parent.rsplit_once('/')) {
-            (Reply::Created(Err(RequestError::NoNode)), Some((above, _))) => parent = above,
-            (reply, _) => break (reply, before),
+        match (session.create(parent_node.into(), prefix)?, parent.rsplit_once('/')) {
+            (Err(RequestError::NoNode), Some((above, _))) => parent = above,
+            (answer, _) => break (answer, before),
         }
     };
-    let (create, number, node) = match reply {
-        Reply::Created(Ok(created)) => {
+    let (create, number, node) = match answer {
+        Ok(created) => {
             let ahead = ahead(created.created, before, host_time());
             (Ok(ahead), sequence(&created.name), Some(format!("{chroot}{parent}/{}", created.name)))
         }
-        Reply::Created(Err(failure)) => (Err(failure), None, None),
-        other => (Err(RequestError::Other(format!("an answer to another question: {other:?}"))), None, None),
+        Err(failure) => (Err(failure), None, None),
     };
     let parent_path = if parent.is_empty() { "/" } else { parent };
     facts.probe = Some(Probe { parent: parent_path.to_owned(), create, number, read: None, delete: None });
     let read = match (&facts.path, parent == path) {
-        (Some(_), true) => Some(list(inquiry, format!("{chroot}{path}"))?),
+        (Some(_), true) => Some(session.list(format!("{chroot}{path}").into())?.map(drop)),
         _ => None,
     };
     let timed = node.as_deref().unwrap_or("/");
-    facts.trips = round_trips(inquiry, timed, connect_timeout)?;
+    facts.trips = round_trips(session, timed, connect_timeout)?;
     let delete = match node {
-        Some(node) => Some(delete(inquiry, node)?),
+        Some(node) => Some(delete(session, node)?),
         None => None,
     };
     if let Some(probe) = &mut facts.probe {
@@ -67,33 +65,25 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
 }
 
-fn list(inquiry: &mut Inquiry<'_>, path: String) -> Result<Result<(), RequestError>, InquiryError> {
-    Ok(ask_one(inquiry, Request::List(path.into()))?.failure().map_or(Ok(()), |failure| Err(failure.clone())))
-}
-
-fn delete(inquiry: &mut Inquiry<'_>, node: String) -> Result<Result<(), RequestError>, InquiryError> {
-    let reply = ask_one(inquiry, Request::Delete(node.into()))?;
-    Ok(match reply.failure() {
+fn delete(session: &mut BlockingSession<'_>, node: String) -> Result<Answer<()>, BlockingError> {
+    Ok(match session.delete(node.into())? {
         // It is deleted, or will be with the session.
-        None | Some(RequestError::NoNode | RequestError::ConnectionLost) => Ok(()),
-        Some(failure) => Err(failure.clone()),
+        Err(RequestError::NoNode | RequestError::ConnectionLost) => Ok(()),
+        answer => answer,
     })
 }
 
 /// The round-trip times of quorum writes, one after the other. A refused write counts too, because it also takes a
 /// quorum.
 pub(super) fn round_trips(
-    inquiry: &mut Inquiry<'_>,
+    session: &mut BlockingSession<'_>,
     node: &str,
     connect_timeout: Duration,
-) -> Result<Vec<Duration>, InquiryError> {
+) -> Result<Vec<Duration>, BlockingError> {
     let until = clock::now() + connect_timeout / 2;
     let mut trips = vec![];
     while trips.is_empty() || (trips.len() < TRIPS && clock::now() < until) {
-        let reply = ask_one(inquiry, Request::Confirm(vec![node.into()]))?;
-        if let Reply::Confirmed(sent, _) = reply {
-            trips.push(clock::now().since(sent));
-        }
+        trips.push(session.round_trip(node.into())?);
     }
     Ok(trips)
 }

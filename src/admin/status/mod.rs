@@ -18,13 +18,13 @@ use self::screen::Screen;
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::neighbours;
 use super::print;
-use super::session::{AdminSession, UnreachableError};
+use super::session;
 use crate::cli::{Options, StatusOptions};
 use crate::core::exit::{self, Exit};
 use crate::core::lock::once::record_path;
 use crate::core::path::LockPath;
 use crate::core::text::without_controls;
-use crate::runtime::zk::{NodePath, RequestError, ServerTime, Wakeup};
+use crate::runtime::zk::{BlockingError, BlockingSession, NodePath, RequestError, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -33,8 +33,8 @@ const HELD: u8 = 1;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
-    let mut session = AdminSession::open(options)?;
-    if let Err(error) = session.check_chroot(options) {
+    let mut session = session::open(options)?;
+    if let Err(error) = session::check_chroot(&mut session, options) {
         // Without the chroot there are no locks to list. But a lock that the user named must not be reported as free.
         if status.exit_code || !is_recursive(status) {
             return Err(error);
@@ -86,7 +86,7 @@ fn is_recursive(status: &StatusOptions) -> bool {
     status.recursive || status.paths.is_empty()
 }
 
-fn list(status: &StatusOptions, session: &mut AdminSession) -> Result<Listing> {
+fn list(status: &StatusOptions, session: &mut BlockingSession<'_>) -> Result<Listing> {
     if is_recursive(status) { locks_below(session, &roots(status)) } else { locks(session, &status.paths) }
 }
 
@@ -99,7 +99,7 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 }
 
 /// Shows the locks again whenever something below the paths changes. Between changes no requests are made.
-fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -> Result<Exit> {
+fn watch(status: &StatusOptions, options: &Options, mut session: BlockingSession<'static>) -> Result<Exit> {
     let screen = Screen::of(status)?;
     let mut shown = None;
     loop {
@@ -108,7 +108,10 @@ fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -
             Ok(Some(exit)) => return Ok(exit),
             // The session has ended, so a new one is opened.
             Err(error)
-                if matches!(error.downcast_ref(), Some(RequestError::Expired | RequestError::GivenUp)) =>
+                if matches!(
+                    error.downcast_ref(),
+                    Some(BlockingError::SessionEnded(RequestError::Expired | RequestError::GivenUp))
+                ) =>
             {
                 session = reopen(options)?;
             }
@@ -118,10 +121,12 @@ fn watch(status: &StatusOptions, options: &Options, mut session: AdminSession) -
 }
 
 /// Opens another session, as soon as a server can be reached. Tries without a limit; the user can end it.
-fn reopen(options: &Options) -> Result<AdminSession> {
+fn reopen(options: &Options) -> Result<BlockingSession<'static>> {
     loop {
-        match AdminSession::open(options) {
-            Err(error) if error.is::<UnreachableError>() => thread::sleep(RETRY_AFTER),
+        match session::open(options) {
+            Err(error) if matches!(error.downcast_ref(), Some(BlockingError::Unreachable(..))) => {
+                thread::sleep(RETRY_AFTER);
+            }
             result => return result,
         }
     }
@@ -131,7 +136,7 @@ fn reopen(options: &Options) -> Result<AdminSession> {
 fn show_and_wait(
     status: &StatusOptions,
     screen: Option<&Screen>,
-    session: &mut AdminSession,
+    session: &mut BlockingSession<'_>,
     shown: &mut Option<Listing>,
 ) -> Result<Option<Exit>> {
     if session.must_watch() {
@@ -174,10 +179,10 @@ fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) ->
     Ok(())
 }
 
-fn set_watches(status: &StatusOptions, session: &mut AdminSession) -> Result<()> {
+fn set_watches(status: &StatusOptions, session: &mut BlockingSession<'_>) -> Result<()> {
     let records = status.paths.iter().map(LockPath::as_str).map(record_path);
     let roots = roots(status).into_iter().map(NodePath::from);
-    for answer in session.watch_below(roots.chain(records).collect())? {
+    for answer in session.watch_below(roots.chain(records))? {
         answer.map_err(|failure| anyhow!("can't watch: {failure}"))?;
     }
     Ok(())

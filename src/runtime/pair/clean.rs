@@ -2,7 +2,7 @@
 
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::runtime::clock;
-use crate::runtime::zk::{Inquiry, InquiryError, Limit, Reply, RequestError, Settings};
+use crate::runtime::zk::{BlockingError, BlockingSession, Limit, Reply, RequestError, Settings};
 
 /// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when
 /// `gives_up` returns `true`. Returns whether they are certainly deleted.
@@ -15,13 +15,13 @@ pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut
     let settings =
         Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
     // After any failure, the nodes are deleted when their session ends.
-    let Ok(inquiry) = Inquiry::open(settings, Limit::Until(deadline)) else {
+    let Ok(session) = BlockingSession::open(settings, Limit::Until(deadline)) else {
         return false;
     };
-    let mut inquiry = inquiry.unless(gives_up);
-    match delete(&mut inquiry, leftover) {
+    let mut session = session.unless(gives_up);
+    match delete(&mut session, leftover) {
         Ok(is_certain) => {
-            inquiry.close();
+            session.close();
             is_certain
         }
         Err(_) => false,
@@ -29,13 +29,13 @@ pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut
 }
 
 /// Deletes the nodes, and returns whether they are certainly deleted.
-fn delete(inquiry: &mut Inquiry<'_>, leftover: &LeftoverNodes) -> Result<bool, InquiryError> {
-    inquiry.connect()?;
+fn delete(session: &mut BlockingSession<'_>, leftover: &LeftoverNodes) -> Result<bool, BlockingError> {
+    session.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&RequestError::ConnectionLost);
     let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == RequestError::NoNode);
     loop {
-        let found = inquiry.ask_all(&leftover.questions())?;
-        let deleted = inquiry.ask_all(&leftover.found_in(&found))?;
+        let found = session.ask_all(&leftover.questions())?;
+        let deleted = session.ask_all(&leftover.found_in(&found))?;
         // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read
         // again.
         if !deleted.iter().any(lost) {

@@ -1,14 +1,14 @@
 //! Sessions with ZooKeeper. This is the only module that uses the client library or anything async.
 //!
 //! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The verbs and the
-//! cleanup use an [`Inquiry`], which waits for the answers.
+//! cleanup use a [`BlockingSession`], which waits for the answers.
 
+mod blocking_session;
 mod connect;
 mod diagnose;
 mod diagnosis;
 mod failure;
 mod handshake;
-mod inquiry;
 mod inspect;
 mod library_task;
 mod read;
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-pub use self::inquiry::{Inquiry, InquiryError, Limit, Wakeup};
+pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
 pub use self::session::{EventSink, Session};

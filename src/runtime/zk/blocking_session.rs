@@ -4,8 +4,15 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use thiserror::Error;
+
 use super::session::EventSink;
-use super::{Asker, Reply, Request, RequestError, Session, SessionChange, SessionKey, Settings};
+use super::{
+    Asker, Created, Node, NodePath, Reply, Request, RequestError, Session, SessionChange, SessionKey,
+    Settings,
+};
+use crate::core::duration;
+use crate::core::message::Message;
 use crate::core::protocol::QuestionIndex;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -39,23 +46,37 @@ impl Limit {
 }
 
 /// Why there is no answer.
-#[derive(Debug)]
-pub enum InquiryError {
-    /// No session was opened by the deadline of the settings. Has each server's diagnosis.
-    Unreachable(Vec<String>),
+#[derive(Debug, Error)]
+pub enum BlockingError {
+    /// No session was opened by the deadline of the settings. Has the limit, and each server's diagnosis.
+    #[error("{}", unreachable(*.0, .1))]
+    Unreachable(Duration, Vec<String>),
     /// The session has ended.
+    #[error(transparent)]
     SessionEnded(RequestError),
-    /// No answer came in time.
-    TimedOut,
-    /// The caller gave up.
-    GivenUp,
+    /// No answer came within this time, or the caller gave up.
+    #[error("no answer within {}; check the servers' load", duration::text(*.0))]
+    TimedOut(Duration),
 }
 
-/// A session that waits for answers.
-pub struct Inquiry<'a> {
+fn unreachable(within: Duration, servers: &[String]) -> Message {
+    Message::Unreachable { within: Some(within), servers: servers.to_vec() }
+}
+
+/// What the server answered.
+pub type Answer<T> = Result<T, RequestError>;
+
+/// A session whose requests wait for their answers.
+///
+/// Each method returns what the server answered, within why there is no answer.
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
+pub struct BlockingSession<'a> {
     session: Session,
     messages: Receiver<SessionMessage>,
     limit: Limit,
+    /// The time that the limit allowed when the session was opened.
+    within: Duration,
+    has_chroot: bool,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
     /// A watched node may have changed since it was last read.
     changed: bool,
@@ -92,16 +113,31 @@ impl EventSink for Sender<SessionMessage> {
     }
 }
 
-impl<'a> Inquiry<'a> {
+/// A function that takes what it expects out of a reply, and returns any other reply.
+macro_rules! expect {
+    ($expected:pat => $answer:expr) => {
+        |reply| match reply {
+            $expected => Ok($answer),
+            other => Err(other),
+        }
+    };
+}
+
+impl<'a> BlockingSession<'a> {
     /// Starts connecting. Requests can be made immediately; they wait for the session, for which the settings have
     /// their own deadline.
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, messages) = mpsc::channel();
+        let within = limit.deadline().since(clock::now());
+        let within = if let Limit::Each(time) = limit { time } else { within };
+        let has_chroot = settings.hosts.chroot.is_some();
         let session = Session::open(SessionKey(0), settings, sender)?;
         Ok(Self {
             session,
             messages,
             limit,
+            within,
+            has_chroot,
             gives_up: None,
             changed: false,
             unwatched: true,
@@ -110,7 +146,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    /// Makes the inquiry give up when `gives_up` returns `true`. It is called ten times a second.
+    /// Makes it give up when `gives_up` returns `true`. It is called ten times a second.
     #[must_use]
     pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
         self.gives_up = Some(Box::new(gives_up));
@@ -118,7 +154,7 @@ impl<'a> Inquiry<'a> {
     }
 
     /// Waits until there is a session.
-    pub fn connect(&mut self) -> Result<(), InquiryError> {
+    pub fn connect(&mut self) -> Result<(), BlockingError> {
         loop {
             if let SessionMessage::Change(change) = self.next_message(None)? {
                 if let SessionChange::Connected { timeout, .. } = change {
@@ -130,10 +166,113 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Sends many requests, all in flight together, in an existing session. The answers are in the order of the
+    /// Reads a node.
+    pub fn get(&mut self, node: NodePath) -> Result<Answer<Node>, BlockingError> {
+        self.one(Request::Get(node), expect!(Reply::Read(_, answer) => answer))
+    }
+
+    /// Reads nodes, all in flight together; the answers are in their order, with the paths.
+    pub fn get_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+        let requests = nodes.into_iter().map(Request::Get);
+        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
+    }
+
+    /// Reads nodes as [`get_all`](Self::get_all) does. Of one without READ, the list of children shows whether it
+    /// exists.
+    pub fn watch_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+        let requests = nodes.into_iter().map(Request::Watch);
+        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
+    }
+
+    /// Lists the children of a node.
+    pub fn list(&mut self, node: NodePath) -> Result<Answer<Vec<String>>, BlockingError> {
+        self.one(Request::List(node), expect!(Reply::Listed(answer) => answer))
+    }
+
+    /// Lists the children of nodes, all in flight together; the answers are in their order.
+    pub fn list_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<Answer<Vec<String>>>, BlockingError> {
+        self.all(nodes.into_iter().map(Request::List), expect!(Reply::Listed(answer) => answer))
+    }
+
+    /// Watches these paths and everything below them; the answers are in their order.
+    pub fn watch_below(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<Answer<()>>, BlockingError> {
+        self.all(nodes.into_iter().map(Request::WatchBelow), expect!(Reply::Watching(answer) => answer))
+    }
+
+    /// Creates an ephemeral sequential node without data.
+    pub fn create(&mut self, parent: NodePath, prefix: String) -> Result<Answer<Created>, BlockingError> {
+        let create = Request::Create { parent, prefix, data: vec![] };
+        self.one(create, expect!(Reply::Created(answer) => answer))
+    }
+
+    /// Creates a node that stays, and the missing nodes above it.
+    pub fn create_persistent(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::CreatePersistent(node), expect!(Reply::ParentsMade(answer) => answer))
+    }
+
+    /// Replaces a node's data, if it still has this version.
+    pub fn write(
+        &mut self,
+        node: NodePath,
+        data: Vec<u8>,
+        version: i32,
+    ) -> Result<Answer<()>, BlockingError> {
+        let write = Request::Write(node, data, version);
+        self.one(write, expect!(Reply::Written(answer) => answer.map(drop)))
+    }
+
+    /// Deletes a node, whatever version it has.
+    pub fn delete(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::Delete(node), expect!(Reply::Deleted(answer) => answer))
+    }
+
+    /// Deletes a node, if it still has this version.
+    pub fn delete_unchanged(&mut self, node: NodePath, version: i32) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::DeleteUnchanged(node, version), expect!(Reply::Deleted(answer) => answer))
+    }
+
+    /// Makes a quorum write that changes nothing, and returns how long that took. A refusal takes a quorum too.
+    pub fn round_trip(&mut self, node: NodePath) -> Result<Duration, BlockingError> {
+        let confirm = Request::Confirm(vec![node]);
+        self.one(confirm, expect!(Reply::Confirmed(sent, _) => clock::now().since(sent)))
+    }
+
+    fn one<T>(
+        &mut self,
+        request: Request,
+        decode: impl Fn(Reply) -> Result<T, Reply>,
+    ) -> Result<T, BlockingError> {
+        let mut answers = self.all([request], decode)?;
+        answers.pop().ok_or(BlockingError::TimedOut(self.within))
+    }
+
+    fn all<T>(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+        decode: impl Fn(Reply) -> Result<T, Reply>,
+    ) -> Result<Vec<T>, BlockingError> {
+        let replies = self.ask_all(&requests.into_iter().collect::<Vec<_>>())?;
+        let other = |reply| RequestError::Other(format!("an answer to another question: {reply:?}"));
+        let decode = |reply| decode(reply).map_err(|reply| BlockingError::SessionEnded(other(reply)));
+        replies.into_iter().map(decode).collect()
+    }
+
+    /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
     /// requests. A request whose answer was lost is retried, except for a delete or a write, which may have been carried
     /// out: the node may be another client's by then, or have changed.
-    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, InquiryError> {
+    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
@@ -170,13 +309,18 @@ impl<'a> Inquiry<'a> {
         Ok(answers.into_iter().flatten().collect())
     }
 
+    /// Whether the connect string has a chroot, below which all paths are.
+    pub fn has_chroot(&self) -> bool {
+        self.has_chroot
+    }
+
     /// Whether the caller must set its watches, for the first time or again.
     pub fn must_watch(&mut self) -> bool {
         std::mem::take(&mut self.unwatched)
     }
 
     /// Waits until something that is watched may have changed, or the connection is lost, however long that takes.
-    pub fn wait_for_change(&mut self) -> Result<Wakeup, InquiryError> {
+    pub fn wait_for_change(&mut self) -> Result<Wakeup, BlockingError> {
         while !self.changed {
             if std::mem::take(&mut self.disconnected) {
                 return Ok(Wakeup::Disconnected);
@@ -220,12 +364,12 @@ impl<'a> Inquiry<'a> {
     }
 
     /// The next message from the session.
-    fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, InquiryError> {
+    fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, BlockingError> {
         // A session thread that ends without a message was told to end.
-        let ended = InquiryError::SessionEnded(RequestError::GivenUp);
+        let ended = BlockingError::SessionEnded(RequestError::GivenUp);
         loop {
             if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
-                return Err(InquiryError::GivenUp);
+                return Err(BlockingError::TimedOut(self.within));
             }
             let left = until.map(|until| clock::now().until(until));
             let interval = self.gives_up.as_ref().map(|_| GIVE_UP_INTERVAL);
@@ -239,18 +383,18 @@ impl<'a> Inquiry<'a> {
                 Err(RecvTimeoutError::Timeout)
                     if left.is_some_and(|left| interval.is_none_or(|interval| left <= interval)) =>
                 {
-                    return Err(InquiryError::TimedOut);
+                    return Err(BlockingError::TimedOut(self.within));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn session_changed(&mut self, change: SessionChange) -> Result<(), InquiryError> {
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
         match change {
-            SessionChange::Unreachable(servers) => Err(InquiryError::Unreachable(servers)),
-            SessionChange::Lost(failure) => Err(InquiryError::SessionEnded(failure)),
-            SessionChange::Closed => Err(InquiryError::SessionEnded(RequestError::Expired)),
+            SessionChange::Unreachable(servers) => Err(BlockingError::Unreachable(self.within, servers)),
+            SessionChange::Lost(failure) => Err(BlockingError::SessionEnded(failure)),
+            SessionChange::Closed => Err(BlockingError::SessionEnded(RequestError::Expired)),
             SessionChange::Disconnected => {
                 self.disconnected = true;
                 Ok(())
