@@ -4,6 +4,7 @@
 //! and the time when it was noticed, and return what to do about it.
 
 pub mod acl;
+pub mod connecting;
 pub mod duration;
 pub mod environment;
 pub mod exit;

@@ -8,9 +8,10 @@ use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::diagnosis::ServerDiagnosis;
 use super::resolver::Resolver;
-use super::retry::{AttemptLimit, RetryPlan};
 use super::security::Rotation;
 use super::{ConnectFailure, Hosts, Settings, diagnose, write};
+use crate::core::connecting::ConnectSpeed;
+use crate::core::connecting::retry::{AttemptLimit, RetryPlan};
 use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::runtime::clock;
@@ -30,23 +31,6 @@ pub(super) struct Connection {
     pub(super) began: BootTime,
     /// How long connecting took.
     pub(super) speed: ConnectSpeed,
-    /// Whether this was a [patient](AttemptLimit::Patient) attempt.
-    patient: bool,
-}
-
-/// How long connecting took.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ConnectSpeed {
-    took: Duration,
-    /// Whether only a [patient](AttemptLimit::Patient) attempt is long enough.
-    slow: bool,
-}
-
-impl ConnectSpeed {
-    /// The expected speed after this attempt and a later one.
-    pub(super) fn at_best(self, later: Self) -> Self {
-        Self { took: self.took.min(later.took), slow: later.slow }
-    }
 }
 
 /// Connects, repeatedly if necessary.
@@ -64,8 +48,7 @@ impl<'a> Dialer<'a> {
     /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
     ///
     /// The session's timeout is always one that was requested: if the server grants another one, a second session
-    /// requests that. The library derives how long it tolerates a silent server from the requested timeout, and also
-    /// from the time that the attempt was given.
+    /// requests that ([why](RetryPlan::accepts)).
     pub(super) async fn connect(&mut self) -> Result<Connection, Error> {
         let mut timeout = self.settings.session_timeout;
         let mut retry = RetryPlan::new(timeout);
@@ -77,14 +60,11 @@ impl<'a> Dialer<'a> {
                 {
                     return Err(Error::NoHosts);
                 }
-                Timer::after(retry.pause()).await;
+                Timer::after(retry.pause(&mut random)).await;
                 continue;
             };
             let given = granted.client.session_timeout();
-            // The library tolerates a silence as long as the time given to the attempt: too long if the connection
-            // turns out to be fast.
-            let is_patient_in_vain = granted.patient && !granted.speed.slow;
-            if given == timeout && !is_patient_in_vain {
+            if retry.accepts(given, granted.speed) {
                 return Ok(granted);
             }
             log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
@@ -109,7 +89,7 @@ impl<'a> Dialer<'a> {
         speed: ConnectSpeed,
         away: impl Fn(ConnectFailure),
     ) -> Result<Connection, Error> {
-        let mut retry = RetryPlan::for_reconnection(timeout, speed.took, speed.slow);
+        let mut retry = RetryPlan::for_reconnection(timeout, speed);
         loop {
             if let Some(granted) = self.pass(&mut retry, timeout, Some(session)).await? {
                 // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
@@ -119,14 +99,14 @@ impl<'a> Dialer<'a> {
                 return Ok(granted);
             }
             away(retry.result());
-            Timer::after(retry.pause()).await;
+            Timer::after(retry.pause(&mut random)).await;
         }
     }
 
     /// Tries each server once, until one gives a session. `None` if none does.
     async fn pass(
         &mut self,
-        retry: &mut RetryPlan,
+        retry: &mut RetryPlan<Server>,
         timeout: Duration,
         session: Option<&SessionInfo>,
     ) -> Result<Option<Connection>, Error> {
@@ -135,14 +115,12 @@ impl<'a> Dialer<'a> {
         } else {
             self.resolver.resolve(LONGEST_LOOK_UP.min(timeout / 24)).await
         };
-        for server in retry.pass(servers, clock::now()) {
+        for server in retry.pass(servers, clock::now(), &mut random) {
             let (began, limit) = (clock::now(), retry.limit(&server));
             match self.open(&server, timeout, limit, session).await {
                 Ok(client) => {
-                    let (took, patient) =
-                        (clock::now().since(began), matches!(limit, AttemptLimit::Patient(_)));
-                    let speed = ConnectSpeed { took, slow: patient && took > timeout / 8 };
-                    return Ok(Some(Connection { client, began, speed, patient }));
+                    let speed = ConnectSpeed::of(clock::now().since(began), limit, timeout);
+                    return Ok(Some(Connection { client, began, speed }));
                 }
                 Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
                 Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),
@@ -163,13 +141,9 @@ impl<'a> Dialer<'a> {
         limit: AttemptLimit,
         session: Option<&SessionInfo>,
     ) -> Result<Client, Error> {
-        let (connection_timeout, all) = match limit {
-            AttemptLimit::Quick(all) => (timeout / 8, Some(all)),
-            AttemptLimit::Usual(limit) | AttemptLimit::Patient(limit) => (limit, None),
-        };
         let connector = Client::connector()
             .with_session_timeout(timeout)
-            .with_connection_timeout(connection_timeout)
+            .with_connection_timeout(limit.silence(timeout))
             // A single attempt: otherwise the library would keep trying for a whole session timeout.
             .with_fail_eagerly();
         let connector = match session {
@@ -180,7 +154,7 @@ impl<'a> Dialer<'a> {
         // On the heap, and freed when the client is connected: the library's future is large, and it would be part of
         // each future around it, on the stack of a thread that lives as long as the session.
         let connecting = Box::pin(self.settings.security.connect(connector, &hosts, self.rotation));
-        let client = match all {
+        let client = match limit.whole() {
             None => connecting.await?,
             Some(all) => match select(connecting, Timer::after(all)).await {
                 Either::Left((client, _)) => client?,
@@ -202,4 +176,9 @@ async fn close(client: Client) {
     let mut state = client.state_watcher();
     drop(client);
     while !state.changed().await.is_terminated() {}
+}
+
+/// A random number below the bound.
+fn random(bound: usize) -> usize {
+    fastrand::usize(..bound)
 }

@@ -14,7 +14,6 @@ mod library_task;
 mod read;
 mod requests;
 mod resolver;
-mod retry;
 mod security;
 mod session;
 mod watches;

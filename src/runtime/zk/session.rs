@@ -16,7 +16,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
-use super::connect::{ConnectSpeed, Connection, Dialer};
+use super::connect::{Connection, Dialer};
 use super::library_task::LibraryTask;
 use super::requests::{Answer, LocalFuture, send_request};
 use super::security::{Rotation, to_library};
@@ -24,7 +24,7 @@ use super::watches::Watches;
 use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
 };
-use crate::core::time::BootTime;
+use crate::core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
 use crate::runtime::{clock, sys};
 
 /// The name of a session's thread.
@@ -154,7 +154,7 @@ async fn run_session(
     // Connecting needs a deep stack. Now another thread has the next step.
     sys::return_unused_stack();
     let (session, timeout) = (client.session().clone(), client.session_timeout());
-    let pause = ReconnectPause { connected_at: clock::now(), next: Duration::ZERO };
+    let pause = ReconnectPause::new(clock::now());
     let mut reconnection =
         Reconnection { session, timeout, speed, pause, dialer, rotation: rotation.as_ref(), library, sink };
     reconnection.set_connected(true);
@@ -175,28 +175,6 @@ async fn run_session(
     }
 }
 
-/// The growing pause before a reconnection if connections are accepted and soon lost, one after the other: each costs a
-/// server more than a refused one.
-#[derive(Debug, Clone, Copy)]
-struct ReconnectPause {
-    connected_at: BootTime,
-    next: Duration,
-}
-
-impl ReconnectPause {
-    /// The pause before the next connection: none after one that has lasted.
-    fn after_loss(&mut self, timeout: Duration) -> Duration {
-        const FIRST: Duration = Duration::from_millis(25);
-        let long_enough = Duration::from_secs(1).min(timeout / 24);
-        let lasted = clock::now().since(self.connected_at) >= long_enough;
-        let next = (self.next * 2).clamp(FIRST, long_enough.max(FIRST));
-        // There is no pause after the first loss, which may be due to a server that shuts down.
-        let pause = if lasted { Duration::ZERO } else { self.next };
-        self.next = if lasted { Duration::ZERO } else { next };
-        pause
-    }
-}
-
 /// Reconnects a session.
 struct Reconnection<'a> {
     session: SessionInfo,
@@ -212,16 +190,16 @@ struct Reconnection<'a> {
 impl Reconnection<'_> {
     /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one.
     ///
-    /// After 7/5 of the session timeout without a connection, zklock gives the session up: it has ended, or will end
-    /// soon after the servers are back.
+    /// Gives the session up after the [longest reconnection](longest_reconnection).
     async fn reconnect(&mut self) -> Result<Client, RequestError> {
         self.set_connected(false);
         self.library.end().await;
-        Timer::after(self.pause.after_loss(self.timeout)).await;
+        Timer::after(self.pause.after_loss(clock::now(), self.timeout)).await;
         let sink = self.sink;
         let away = |away| sink.session(SessionChange::StillAway(away));
         let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
-        let granted = match select(pin!(reconnecting), Timer::after(self.timeout * 7 / 5)).await {
+        let granted = match select(pin!(reconnecting), Timer::after(longest_reconnection(self.timeout))).await
+        {
             Either::Left((Ok(granted), _)) => granted,
             Either::Left((Err(Error::SessionExpired), _)) => return Err(RequestError::Expired),
             Either::Left((Err(Error::AuthFailed), _)) => return Err(RequestError::AuthFailed),
@@ -229,7 +207,7 @@ impl Reconnection<'_> {
         };
         self.session = granted.client.session().clone();
         self.speed = self.speed.at_best(granted.speed);
-        self.pause.connected_at = clock::now();
+        self.pause.connected(clock::now());
         self.set_connected(true);
         Ok(granted.client)
     }

@@ -1,23 +1,24 @@
-//! Connecting a session and reconnecting it after its connection was lost, by the rules of `src/runtime/zk/connect.rs`
-//! and `src/runtime/zk/session.rs`.
+//! Connecting a session and reconnecting it after its connection was lost, as `src/runtime/zk/connect.rs` and
+//! `src/runtime/zk/session.rs` do, by the same rules: those of `src/core/connecting`.
 
 use std::collections::VecDeque;
 
 use super::connection::{Connection, Flight};
-use super::message::{BootTime, Mistake, RequestError, SessionChange, planted};
-use super::retry::{Limit, RetryPlan};
+use super::message::{
+    AttemptLimit, BootTime, ConnectSpeed, Mistake, ReconnectPause, RequestError, RetryPlan, SessionChange,
+    longest_reconnection, planted,
+};
 use super::step::Step;
-use super::{Client, Credentials, Phase, duration};
-use crate::ensemble::Ensemble;
+use super::{Client, Credentials, Phase, duration, nanos};
 use crate::ensemble::wire::{Op, ToServer};
+use crate::ensemble::{Ensemble, Rng};
 
 const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
 
 /// One connection attempt.
 struct Attempt {
     server: usize,
-    limit: Limit,
+    limit: AttemptLimit,
     began: u64,
     /// The same moment by the clock that the lease uses.
     dialled: BootTime,
@@ -25,7 +26,7 @@ struct Attempt {
 }
 
 pub(super) struct Connector {
-    retry: RetryPlan,
+    retry: RetryPlan<usize>,
     /// The servers left in the current pass.
     pass: Option<VecDeque<usize>>,
     attempt: Option<Attempt>,
@@ -34,26 +35,20 @@ pub(super) struct Connector {
     /// The timeout to ask for next. Set while a session is being closed because it was granted another timeout than
     /// asked for.
     regrant: Option<u64>,
-    took: u64,
-    is_slow: bool,
-    /// `since`: when the connection was made that is lost now. `pause`: how long the pause before it was.
-    since: u64,
-    pause: u64,
+    /// The speed of the connections so far, and the pause before the next one. `None` before the first one.
+    connected: Option<(ConnectSpeed, ReconnectPause)>,
     give_up_at: Option<u64>,
 }
 
 impl Connector {
     pub(super) fn new(timeout: u64) -> Self {
         Self {
-            retry: RetryPlan::new(timeout),
+            retry: RetryPlan::new(duration(timeout)),
             pass: None,
             attempt: None,
             pause_until: None,
             regrant: None,
-            took: u64::MAX,
-            is_slow: false,
-            since: 0,
-            pause: 0,
+            connected: None,
             give_up_at: None,
         }
     }
@@ -64,10 +59,8 @@ impl Connector {
     }
 
     fn attempt_ends(&self) -> Option<u64> {
-        match self.attempt.as_ref()? {
-            Attempt { limit: Limit::Quick(all), began, .. } => Some(began + all),
-            _ => None,
-        }
+        let Attempt { limit, began, .. } = self.attempt.as_ref()?;
+        limit.whole().map(|all| began + nanos(all))
     }
 
     pub(super) fn is_attempt_over(&self, now: u64) -> bool {
@@ -76,7 +69,7 @@ impl Connector {
 
     pub(super) fn due(&self, deadline: Option<u64>) -> Option<u64> {
         // The deadline doesn't apply once there has been a session.
-        let deadline = deadline.filter(|_| self.took == u64::MAX);
+        let deadline = deadline.filter(|_| self.connected.is_none());
         [self.attempt_ends(), self.pause_until, self.give_up_at, deadline].into_iter().flatten().min()
     }
 }
@@ -102,10 +95,11 @@ impl Client {
             return;
         }
         self.connector.pause_until = None;
-        let pass = match self.connector.pass.take() {
-            Some(pass) => pass,
-            None => self.connector.retry.pass(self.settings.servers.clone(), now, &mut self.rng).into(),
-        };
+        let by_clock = BootTime::from_nanos(now);
+        let pass = self.connector.pass.take().unwrap_or_else(|| {
+            let servers = self.settings.servers.clone();
+            self.connector.retry.pass(servers, by_clock, &mut below(&mut self.rng)).into()
+        });
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.connector.pass = None;
@@ -113,11 +107,12 @@ impl Client {
                 let away = self.connector.retry.result();
                 self.tell(SessionChange::StillAway(away));
             }
-            self.connector.pause_until = Some(now + self.connector.retry.pause(&mut self.rng));
+            let pause = self.connector.retry.pause(&mut below(&mut self.rng));
+            self.connector.pause_until = Some(now + nanos(pause));
             return;
         };
-        let limit = self.connector.retry.limit(server);
-        let patience = if let Limit::Quick(_) = limit { self.timeout / 8 } else { limit.span() };
+        let limit = self.connector.retry.limit(&server);
+        let patience = nanos(limit.silence(duration(self.timeout)));
         let conn = ensemble.dial(self.settings.zone, server);
         self.connection = Some(Connection::new(conn, self.timeout, patience, now));
         let dialled = self.settings.clock.boot_time(ensemble.now());
@@ -131,7 +126,7 @@ impl Client {
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
         let now = self.now(ensemble);
         if let Some(Attempt { server, limit, began, .. }) = self.connector.attempt.take() {
-            self.connector.retry.failed(server, limit, now - began, now);
+            self.connector.retry.failed(&server, limit, duration(now - began), BootTime::from_nanos(now));
         }
         if self.phase == Phase::New {
             self.credentials = Credentials::default();
@@ -160,17 +155,21 @@ impl Client {
         let Some(Attempt { limit, began, dialled, granted, .. }) = self.connector.attempt.take() else {
             return;
         };
-        let took = now - began;
-        let is_patient = matches!(limit, Limit::Patient(_));
-        let is_slow = is_patient && took > self.timeout / 8;
-        if self.phase == Phase::New && (granted != self.timeout || (is_patient && !is_slow)) {
+        let speed = ConnectSpeed::of(duration(now - began), limit, duration(self.timeout));
+        if self.phase == Phase::New && !self.connector.retry.accepts(duration(granted), speed) {
             self.connector.regrant = Some(granted);
             return self.send(ensemble, 0, Step::Close);
         }
         self.connector.pass = None;
         self.connector.give_up_at = None;
-        (self.connector.took, self.connector.is_slow, self.connector.since) =
-            (self.connector.took.min(took), is_slow, now);
+        let by_clock = BootTime::from_nanos(now);
+        self.connector.connected = Some(match self.connector.connected {
+            None => (speed, ReconnectPause::new(by_clock)),
+            Some((before, mut pause)) => {
+                pause.connected(by_clock);
+                (before.at_best(speed), pause)
+            }
+        });
         if self.phase == Phase::New {
             self.phase = Phase::Serving;
             return self.tell(SessionChange::Connected {
@@ -220,16 +219,17 @@ impl Client {
         }
         let now = self.now(ensemble);
         self.phase = Phase::ConnectFailure;
-        let long_enough = SECOND.min(self.timeout / 24);
-        let has_lasted = now - self.connector.since >= long_enough;
-        let next = (self.connector.pause * 2).clamp(25 * MS, long_enough.max(25 * MS));
-        let waited = if has_lasted { 0 } else { self.connector.pause };
-        self.connector.pause = if has_lasted { 0 } else { next };
-        self.connector.retry =
-            RetryPlan::for_reconnection(self.timeout, self.connector.took, self.connector.is_slow);
+        let timeout = duration(self.timeout);
+        let Some((speed, pause)) = &mut self.connector.connected else { return };
+        let waited = nanos(pause.after_loss(BootTime::from_nanos(now), timeout));
+        self.connector.retry = RetryPlan::for_reconnection(timeout, *speed);
         self.connector.pass = None;
         self.connector.pause_until = (waited > 0).then_some(now + waited);
-        self.connector.give_up_at = Some(now + waited + self.timeout * 7 / 5);
+        self.connector.give_up_at = Some(now + waited + nanos(longest_reconnection(timeout)));
         self.try_next(ensemble);
     }
+}
+
+fn below(rng: &mut Rng) -> impl FnMut(usize) -> usize {
+    |bound| rng.below(bound as u64) as usize
 }

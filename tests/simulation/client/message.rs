@@ -1,8 +1,10 @@
 //! The types of a session's interface. Only this file knows where they are in zklock.
 
+pub(crate) use zklock::core::connecting::retry::{AttemptLimit, RetryPlan};
+pub(crate) use zklock::core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
 pub(crate) use zklock::core::path::NodePath;
 pub(crate) use zklock::core::planted::{Mistake, planted};
 pub(crate) use zklock::core::protocol::{
-    ConnectFailure, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange,
+    Created, Node, Reply, Request, RequestError, ServerTime, SessionChange,
 };
 pub(crate) use zklock::core::time::BootTime;

@@ -7,7 +7,6 @@
 //! | [`clock`] | a host's clock |
 //! | [`step`] | requests as operations, answers as replies |
 //! | [`connection`] | one connection: requests under way, pings, silence |
-//! | [`retry`] | which server to try, and for how long |
 //! | [`connector`] | connecting and reconnecting |
 //!
 //! Differences: nothing here takes time, the monotonic clock counts how long a server rests, and a throttled request is
@@ -17,7 +16,6 @@ mod clock;
 mod connection;
 mod connector;
 pub(crate) mod message;
-mod retry;
 mod step;
 
 use std::collections::VecDeque;
@@ -400,4 +398,8 @@ impl Client {
 
 fn duration(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
