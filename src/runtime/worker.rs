@@ -1,6 +1,5 @@
 //! The worker: one loop, which passes events to the core and carries out the core's effects.
 
-use std::collections::VecDeque;
 use std::process;
 
 use anyhow::{Context, Result};
@@ -12,7 +11,7 @@ use super::zk::Settings;
 use super::{clock, sys, ui};
 use crate::core::exit::{self, Exit};
 use crate::core::pair::Report;
-use crate::core::run::{End, Input, Plan, Run};
+use crate::core::run::{Driver, End, Plan, Step};
 use crate::plan::Job;
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
@@ -55,7 +54,7 @@ fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Resu
     let (emitter, mut events) = event::channel().context("can't make a channel for events")?;
     events.listen(worker.orders()).context("can't listen for signals")?;
     let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
-    run_loop(Run::new(plan), &mut executor, &events)
+    run_loop(Driver::begin(plan, clock::now()), &mut executor, &events)
         .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
 }
 
@@ -64,32 +63,19 @@ fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Resu
 #[error("zklock can't control the command any more: {0:#}")]
 struct UnattendedError(anyhow::Error);
 
-/// Passes events to the core one by one, and carries out the effects. The time is checked once no other event is
-/// pending.
-fn run_loop(mut run: Run, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
-    let mut answers = VecDeque::new();
-    let mut effects = run.begin(clock::now());
-    let mut looked = false;
+/// Carries out the steps of the run.
+fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
-        for effect in effects {
-            match executor.carry_out(effect)? {
+        match driver.next(clock::now, || events.pending()) {
+            Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
-                Done::Answer(input) => answers.push_back(input),
+                Done::Answer(input) => driver.answer(input),
                 Done::Over(end) => return Ok(end),
+            },
+            Step::Wait(until) => {
+                events.wait(until).context("can't wait for what happens")?;
+                driver.woken();
             }
         }
-        let input = match answers.pop_front().or_else(|| events.pending()) {
-            Some(input) => input,
-            None if !looked => Input::Tick,
-            None => {
-                events.wait(run.wake_at(clock::now())).context("can't wait for what happens")?;
-                (looked, effects) = (false, vec![]);
-                continue;
-            }
-        };
-        // The answers to a check of the processes don't require another check of the time.
-        looked = matches!(input, Input::Tick)
-            || looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
-        effects = run.on(clock::now(), input);
     }
 }

@@ -14,7 +14,9 @@ use zklock::core::lock::record::Record;
 use zklock::core::pair::Deadline;
 use zklock::core::path::LockPath;
 use zklock::core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
-use zklock::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
+use zklock::core::run::{
+    Driver, Effect, Input, Introduction, KillRound, LeaderChange, PhaseName, Plan, Step,
+};
 use zklock::core::time::BootTime;
 
 use crate::client::{Client, ContenderEvent, HostClock, Settings};
@@ -72,7 +74,8 @@ pub(crate) enum Job {
 pub(crate) struct Bare {
     options: BareOptions,
     number: u64,
-    run: Box<Run>,
+    /// `None` once it is over.
+    driver: Option<Box<Driver>>,
     client: Option<Box<Client>>,
     key: SessionKey,
     /// The session's id; 0 before there is a session.
@@ -83,9 +86,7 @@ pub(crate) struct Bare {
     pub(crate) exit: Option<Exit>,
     pub(crate) released: bool,
     pub(crate) counts: Counts,
-    effects: VecDeque<Effect>,
-    answers: VecDeque<Input>,
-    looked: bool,
+    signals: VecDeque<i32>,
     /// The run was told that the command died.
     told: bool,
     /// It is frozen until this time, and events for it wait.
@@ -104,7 +105,7 @@ impl Bare {
         let began = options.clock.boot_time(ensemble.now());
         let locks: Vec<LockPath> =
             options.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
-        let mut run = Box::new(Run::new(Plan {
+        let plan = Plan {
             first: locks[0].clone(),
             locks,
             mode: options.mode,
@@ -124,12 +125,11 @@ impl Bare {
             shows_line: false,
             progress: None,
             outer: vec![],
-        }));
-        let effects = run.begin(began).into();
+        };
         let mut bare = Self {
             options,
             number,
-            run,
+            driver: Some(Box::new(Driver::begin(plan, began))),
             client: None,
             key: SessionKey(0),
             session: 0,
@@ -138,9 +138,7 @@ impl Bare {
             exit: None,
             released: false,
             counts: Counts::default(),
-            effects,
-            answers: VecDeque::new(),
-            looked: false,
+            signals: VecDeque::new(),
             told: false,
             frozen_until: 0,
             deferred: vec![],
@@ -175,8 +173,8 @@ impl Bare {
     }
 
     /// The phase of its run.
-    pub(crate) fn phase(&self) -> zklock::core::run::PhaseName {
-        self.run.phase()
+    pub(crate) fn phase(&self) -> PhaseName {
+        self.driver.as_ref().map_or(PhaseName::Done, |driver| driver.run().phase())
     }
 
     /// Handles an output of the ensemble that is meant for it.
@@ -187,7 +185,8 @@ impl Bare {
             && token & 1 == 1
         {
             if self.wakes_at <= now {
-                (self.looked, self.wakes_at) = (false, u64::MAX);
+                self.driver.iter_mut().for_each(|driver| driver.woken());
+                self.wakes_at = u64::MAX;
             }
         } else if self.frozen_until > now {
             self.deferred.push(output);
@@ -216,7 +215,7 @@ impl Bare {
     /// Sends it a signal.
     pub(crate) fn signal(&mut self, ensemble: &mut Ensemble, signal: i32) {
         if !self.is_over() {
-            self.answers.push_back(Input::Signal(signal));
+            self.signals.push_back(signal);
             self.work(ensemble);
         }
     }
@@ -271,30 +270,30 @@ impl Bare {
         }
     }
 
+    /// Carries out the next step of the worker's loop. Returns false if that is to wait.
     fn step(&mut self, ensemble: &mut Ensemble) -> bool {
-        let now = ensemble.now();
-        if let Some(effect) = self.effects.pop_front() {
-            self.carry_out(ensemble, effect);
-            return true;
+        let now = self.clock(ensemble.now());
+        let Some(mut driver) = self.driver.take() else { return false };
+        let step = driver.next(|| now, || self.pending());
+        self.driver = Some(driver);
+        let Step::CarryOut(effect) = step else { return false };
+        if let (Some(answer), Some(driver)) = (self.carry_out(ensemble, effect), &mut self.driver) {
+            driver.answer(answer);
         }
-        let news = self.client.as_mut().and_then(|client| client.news());
-        let input = if let Some(answer) = self.answers.pop_front() {
-            answer
-        } else if let Some(news) = news {
-            self.heard(news)
-        } else if matches!(self.job, Job::Dead { .. }) && !self.told {
-            self.told = true;
-            Input::Child
-        } else if !self.looked {
-            Input::Tick
-        } else {
-            return false;
-        };
-        self.looked = matches!(input, Input::Tick)
-            || self.looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
-        let effects = self.run.on(self.clock(now), input);
-        self.effects.extend(effects);
         true
+    }
+
+    /// The next pending input, if any.
+    fn pending(&mut self) -> Option<Input> {
+        if let Some(signal) = self.signals.pop_front() {
+            return Some(Input::Signal(signal));
+        }
+        if let Some(news) = self.client.as_mut().and_then(|client| client.news()) {
+            return Some(self.heard(news));
+        }
+        let has_news = matches!(self.job, Job::Dead { .. }) && !self.told;
+        self.told |= has_news;
+        has_news.then_some(Input::Child)
     }
 
     fn heard(&mut self, news: ContenderEvent) -> Input {
@@ -344,7 +343,8 @@ impl Bare {
         };
         let is_watched = self.frozen_until > now && matches!(self.job, Job::Runs { .. });
         let act = self.deadline.filter(|_| is_watched).map(|deadline| when(deadline.act));
-        let run = self.run.wake_at(self.clock(now)).map(|wake| when(wake).max(self.frozen_until));
+        let wake = self.driver.as_ref().and_then(|driver| driver.run().wake_at(self.clock(now)));
+        let run = wake.map(|wake| when(wake).max(self.frozen_until));
         let Some(wake) = [job, act, run].into_iter().flatten().min() else { return };
         if wake < self.wakes_at || self.wakes_at <= now {
             self.wakes_at = wake;
@@ -353,7 +353,7 @@ impl Bare {
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
-    fn carry_out(&mut self, ensemble: &mut Ensemble, effect: Effect) {
+    fn carry_out(&mut self, ensemble: &mut Ensemble, effect: Effect) -> Option<Input> {
         let now = ensemble.now();
         match effect {
             Effect::Connect { key, deadline } => {
@@ -376,9 +376,9 @@ impl Bare {
             Effect::Introduce => {
                 let ids = (0..self.options.locks.len()).map(|lock| self.ids(lock)).collect();
                 let introduction = Introduction { record: self.record(), ids };
-                self.answers.push_back(Input::Introduced(introduction));
+                return Some(Input::Introduced(introduction));
             }
-            Effect::FindAncestors => self.answers.push_back(Input::Ancestors(vec![])),
+            Effect::FindAncestors => return Some(Input::Ancestors(vec![])),
             Effect::Ask(asker, request) => self.ask(ensemble, asker, request),
             Effect::Release(nodes) => {
                 self.counts.requests += nodes.len() as u64 + 1;
@@ -388,7 +388,7 @@ impl Bare {
                 }
             }
             // Here the nodes aren't deleted but go with their session.
-            Effect::Clean(_) => self.answers.push_back(Input::Cleaned(false)),
+            Effect::Clean(_) => return Some(Input::Cleaned(false)),
             Effect::StartCommand { variables, latest, deadline } => {
                 let started = if latest.is_some_and(|latest| self.clock(now) >= latest) {
                     Err((FAILURE, "too late".to_owned()))
@@ -399,19 +399,19 @@ impl Bare {
                     self.deadline = deadline;
                     Ok(())
                 };
-                self.answers.push_back(Input::Started(started));
+                return Some(Input::Started(started));
             }
             Effect::SetDeadline(deadline) => self.deadline = deadline,
             Effect::Reap => {
                 let killed = matches!(self.job, Job::Dead { killed: true });
                 self.job = Job::Reaped { killed };
                 let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };
-                self.answers.push_back(Input::Reaped(Some(exit)));
+                return Some(Input::Reaped(Some(exit)));
             }
             Effect::LookAtChildren { all } => {
                 let dead = matches!(self.job, Job::Dead { .. });
                 let leader = dead.then_some(LeaderChange::Died { by: None });
-                self.answers.push_back(Input::Children { leader, none_left: all && dead });
+                return Some(Input::Children { leader, none_left: all && dead });
             }
             Effect::Kill { .. } => {
                 if let Job::Runs { ends } = self.job {
@@ -422,9 +422,9 @@ impl Bare {
                     _ => None,
                 };
                 let round = KillRound { gone: next.is_none(), next, stuck: false, left: vec![] };
-                self.answers.push_back(Input::KillRound(round));
+                return Some(Input::KillRound(round));
             }
-            Effect::FlushOutput(_) => self.answers.push_back(Input::OutputFlushed),
+            Effect::FlushOutput(_) => return Some(Input::OutputFlushed),
             Effect::Finish(end) => {
                 let exit = match end {
                     zklock::core::run::End::Exit(exit) | zklock::core::run::End::Leave(exit, _) => exit,
@@ -434,6 +434,7 @@ impl Bare {
             }
             _ => {}
         }
+        None
     }
 
     fn ask(&mut self, ensemble: &mut Ensemble, asker: Asker, request: Request) {
@@ -456,7 +457,7 @@ impl Bare {
             client.die(ensemble);
         }
         self.exit = Some(exit);
-        (self.effects, self.answers) = (VecDeque::new(), VecDeque::new());
+        self.driver = None;
     }
 
     fn record(&self) -> Record {

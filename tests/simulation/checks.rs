@@ -212,7 +212,7 @@ impl World {
             return Err(violation);
         }
         if let Some(index) = (0..self.zklocks.len()).find(|&index| !self.is_done(index)) {
-            let phase = self.zklocks[index].worker.run.as_ref().map(zklock::core::run::Run::phase);
+            let phase = self.zklocks[index].worker.phase();
             return Err(format!("zklock {index} never ends: {phase:?}"));
         }
         // The sessions of killed processes may live on for a while.

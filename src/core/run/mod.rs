@@ -4,6 +4,7 @@
 //! it returns what comes next, and [`Run`] takes the step.
 
 pub mod claim;
+mod drive;
 mod effect;
 mod input;
 mod lineage;
@@ -22,6 +23,7 @@ mod variables;
 use std::time::Duration;
 
 use self::claim::Claim;
+pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, Seen, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;

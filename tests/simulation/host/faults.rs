@@ -149,7 +149,7 @@ impl World {
             if self.zklocks[index].worker.alive && self.zklocks[index].worker.frozen {
                 self.trace.print(self.now, || format!("the worker of zklock {index} goes on"));
                 self.zklocks[index].worker.frozen = false;
-                self.zklocks[index].worker.looked = false;
+                self.zklocks[index].worker.woken();
                 self.thaw_sessions(index);
                 self.work(index);
             }

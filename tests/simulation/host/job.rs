@@ -28,7 +28,8 @@ impl World {
             let takes = self.rng.u64(200_000..START_TAKES);
             let worker = &mut self.zklocks[index].worker;
             worker.busy_until = self.now + takes;
-            return worker.effects.push_front(Effect::StartCommand { variables, latest, deadline });
+            worker.unfinished = Some(Effect::StartCommand { variables, latest, deadline });
+            return;
         }
         let zklock = &mut self.zklocks[index];
         if latest.is_some_and(|latest| zklock.clock(self.now) >= latest) {

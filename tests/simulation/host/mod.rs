@@ -30,7 +30,7 @@ use zklock::core::monitor::{Monitor, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
-use zklock::core::run::{Effect, Input, PhaseName, Plan, Run};
+use zklock::core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock::core::time::BootTime;
 
 use self::look_up::Asking;
@@ -90,13 +90,12 @@ pub(crate) struct Zklock {
 
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
-    pub(crate) run: Option<Run>,
+    driver: Option<Driver>,
     alive: bool,
     pub(crate) frozen: bool,
     inbox: VecDeque<Input>,
-    effects: VecDeque<Effect>,
-    answers: VecDeque<Input>,
-    looked: bool,
+    /// An effect that takes time.
+    unfinished: Option<Effect>,
     /// When it is no longer busy.
     busy_until: u64,
     starting: bool,
@@ -141,6 +140,19 @@ struct Cleaner {
     answers: Vec<Reply>,
     expected: usize,
     deleting: bool,
+}
+
+impl Worker {
+    /// The phase of its run, once it has begun.
+    pub(crate) fn phase(&self) -> Option<PhaseName> {
+        self.driver.as_ref().map(|driver| driver.run().phase())
+    }
+
+    fn woken(&mut self) {
+        if let Some(driver) = &mut self.driver {
+            driver.woken();
+        }
+    }
 }
 
 impl Zklock {
@@ -223,8 +235,7 @@ impl Zklock {
 
     /// Whether it is giving up or releasing its locks.
     pub(crate) fn is_leaving(&self) -> bool {
-        let phase = self.worker.run.as_ref().map(Run::phase);
-        matches!(phase, Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
+        matches!(self.worker.phase(), Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
     }
 
     pub(crate) fn main_session(&self) -> Option<ClientId> {
@@ -294,10 +305,7 @@ impl World {
         zklock.contender.starts = now;
         zklock.begun = true;
         (zklock.worker.alive, zklock.monitor.alive) = (true, true);
-        let mut run = Run::new(zklock.plan(now, held));
-        let effects = run.begin(zklock.clock(now));
-        zklock.worker.effects.extend(effects);
-        zklock.worker.run = Some(run);
+        zklock.worker.driver = Some(Driver::begin(zklock.plan(now, held), zklock.clock(now)));
         self.work(index);
         self.watch(index);
     }

@@ -50,7 +50,7 @@ impl World {
                 }
                 if !zklock.worker.alive && !zklock.monitor.worker_reaped {
                     zklock.monitor.worker_reaped = true;
-                    let killed = zklock.was_hit && zklock.exit.is_none() && zklock.worker.run.is_some();
+                    let killed = zklock.was_hit && zklock.exit.is_none() && zklock.worker.driver.is_some();
                     let death = if killed && !zklock.worker.alone && zklock.worker_was_killed() {
                         Death::Killed(SIGKILL)
                     } else {

@@ -6,11 +6,12 @@ use zklock::core::loss::Loss;
 use zklock::core::message::Message;
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::planted::{Mistake, planted};
-use zklock::core::run::{Effect, End, Input, Introduction};
+use zklock::core::run::{Effect, End, Input, Introduction, Step};
 use zklock::core::signal::{SIGCONT, SIGTSTP};
 use zklock::core::time::BootTime;
 
 use super::inner::pid;
+use super::{Worker, Zklock};
 use crate::sessions::ClientId;
 use crate::world::{Event, SessionOwner, World};
 
@@ -26,7 +27,7 @@ impl World {
     pub(crate) fn wake_worker(&mut self, index: usize, which: u64) {
         let worker = &mut self.zklocks[index].worker;
         if worker.wake == which {
-            worker.looked = false;
+            worker.woken();
             self.work(index);
         }
     }
@@ -36,42 +37,43 @@ impl World {
         loop {
             let is_asleep = self.zklocks[index].is_asleep();
             let worker = &mut self.zklocks[index].worker;
-            if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.run.is_none() {
+            if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.driver.is_none() {
                 return;
             }
             if worker.busy_until > self.now {
                 let until = worker.busy_until;
                 return self.wake_worker_at(index, until);
             }
-            if let Some(effect) = worker.effects.pop_front() {
-                self.carry_out(index, effect);
-                continue;
-            }
-            let input = match worker.answers.pop_front().or_else(|| worker.inbox.pop_front()) {
-                Some(input) => input,
-                None if !worker.looked => Input::Tick,
-                None => break,
+            let step = match worker.unfinished.take() {
+                Some(effect) => Step::CarryOut(effect),
+                None => self.next_step(index),
             };
-            if let Input::Signal(signal) = input {
-                if signal == SIGCONT {
-                    worker.continued += 1;
+            match step {
+                Step::CarryOut(effect) => self.carry_out(index, effect),
+                Step::Wait(None) => return,
+                Step::Wait(Some(wake)) => {
+                    let at = self.zklocks[index].time_of(wake, self.now);
+                    return self.wake_worker_at(index, at);
                 }
-                self.zklocks[index].page.taken += 1;
             }
-            let worker = &mut self.zklocks[index].worker;
-            worker.looked = matches!(input, Input::Tick)
-                || worker.looked && matches!(input, Input::KillRound(_) | Input::Children { .. });
-            let now = self.zklocks[index].clock(self.now);
-            let run = self.zklocks[index].worker.run.as_mut().unwrap();
-            let effects = run.on(now, input);
-            self.zklocks[index].worker.effects.extend(effects);
         }
-        let zklock = &self.zklocks[index];
-        let wake = zklock.worker.run.as_ref().and_then(|run| run.wake_at(zklock.clock(self.now)));
-        if let Some(wake) = wake {
-            let at = zklock.time_of(wake, self.now);
-            self.wake_worker_at(index, at);
-        }
+    }
+
+    fn next_step(&mut self, index: usize) -> Step {
+        let now = self.zklocks[index].clock(self.now);
+        let Zklock { worker, page, .. } = &mut self.zklocks[index];
+        let Worker { driver: Some(driver), inbox, continued, .. } = worker else { return Step::Wait(None) };
+        driver.next(
+            || now,
+            || {
+                let input = inbox.pop_front();
+                if let Some(Input::Signal(signal)) = input {
+                    *continued += u64::from(signal == SIGCONT);
+                    page.taken += 1;
+                }
+                input
+            },
+        )
     }
 
     pub(super) fn wake_worker_at(&mut self, index: usize, at: u64) {
@@ -82,7 +84,9 @@ impl World {
     }
 
     pub(super) fn answer_worker(&mut self, index: usize, input: Input) {
-        self.zklocks[index].worker.answers.push_back(input);
+        if let Some(driver) = &mut self.zklocks[index].worker.driver {
+            driver.answer(input);
+        }
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm for each effect")]

@@ -3,6 +3,7 @@
 //! The simulation checks what a run must do. These transcripts record how it does so, word for word. After an intended
 //! change, `ZKLOCK_RECORD=1 cargo test --lib run::tests` rewrites them.
 
+mod drive;
 mod ends;
 mod running;
 mod script;
