@@ -20,7 +20,7 @@ struct Attempt {
     server: usize,
     limit: AttemptLimit,
     began: u64,
-    /// The same moment by the clock that the lease uses.
+    /// The same moment by the clock of the core.
     dialled: BootTime,
     granted: u64,
 }
@@ -95,10 +95,10 @@ impl Client {
             return;
         }
         self.connector.pause_until = None;
-        let by_clock = BootTime::from_nanos(now);
+        let clock = self.clock(ensemble);
         let pass = self.connector.pass.take().unwrap_or_else(|| {
             let servers = self.settings.servers.clone();
-            self.connector.retry.pass(servers, by_clock, &mut below(&mut self.rng)).into()
+            self.connector.retry.pass(servers, clock, &mut below(&mut self.rng)).into()
         });
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
@@ -115,8 +115,7 @@ impl Client {
         let patience = nanos(limit.silence(duration(self.timeout)));
         let conn = ensemble.dial(self.settings.zone, server);
         self.connection = Some(Connection::new(conn, self.timeout, patience, now));
-        let dialled = self.settings.clock.boot_time(ensemble.now());
-        self.connector.attempt = Some(Attempt { server, limit, began: now, dialled, granted: 0 });
+        self.connector.attempt = Some(Attempt { server, limit, began: now, dialled: clock, granted: 0 });
         let Credentials { session, password } = self.credentials;
         let timeout_ms = i32::try_from(self.timeout / MS).unwrap_or(i32::MAX);
         ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
@@ -124,9 +123,9 @@ impl Client {
 
     /// Handles a failed attempt.
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
-        let now = self.now(ensemble);
-        if let Some(Attempt { server, limit, began, .. }) = self.connector.attempt.take() {
-            self.connector.retry.failed(&server, limit, duration(now - began), BootTime::from_nanos(now));
+        let clock = self.clock(ensemble);
+        if let Some(Attempt { server, limit, dialled, .. }) = self.connector.attempt.take() {
+            self.connector.retry.failed(&server, limit, clock.since(dialled), clock);
         }
         if self.phase == Phase::New {
             self.credentials = Credentials::default();
@@ -151,22 +150,21 @@ impl Client {
 
     /// Handles a granted connection.
     pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
-        let now = self.now(ensemble);
-        let Some(Attempt { limit, began, dialled, granted, .. }) = self.connector.attempt.take() else {
+        let (now, clock) = (self.now(ensemble), self.clock(ensemble));
+        let Some(Attempt { limit, dialled, granted, .. }) = self.connector.attempt.take() else {
             return;
         };
-        let speed = ConnectSpeed::of(duration(now - began), limit, duration(self.timeout));
+        let speed = ConnectSpeed::of(clock.since(dialled), limit, duration(self.timeout));
         if self.phase == Phase::New && !self.connector.retry.accepts(duration(granted), speed) {
             self.connector.regrant = Some(granted);
             return self.send(ensemble, 0, Step::Close);
         }
         self.connector.pass = None;
         self.connector.give_up_at = None;
-        let by_clock = BootTime::from_nanos(now);
         self.connector.connected = Some(match self.connector.connected {
-            None => (speed, ReconnectPause::new(by_clock)),
+            None => (speed, ReconnectPause::new(clock)),
             Some((before, mut pause)) => {
-                pause.connected(by_clock);
+                pause.connected(clock);
                 (before.at_best(speed), pause)
             }
         });
@@ -217,11 +215,11 @@ impl Client {
         if let Some(timeout) = self.connector.regrant.take() {
             return self.begin_again(ensemble, timeout);
         }
-        let now = self.now(ensemble);
+        let (now, clock) = (self.now(ensemble), self.clock(ensemble));
         self.phase = Phase::ConnectFailure;
         let timeout = duration(self.timeout);
         let Some((speed, pause)) = &mut self.connector.connected else { return };
-        let waited = nanos(pause.after_loss(BootTime::from_nanos(now), timeout));
+        let waited = nanos(pause.after_loss(clock, timeout));
         self.connector.retry = RetryPlan::for_reconnection(timeout, *speed);
         self.connector.pass = None;
         self.connector.pause_until = (waited > 0).then_some(now + waited);

@@ -9,8 +9,7 @@
 //! | [`connection`] | one connection: requests under way, pings, silence |
 //! | [`connector`] | connecting and reconnecting |
 //!
-//! Differences: nothing here takes time, the monotonic clock counts how long a server rests, and a throttled request is
-//! given up immediately when the connection is lost.
+//! Differences: nothing here takes time, and a throttled request is given up immediately when the connection is lost.
 
 mod clock;
 mod connection;
@@ -24,7 +23,7 @@ use std::time::Duration;
 pub(crate) use self::clock::HostClock;
 use self::connection::{Connection, Flight};
 use self::connector::Connector;
-use self::message::{NodePath, Reply, Request, RequestError, SessionChange};
+use self::message::{BootTime, NodePath, Reply, Request, RequestError, SessionChange};
 use self::step::{Kind, Next, Step};
 use crate::ensemble::wire::{Acl, Answer, Happened, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
@@ -179,6 +178,11 @@ impl Client {
         self.settings.clock.monotonic(ensemble.now())
     }
 
+    /// The time for the core.
+    fn clock(&self, ensemble: &Ensemble) -> BootTime {
+        self.settings.clock.boot_time(ensemble.now())
+    }
+
     /// Tells the client that its host has slept for this time, during which its timers stood still.
     pub(crate) fn slept(&mut self, ensemble: &mut Ensemble, span: u64) {
         self.settings.clock.slept += span;
@@ -212,7 +216,7 @@ impl Client {
         match command {
             _ if self.is_releasing => {}
             Command::Ask(number, request) => {
-                let sent = self.settings.clock.boot_time(ensemble.now());
+                let sent = self.clock(ensemble);
                 self.send(ensemble, number, Step::first(request, sent));
             }
             Command::Release(nodes) => {
