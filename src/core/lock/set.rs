@@ -1,12 +1,10 @@
 //! Several locks for one command, acquired one after the other in sorted order, so that two runs that want the same
 //! locks can't wait for each other. Pure.
 
-use std::time::Duration;
-
-use super::contender::{Contender, ContenderConfig, ContenderEvent, OwnNode};
+use super::contender::{Contender, ContenderConfig, OwnNode};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{LockIndex, Reply, Request};
+use crate::core::protocol::LockIndex;
 
 /// The contenders for all locks that one command needs.
 #[derive(Debug)]
@@ -15,22 +13,6 @@ pub struct Set {
     contenders: Vec<Contender>,
     /// How many are held: those before this index. The contender at this index is contending.
     held: usize,
-}
-
-/// Requests and news of a step, each with the index of its lock.
-#[derive(Debug, Default)]
-pub struct SetStep {
-    /// Requests to send.
-    pub requests: Vec<(LockIndex, Request)>,
-    /// What to report or to act on.
-    pub news: Vec<(LockIndex, ContenderEvent)>,
-}
-
-impl SetStep {
-    fn append(&mut self, mut other: Self) {
-        self.requests.append(&mut other.requests);
-        self.news.append(&mut other.news);
-    }
 }
 
 impl Set {
@@ -46,50 +28,29 @@ impl Set {
         }
     }
 
-    /// Begins with the first lock.
-    pub fn begin(&mut self) -> SetStep {
-        self.step(0, Contender::begin)
+    /// The contender for the lock with this index.
+    pub fn get_mut(&mut self, index: LockIndex) -> Option<&mut Contender> {
+        self.contenders.get_mut(index.0)
     }
 
-    /// Takes in a reply for the lock with this index.
-    pub fn take(&mut self, index: LockIndex, reply: Reply) -> SetStep {
-        let mut step = self.step(index.0, |contender| contender.take(reply));
-        if index.0 == self.held && step.news.iter().any(|(_, news)| *news == ContenderEvent::Held) {
-            self.held += 1;
-            step.append(self.step(self.held, Contender::begin));
+    /// The contender for each lock.
+    pub fn each(&mut self) -> impl Iterator<Item = (LockIndex, &mut Contender)> {
+        self.contenders.iter_mut().enumerate().map(|(index, contender)| (LockIndex(index), contender))
+    }
+
+    /// The lock with this index is held. Returns the contender for the next lock, which begins now.
+    pub fn after(&mut self, index: LockIndex) -> Option<(LockIndex, &mut Contender)> {
+        if index.0 != self.held {
+            return None;
         }
-        step
-    }
-
-    /// See [`Contender::reconnected`].
-    pub fn reconnected(&mut self) -> SetStep {
-        self.step_all(Contender::reconnected)
+        self.held += 1;
+        let next = LockIndex(self.held);
+        Some((next, self.get_mut(next)?))
     }
 
     /// Whether at least one lock is held.
     pub fn any_held(&self) -> bool {
         self.contenders.iter().any(Contender::holds)
-    }
-
-    /// Marks each of zklock's nodes as stopped or running again.
-    pub fn mark_stopped(&mut self, stopped: bool) -> SetStep {
-        self.step_all(|contender| contender.mark_stopped(stopped))
-    }
-
-    /// See [`Contender::look_around`].
-    pub fn look_around(&mut self) -> SetStep {
-        self.step_all(Contender::look_around)
-    }
-
-    /// Makes each of zklock's nodes say how long after its creation the lock was acquired, which `after` tells by the
-    /// lock's index.
-    pub fn tell_held(&mut self, after: impl Fn(LockIndex) -> Option<Duration>) -> SetStep {
-        let mut all = SetStep::default();
-        for index in 0..self.contenders.len() {
-            let Some(after) = after(LockIndex(index)) else { continue };
-            all.append(self.step(index, |contender| contender.tell_held(after)));
-        }
-        all
     }
 
     /// Whether every lock is held.
@@ -107,9 +68,9 @@ impl Set {
         self.contenders.get(self.held).is_some_and(Contender::seen_busy)
     }
 
-    /// The index of the lock that zklock is waiting for, or of the last one.
-    pub fn current(&self) -> LockIndex {
-        LockIndex(self.held.min(self.contenders.len().saturating_sub(1)))
+    /// The path of the lock that zklock is waiting for, or of the last one.
+    pub fn current(&self) -> Option<&LockPath> {
+        self.contenders.get(self.held).or(self.contenders.last()).map(Contender::path)
     }
 
     /// The path of the lock with this index.
@@ -127,71 +88,32 @@ impl Set {
         let contender = self.contenders.first()?;
         Some((contender.own()?, contender.data()))
     }
-
-    fn step_all(&mut self, act: impl Fn(&mut Contender) -> super::contender::Step) -> SetStep {
-        let mut all = SetStep::default();
-        for index in 0..self.contenders.len() {
-            all.append(self.step(index, &act));
-        }
-        all
-    }
-
-    /// A step of the contender at this index, if there is one.
-    fn step(&mut self, index: usize, act: impl FnOnce(&mut Contender) -> super::contender::Step) -> SetStep {
-        let Some(contender) = self.contenders.get_mut(index) else {
-            return SetStep::default();
-        };
-        let step = act(contender);
-        SetStep {
-            requests: step.requests.into_iter().map(|request| (LockIndex(index), request)).collect(),
-            news: step.news.into_iter().map(|news| (LockIndex(index), news)).collect(),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::protocol::{Created, ServerTime};
 
     fn set(paths: &[&str]) -> Set {
         Set::new(paths.iter().map(|path| ContenderConfig::exclusive(path)).collect(), 7)
     }
 
-    /// Answers the create and list of the lock with this index so that it is held.
-    fn grant(set: &mut Set, step: &SetStep, index: LockIndex) -> SetStep {
-        let prefix = step.requests.iter().find_map(|(lock, request)| match request {
-            Request::Create { prefix, .. } if *lock == index => Some(prefix.clone()),
-            _ => None,
-        });
-        let name = format!("{}0000000001", prefix.unwrap());
-        set.take(index, Reply::Created(Ok(Created { name: name.clone(), czxid: 1, created: ServerTime(0) })));
-        set.take(index, Reply::Listed(Ok(vec![name])))
-    }
-
     #[test]
     fn locks_are_acquired_in_sorted_order_and_once_each() {
         let mut set = set(&["/b", "/a", "/b"]);
-        let step = set.begin();
-        let step = grant(&mut set, &step, LockIndex(0));
-        assert_eq!(set.path(LockIndex(0)).map(LockPath::as_str), Some("/a"));
+        assert_eq!(set.current().map(LockPath::as_str), Some("/a"));
+        let next = set.after(LockIndex(0)).map(|(index, contender)| (index, contender.path().to_string()));
+        assert_eq!(next, Some((LockIndex(1), "/b".to_owned())));
         assert!(!set.all_held());
-        grant(&mut set, &step, LockIndex(1));
+        assert_eq!(set.after(LockIndex(1)), None);
         assert!(set.all_held());
-        let nodes: Vec<&str> = set.nodes().rev().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(nodes, ["/b", "/a"], "released in reverse");
     }
 
     #[test]
-    fn the_next_lock_is_not_requested_before_the_previous_one_is_held() {
-        let mut set = set(&["/a", "/b"]);
-        let step = set.begin();
-        assert!(step.requests.iter().all(|(lock, _)| *lock == LockIndex(0)));
-        let step = grant(&mut set, &step, LockIndex(0));
-        assert!(
-            step.requests
-                .iter()
-                .any(|(lock, request)| *lock == LockIndex(1) && matches!(request, Request::Create { .. }))
-        );
+    fn only_the_lock_that_is_waited_for_lets_the_next_one_begin() {
+        let mut set = set(&["/a", "/b", "/c"]);
+        assert_eq!(set.after(LockIndex(1)), None);
+        assert_eq!(set.after(LockIndex(0)).map(|(index, _)| index), Some(LockIndex(1)));
+        assert_eq!(set.after(LockIndex(0)), None, "it was held before");
     }
 }

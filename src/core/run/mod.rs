@@ -35,7 +35,6 @@ use self::running::Running;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
 use super::lock::record::Record;
-use super::lock::set::Set;
 use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
@@ -179,13 +178,13 @@ impl Context<'_> {
     }
 
     fn own_locks(&self) -> Vec<LockPath> {
-        let nodes = self.state.claim.set().into_iter().flat_map(Set::nodes);
+        let nodes = self.state.claim.session().into_iter().flat_map(|session| session.locks.nodes());
         nodes.map(|(path, _)| path.clone()).collect()
     }
 
     /// The path of the lock that zklock is waiting for.
     fn current_lock(&self) -> Option<LockPath> {
-        self.state.claim.set().and_then(|set| set.path(set.current())).cloned()
+        self.state.claim.session().and_then(|session| session.locks.current()).cloned()
     }
 }
 

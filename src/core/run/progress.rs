@@ -154,11 +154,7 @@ impl Progress {
         let Some(QueueProgress { path, nearest, ahead, .. }) = &self.queue else { return };
         let holder = holder.map(|seen| seen.at(self.servers_now(ctx.now)));
         let (waited, predecessor) = (ctx.now.since(ctx.plan.began), nearest.who.clone());
-        // A waiter confirms all the time. After so long without an answer the queue may have changed.
-        let claim = &ctx.state.claim;
-        let silent_for = claim.heard().map(|heard| ctx.now.since(heard));
-        let silent_for =
-            silent_for.filter(|&span| claim.lease().is_some_and(|lease| span > lease.timeout() / 2));
+        let silent_for = ctx.state.claim.session().and_then(|session| session.silent_for(ctx.now));
         let ahead = *ahead;
         ctx.say_about(path.clone(), Message::StillWaiting { waited, ahead, predecessor, holder, silent_for });
     }

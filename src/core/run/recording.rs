@@ -33,7 +33,8 @@ impl Recording {
             return None;
         }
         let claim = &ctx.state.claim;
-        let own = claim.set().and_then(|set| set.nodes().next().map(|(_, node)| node.clone()));
+        let own =
+            claim.session().and_then(|session| session.locks.nodes().next()).map(|(_, node)| node.clone());
         let own = own.filter(|_| !claim.is_over()).zip(ctx.state.record.clone());
         let Some((own, by)) = own else {
             ctx.say(Message::SuccessNotRecorded("the session is over".to_owned()));

@@ -162,7 +162,7 @@ impl Running {
             let silent_for = now.since(lease.last_confirmed());
             let silence = match self.stood_still {
                 Some(span) => Some(Silence::Frozen(span)),
-                None => claim.silence(now),
+                None => claim.session().and_then(|session| session.silence(now)),
             };
             self.lose(Loss::LeaseOver { silent_for, silence }, ctx);
         }

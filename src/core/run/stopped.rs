@@ -1,7 +1,6 @@
 //! A waiter that is stopped, for example by Ctrl-Z, and its place in the queue.
 
 use super::{Context, Effect};
-use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::RequestError;
@@ -77,7 +76,7 @@ impl Stop {
     pub(super) fn give_place_up_if_first(&mut self, ctx: &mut Context<'_>) {
         if planted(Mistake::StoppedTakesLock)
             || *self != Self::InQueue
-            || !ctx.state.claim.set().is_some_and(Set::any_held)
+            || !ctx.state.claim.session().is_some_and(|session| session.locks.any_held())
         {
             return;
         }

@@ -3,7 +3,6 @@
 use super::Plan;
 use crate::core::environment::{HeldLock, environment, full_path};
 use crate::core::lock::contender::OwnNode;
-use crate::core::lock::set::Set;
 use crate::core::path::LockPath;
 use crate::core::run::claim::Claim;
 
@@ -21,14 +20,14 @@ pub(super) fn variables(
 
 /// The locks of the claim, all of them held.
 pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
-    let Some(session) = claim.session_id() else { return vec![] };
+    let Some(session) = claim.session() else { return vec![] };
     let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
         path: full_path(&plan.chroot, path),
         node: format!("{}{}", plan.chroot, node.path),
         fencing_token: node.fencing_token,
-        session,
+        session: session.id,
         mode: plan.mode.word().to_owned(),
         slots: plan.mode.slots(),
     };
-    claim.set().into_iter().flat_map(Set::nodes).map(held).collect()
+    session.locks.nodes().map(held).collect()
 }

@@ -130,7 +130,7 @@ fn no_cargo_feature_touches_the_lease() {
         [include_str!("mod.rs"), include_str!("../renewal.rs"), include_str!("../../../runtime/zk/write.rs")];
     for source in sources.iter().chain(&[
         include_str!("../../run/claim/mod.rs"),
-        include_str!("../../run/claim/contending.rs"),
+        include_str!("../../run/claim/session.rs"),
         include_str!("../../planted.rs"),
     ]) {
         assert!(

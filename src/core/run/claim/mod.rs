@@ -1,22 +1,21 @@
 //! A run's claim on its locks: a session, a contender for each lock, and the lease. Replies drive it.
 
-mod contending;
+mod session;
 
 use std::time::Duration;
 
-use self::contending::{Contending, Gap};
+use self::session::Gap;
+pub use self::session::Session;
 use super::Effect;
 use crate::core::leftover_nodes::LeftoverNodes;
-use crate::core::lock::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode};
+use crate::core::lock::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
 use crate::core::lock::lease::Lease;
-use crate::core::lock::pace::Start;
 use crate::core::lock::renewal::Renewal;
-use crate::core::lock::set::{Set, SetStep};
-use crate::core::loss::Silence;
+use crate::core::lock::set::Set;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Asker, Reply, Request, RequestError, SessionChange, SessionKey};
+use crate::core::protocol::{Asker, LockIndex, Reply, Request, RequestError, SessionChange, SessionKey};
 use crate::core::time::BootTime;
 
 /// The result of a reply or of a change of the session.
@@ -46,12 +45,12 @@ pub enum ClaimEvent {
     Aside(Asker, Reply),
 }
 
-/// A session with its contenders and its lease. There is no session before [`connect`](Claim::connect).
+/// A claim on locks. There is no session before [`connect`](Claim::connect).
 #[derive(Debug, Default)]
 pub struct Claim {
     key: SessionKey,
     entries: Vec<ContenderConfig>,
-    contending: Option<Contending>,
+    session: Option<Session>,
     end: Option<SessionEnd>,
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
@@ -73,7 +72,7 @@ impl Claim {
     pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
         self.key = SessionKey(self.key.0 + 1);
         self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
-        (self.contending, self.end, self.node_gone, self.entering) = (None, None, false, None);
+        (self.session, self.end, self.node_gone, self.entering) = (None, None, false, None);
         Effect::Connect { key: self.key, deadline }
     }
 
@@ -108,28 +107,29 @@ impl Claim {
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
-                let contending = self.contending.insert(Contending::new(
+                let session = self.session.insert(Session::new(
                     id,
                     Set::new(self.entries.clone(), id),
                     Renewal::new(Lease::new(began, timeout)),
                     now,
                 ));
-                let step = contending.set.begin();
+                let first = LockIndex(0);
+                let step = session.locks.get_mut(first).map(|contender| (first, contender.begin()));
                 let mut notices = vec![ClaimEvent::Connected];
-                notices.extend(self.carry_out(step, now, out));
+                notices.extend(self.carry_out(step.into_iter().collect(), now, out));
                 notices
             }
             SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
             SessionChange::Disconnected => {
-                if let Some(contending) = &mut self.contending {
-                    contending.renewal.set_connected(false);
-                    contending.pace.disconnected();
-                    contending.gap = Some(Gap { from: now, to: None, away: None });
+                if let Some(session) = &mut self.session {
+                    session.renewal.set_connected(false);
+                    session.pace.disconnected();
+                    session.gap = Some(Gap { from: now, to: None, away: None });
                 }
                 vec![ClaimEvent::Disconnected]
             }
             SessionChange::StillAway(away) => {
-                if let Some(gap) = self.contending.as_mut().and_then(|contending| contending.gap.as_mut()) {
+                if let Some(gap) = self.session.as_mut().and_then(|session| session.gap.as_mut()) {
                     gap.away = Some(away);
                 }
                 vec![]
@@ -142,14 +142,15 @@ impl Claim {
 
     fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
         let mut notices = vec![ClaimEvent::Reconnected];
-        if let Some(contending) = &mut self.contending {
-            contending.renewal.set_connected(true);
+        if let Some(session) = &mut self.session {
+            session.renewal.set_connected(true);
             if planted(Mistake::LeaseRevived) {
-                contending.renewal.lease = Lease::new(now, contending.renewal.lease.timeout());
+                session.renewal.lease = Lease::new(now, session.renewal.lease.timeout());
             }
-            contending.gap.iter_mut().for_each(|gap| gap.to = Some(now));
-            let step = contending.set.reconnected();
-            notices.extend(self.carry_out(step, now, out));
+            session.gap.iter_mut().for_each(|gap| gap.to = Some(now));
+            let steps =
+                session.locks.each().map(|(lock, contender)| (lock, contender.reconnected())).collect();
+            notices.extend(self.carry_out(steps, now, out));
         }
         notices
     }
@@ -163,134 +164,141 @@ impl Claim {
         now: BootTime,
         out: &mut Vec<Effect>,
     ) -> Vec<ClaimEvent> {
-        let Some(contending) = self.contending.as_mut().filter(|_| key == self.key) else {
+        let Some(session) = self.session.as_mut().filter(|_| key == self.key) else {
             return vec![];
         };
         match asker {
-            Asker::Lease => contending.confirmed(reply, now, &mut self.node_gone),
+            Asker::Lease => {
+                let event = session.confirmed(reply, now);
+                self.node_gone |= matches!(event, Some(ClaimEvent::NodeGone));
+                event.into_iter().collect()
+            }
             Asker::Lock(lock) => {
-                let step = contending.replied(lock, reply, now);
-                self.carry_out(step, now, out)
+                session.measure(&reply, now);
+                let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
+                let step = contender.take(reply);
+                let is_held = step.news.contains(&ContenderEvent::Held);
+                let mut steps = vec![(lock, step)];
+                if is_held && let Some((next, contender)) = session.locks.after(lock) {
+                    steps.push((next, contender.begin()));
+                }
+                session.adapt_renewal(now);
+                self.carry_out(steps, now, out)
             }
             asker => vec![ClaimEvent::Aside(asker, reply)],
         }
     }
 
-    fn carry_out(&mut self, step: SetStep, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
-        let Some(contending) = &mut self.contending else {
-            return vec![];
-        };
-        contending.note(&step.news, now);
-        let queued = step.news.iter().any(|(_, news)| matches!(news, ContenderEvent::Queued(_)));
-        if queued {
-            // The monitor must know which nodes to delete if this process can't, and must know it before it is shown
-            // the next create.
-            self.entering = None;
-            let session_timeout = contending.renewal.lease.timeout();
-            out.push(Effect::Own { session_timeout, nodes: owned(&contending.set) });
-        }
-        for (lock, request) in step.requests {
-            if let Request::Create { parent, prefix, .. } = &request {
-                let path = format!("{parent}/{prefix}");
-                self.entering = Some(path.clone());
-                out.push(Effect::Enter(path));
-                if contending.set.nodes().next().is_none() {
-                    contending.create_sent = now;
+    /// Makes the requests of these steps, each of one lock's contender, and returns their events.
+    fn carry_out(
+        &mut self,
+        steps: Vec<(LockIndex, Step)>,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<ClaimEvent> {
+        let Some(session) = &mut self.session else { return vec![] };
+        let mut events = vec![];
+        for (lock, step) in steps {
+            for event in step.news {
+                match &event {
+                    ContenderEvent::Queued(_) => {
+                        session.held.insert(lock, (now, None));
+                        // The monitor must know which nodes to delete if this process can't, and must know it before
+                        // it is shown the next create.
+                        self.entering = None;
+                        let session_timeout = session.renewal.lease.timeout();
+                        out.push(Effect::Own { session_timeout, nodes: owned(&session.locks) });
+                    }
+                    ContenderEvent::Held => {
+                        session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
+                    }
+                    ContenderEvent::Failed(ContentionError::Deleted) => self.node_gone = true,
+                    _ => {}
                 }
+                events.extend(session.locks.path(lock).map(|path| ClaimEvent::Lock(path.clone(), event)));
             }
-            out.push(Effect::Ask(Asker::Lock(lock), request));
+            for request in step.requests {
+                if let Request::Create { parent, prefix, .. } = &request {
+                    let path = format!("{parent}/{prefix}");
+                    self.entering = Some(path.clone());
+                    out.push(Effect::Enter(path));
+                    if session.locks.nodes().next().is_none() {
+                        session.create_sent = now;
+                    }
+                }
+                out.push(Effect::Ask(Asker::Lock(lock), request));
+            }
         }
-        let gone = ContenderEvent::Failed(ContentionError::Deleted);
-        self.node_gone |= step.news.iter().any(|(_, news)| *news == gone);
-        let path = |lock| contending.set.path(lock).cloned();
-        let news = step.news.into_iter();
-        news.filter_map(|(lock, news)| Some(ClaimEvent::Lock(path(lock)?, news))).collect()
+        events
     }
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
     pub fn left_behind(&self) -> Option<LeftoverNodes> {
-        let session_timeout = self.lease()?.timeout();
+        let Session { renewal, locks, .. } = self.session.as_ref()?;
         Some(LeftoverNodes {
-            session_timeout,
-            nodes: self.set().map(owned).unwrap_or_default(),
+            session_timeout: renewal.lease.timeout(),
+            nodes: owned(locks),
             entering: self.entering.clone(),
         })
     }
 
     /// Marks zklock's nodes as stopped or running again, so that other clients can see it.
     pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
-        if let Some(contending) = &mut self.contending {
-            let step = contending.set.mark_stopped(stopped);
-            self.carry_out(step, now, out);
-        }
+        let Some(session) = &mut self.session else { return };
+        let steps =
+            session.locks.each().map(|(lock, contender)| (lock, contender.mark_stopped(stopped))).collect();
+        self.carry_out(steps, now, out);
     }
 
     /// Looks for clients that don't wait for zklock: [`ContenderEvent::Neighbour`].
     pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        if let Some(contending) = &mut self.contending {
-            let step = contending.set.look_around();
-            self.carry_out(step, now, out);
-        }
+        let Some(session) = &mut self.session else { return };
+        let steps = session.locks.each().map(|(lock, contender)| (lock, contender.look_around())).collect();
+        self.carry_out(steps, now, out);
     }
 
     /// Shows other clients since when the locks are held.
     pub fn tell_held(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        if let Some(contending) = &mut self.contending {
-            let held = &contending.held;
-            let after = |lock| held.get(&lock).and_then(|(queued, held)| Some((*held)?.since(*queued)));
-            let step = contending.set.tell_held(after);
-            self.carry_out(step, now, out);
-        }
+        let Some(Session { locks, held, .. }) = &mut self.session else { return };
+        let steps = locks.each().filter_map(|(lock, contender)| {
+            let (queued, held) = *held.get(&lock)?;
+            Some((lock, contender.tell_held(held?.since(queued))))
+        });
+        let steps = steps.collect();
+        self.carry_out(steps, now, out);
     }
 
     /// Sends the confirmation that is due, if any.
     pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        let Some(contending) = &mut self.contending else {
-            return;
-        };
-        if contending.renewal.due().is_some_and(|due| due <= now) {
-            let nodes = contending.set.nodes().map(|(_, node)| node.path.clone()).collect();
-            contending.renewal.sent();
-            contending.asked = Some(now);
+        let Some(session) = &mut self.session else { return };
+        if session.renewal.due().is_some_and(|due| due <= now) {
+            let nodes = session.locks.nodes().map(|(_, node)| node.path.clone()).collect();
+            session.renewal.sent();
+            session.asked = Some(now);
             out.push(Effect::Ask(Asker::Lease, Request::Confirm(nodes)));
         }
     }
 
     /// Sends the next confirmation as soon as possible: its answer says whether zklock's nodes still exist.
     pub fn confirm_soon(&mut self, now: BootTime) {
-        if let Some(contending) = &mut self.contending {
-            contending.renewal.hurry(now);
+        if let Some(session) = &mut self.session {
+            session.renewal.hurry(now);
         }
     }
 
     /// When [`confirm_if_due`](Self::confirm_if_due) next has something to do.
     pub fn next_due(&self) -> Option<BootTime> {
-        self.contending.as_ref()?.renewal.due()
+        self.session.as_ref()?.renewal.due()
+    }
+
+    /// The session, once it is established.
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
     }
 
     /// The lease, once there is a session.
     pub fn lease(&self) -> Option<&Lease> {
-        self.contending.as_ref().map(|contending| &contending.renewal.lease)
-    }
-
-    /// When a server last answered, once there is a session.
-    pub fn heard(&self) -> Option<BootTime> {
-        self.contending.as_ref().map(|contending| contending.heard)
-    }
-
-    /// Why nothing was confirmed recently, as far as zklock can tell.
-    pub fn silence(&self, now: BootTime) -> Option<Silence> {
-        let Contending { gap, asked, forbidden, pace, renewal, .. } = self.contending.as_ref()?;
-        let unanswered = asked.map(|asked| now.since(asked));
-        Some(match (*gap, unanswered) {
-            (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
-            (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
-            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
-                Silence::LineWasAway(to.since(from))
-            }
-            _ if *forbidden => Silence::Forbidden,
-            _ => Silence::SlowLine(pace.slowest()?),
-        })
+        self.session.as_ref().map(|session| &session.renewal.lease)
     }
 
     /// How long a periodic check may be put off: an eighth of the session timeout, as no lease depends on the check;
@@ -299,33 +307,10 @@ impl Claim {
         self.lease().map_or(Duration::from_millis(100), |lease| lease.timeout() / 8)
     }
 
-    /// Whether the lease and the connection allow the command to start.
-    pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
-        let Some(Contending { renewal, pace, asked, .. }) = &self.contending else { return Start::NotYet };
-        if planted(Mistake::DoomedStart) {
-            return Start::Now;
-        }
-        if !renewal.is_connected() {
-            return Start::NotYet;
-        }
-        let sends = renewal.due().map(|due| due.max(now)).or(*asked).unwrap_or(now);
-        pace.start(&renewal.lease, sends, kill_after, now)
-    }
-
-    /// The locks, once there is a session.
-    pub fn set(&self) -> Option<&Set> {
-        self.contending.as_ref().map(|contending| &contending.set)
-    }
-
-    /// The session's id, once there is a session.
-    pub fn session_id(&self) -> Option<i64> {
-        self.contending.as_ref().map(|contending| contending.session)
-    }
-
     /// Begins a new lease if the old one ran out during a long silence. Only for a run whose command isn't running.
     pub fn revive_lease(&mut self, now: BootTime) {
-        if let Some(contending) = &mut self.contending {
-            contending.renewal.revive(now);
+        if let Some(session) = &mut self.session {
+            session.renewal.revive(now);
         }
     }
 
@@ -344,16 +329,17 @@ impl Claim {
     /// the nodes, none is deleted by name, because the name may now belong to another client's node; closing the
     /// session deletes the others.
     pub fn release(&self) -> Effect {
-        let ours = self.set().filter(|_| !self.node_gone);
-        let nodes = ours.map(|set| set.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        let ours = self.session.as_ref().filter(|_| !self.node_gone);
+        let nodes =
+            ours.map(|session| session.locks.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         Effect::Release(nodes.unwrap_or_default())
     }
 }
 
-/// The nodes of all locks in `set`.
-fn owned(set: &Set) -> Vec<OwnedNode> {
+/// zklock's nodes on these locks.
+fn owned(locks: &Set) -> Vec<OwnedNode> {
     let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
-    set.nodes().map(|(_, node)| owned(node)).collect()
+    locks.nodes().map(|(_, node)| owned(node)).collect()
 }
 
 #[cfg(test)]

@@ -26,24 +26,22 @@ impl Queueing {
         let (plan, claim, now) = (ctx.plan, &ctx.state.claim, ctx.now);
         let waited = now.since(plan.began);
         let hosts = plan.hosts.clone();
-        let Some(set) = claim.set().filter(|_| self.connected) else {
+        let Some(session) = claim.session().filter(|_| self.connected) else {
             return Next::fail(Message::KeptBusy { hosts, waited });
         };
+        let seen_busy = session.locks.seen_busy();
         if self.stop.has_left() {
-            let (seen_busy, message) =
-                (set.seen_busy(), |seen_busy| Message::GaveUpStopped { waited, seen_busy });
-            return if seen_busy { self.busy(message(true), ctx) } else { Next::fail(message(false)) };
+            let message = Message::GaveUpStopped { waited, seen_busy };
+            return if seen_busy { self.busy(message, ctx) } else { Next::fail(message) };
         }
-        if set.all_held() {
+        if session.locks.all_held() {
             return Next::fail(Message::NotConfirmed { waited });
         }
-        if !set.seen_busy() {
+        if !seen_busy {
             return Next::fail(Message::NoAnswer { hosts, waited });
         }
         let ahead = self.waiting_for.clone().unwrap_or_else(|| "another contender".to_owned());
-        // A waiter confirms all the time, and an answer also shows that the queue ahead hasn't changed.
-        let silence = claim.heard().map(|heard| now.since(heard)).unwrap_or_default();
-        if claim.lease().is_some_and(|lease| silence > lease.timeout() / 2) {
+        if let Some(silence) = session.silent_for(now) {
             return Next::fail_at(ctx.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
         }
         self.busy(Message::GaveUp { waited, ahead }, ctx)

@@ -130,7 +130,11 @@ impl Queueing {
             ContenderEvent::Held if self.stop != Stop::Not => {}
             ContenderEvent::Held => {
                 self.progress.end(ctx);
-                let node = ctx.state.claim.set().and_then(|set| set.nodes().find(|(lock, _)| **lock == path));
+                let node = ctx
+                    .state
+                    .claim
+                    .session()
+                    .and_then(|session| session.locks.nodes().find(|(lock, _)| **lock == path));
                 if let Some(token) = node.map(|(_, node)| node.fencing_token) {
                     let after = ctx.now.since(ctx.plan.began);
                     ctx.say_about(path, Message::Acquired { after, token });

@@ -4,7 +4,6 @@ use super::{Queueing, StartProgress};
 use crate::core::exit::Exit;
 use crate::core::lock::once::OnceDecision;
 use crate::core::lock::pace::Start;
-use crate::core::lock::set::Set;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Asker;
@@ -18,18 +17,18 @@ impl Queueing {
     /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
     /// renew it.
     pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Message> {
-        let claim = &ctx.state.claim;
+        let Some(session) = ctx.state.claim.session() else { return Ok(false) };
         if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
-            || !claim.set().is_some_and(Set::all_held)
+            || !session.locks.all_held()
         {
             return Ok(false);
         }
         // Another client's write to zklock's node may revoke the lock; the node is being read.
-        if claim.set().is_some_and(Set::any_unread) {
+        if session.locks.any_unread() {
             return Ok(false);
         }
-        match claim.start(ctx.plan.kill_after, ctx.now) {
+        match session.start(ctx.plan.kill_after, ctx.now) {
             Start::Now => return Ok(true),
             Start::NotYet => {}
             Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
@@ -48,7 +47,7 @@ impl Queueing {
     /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
     pub(super) fn is_due(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let Some(once) = &mut self.once else { return Some(Next::Start) };
-        let (node, data) = ctx.state.claim.set()?.first()?;
+        let (node, data) = ctx.state.claim.session()?.locks.first()?;
         if !once.has_begun() {
             let asked = once.begin(node, &data);
             ctx.request(Asker::Once, asked);

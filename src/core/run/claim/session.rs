@@ -1,0 +1,141 @@
+//! The session of a claim: its contenders, its lease, and what the answers of the servers say about the connection.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::ClaimEvent;
+use crate::core::lock::pace::{Pace, Start};
+use crate::core::lock::renewal::Renewal;
+use crate::core::lock::set::Set;
+use crate::core::loss::Silence;
+use crate::core::planted::{Mistake, planted};
+use crate::core::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
+use crate::core::time::BootTime;
+
+/// An established session.
+#[derive(Debug)]
+pub struct Session {
+    pub id: i64,
+    pub locks: Set,
+    pub(super) renewal: Renewal,
+    /// When the first create was sent: its answer is the first confirmation.
+    pub(super) create_sent: BootTime,
+    pub(super) create_answered: bool,
+    /// When a server last answered.
+    pub(super) heard: BootTime,
+    /// How long the answers to writes took.
+    pub(super) pace: Pace,
+    /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
+    pub(super) asked: Option<BootTime>,
+    pub(super) gap: Option<Gap>,
+    /// Since the last confirmation, another was refused because READ on zklock's node is missing.
+    pub(super) forbidden: bool,
+    /// For each lock, when its node was created and when the lock was acquired.
+    pub(super) held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
+}
+
+/// A time without a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap {
+    pub(super) from: BootTime,
+    pub(super) to: Option<BootTime>,
+    pub(super) away: Option<ConnectFailure>,
+}
+
+impl Session {
+    pub(super) fn new(id: i64, locks: Set, renewal: Renewal, now: BootTime) -> Self {
+        Self {
+            id,
+            locks,
+            renewal,
+            create_sent: now,
+            create_answered: false,
+            heard: now,
+            pace: Pace::default(),
+            asked: None,
+            gap: None,
+            forbidden: false,
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in the answer to a confirmation.
+    pub(super) fn confirmed(&mut self, reply: Reply, now: BootTime) -> Option<ClaimEvent> {
+        let Reply::Confirmed(sent, result) = reply else { return None };
+        self.asked = None;
+        match result {
+            Ok(()) => {
+                (self.heard, self.forbidden) = (now, false);
+                self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
+                self.renewal.answered(sent, now);
+                Some(ClaimEvent::Confirmed)
+            }
+            Err(RequestError::NoNode) => Some(ClaimEvent::NodeGone),
+            Err(RequestError::ConnectionLost) => {
+                self.renewal.unanswered(now);
+                None
+            }
+            Err(failure) => {
+                self.forbidden |= failure == RequestError::NoAuth;
+                self.renewal.refused(now);
+                Some(ClaimEvent::Unconfirmed(failure))
+            }
+        }
+    }
+
+    /// Learns from a contender's reply when a server last answered and, from the first create, how fast the connection is.
+    pub(super) fn measure(&mut self, reply: &Reply, now: BootTime) {
+        if reply.failure().is_none() {
+            self.heard = now;
+        }
+        if matches!(reply, Reply::Created(Ok(_))) && !self.create_answered {
+            self.pace.answered(now.since(self.create_sent), now, self.renewal.lease.timeout());
+            self.create_answered = true;
+        }
+    }
+
+    /// Begins to renew the lease once there is a node, and renews it more often once every lock is held.
+    pub(super) fn adapt_renewal(&mut self, now: BootTime) {
+        if self.locks.nodes().next().is_some() {
+            self.renewal.begin(self.create_answered.then_some(self.create_sent), now);
+        }
+        if self.locks.all_held() {
+            self.renewal.becomes_first();
+            self.pace.becomes_first(now);
+        }
+    }
+
+    /// How long no server has answered, if that is so long that the queue may have changed: a waiter confirms all the time,
+    /// and an answer also shows that the queue ahead is the same.
+    pub fn silent_for(&self, now: BootTime) -> Option<Duration> {
+        Some(now.since(self.heard)).filter(|&span| span > self.renewal.lease.timeout() / 2)
+    }
+
+    /// Why nothing was confirmed recently, as far as zklock can tell.
+    pub fn silence(&self, now: BootTime) -> Option<Silence> {
+        let Self { gap, asked, forbidden, pace, renewal, .. } = self;
+        let unanswered = asked.map(|asked| now.since(asked));
+        Some(match (*gap, unanswered) {
+            (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
+            (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
+            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
+                Silence::LineWasAway(to.since(from))
+            }
+            _ if *forbidden => Silence::Forbidden,
+            _ => Silence::SlowLine(pace.slowest()?),
+        })
+    }
+
+    /// Whether the lease and the connection allow the command to start.
+    pub fn start(&self, kill_after: Duration, now: BootTime) -> Start {
+        if planted(Mistake::DoomedStart) {
+            return Start::Now;
+        }
+        let Self { renewal, pace, asked, .. } = self;
+        if !renewal.is_connected() {
+            return Start::NotYet;
+        }
+        let sends = renewal.due().map(|due| due.max(now)).or(*asked).unwrap_or(now);
+        pace.start(&renewal.lease, sends, kill_after, now)
+    }
+}
