@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use zklock::core::lock::contender::ContentionError;
 use zklock::core::lock::name::{Family, Mode};
-use zklock::core::lock::neighbour::Recipe;
+use zklock::core::lock::other_recipes::Recipe;
 use zklock::core::lock::queue::QueueError;
 use zklock::core::loss::{Loss, Silence};
 use zklock::core::message::{Level, Message};
@@ -37,7 +37,7 @@ variants!(Message, message_name, MESSAGES:
     SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
-    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, Neighbour, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
+    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, OtherRecipe, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
 );
 
@@ -187,7 +187,7 @@ fn messages() -> Vec<Message> {
         M::Suspended { command: job(), wants_terminal: false, held: true },
         M::Suspended { command: job(), wants_terminal: false, held: false },
         M::Suspended { command: job(), wants_terminal: true, held: true },
-        M::Neighbour(QueueError::OtherFamily {
+        M::OtherRecipe(QueueError::OtherFamily {
             node: "1__lock__0000000001".to_owned(),
             family: Family::Kazoo,
         }),

@@ -12,7 +12,7 @@ use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::{Owner, session_id};
 use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::lock::once::{LastSuccess, record_path, recorded_lock};
-use crate::core::lock::queue::{Standing, standings};
+use crate::core::lock::queue::{QueueEntry, entries};
 use crate::core::lock::record::{Record, revocation};
 use crate::core::path::{LockPath, NodePath};
 use crate::runtime::zk::{Answer, BlockingSession, Node, RequestError, ServerTime};
@@ -74,8 +74,8 @@ pub(super) enum State {
 }
 
 impl State {
-    fn of(standing: &Standing<'_>, node: &Node) -> Self {
-        match standing.holds {
+    fn of(entry: &QueueEntry<'_>, node: &Node) -> Self {
+        match entry.holds {
             is_first if node.is_permanent() => Self::Unowned { is_first },
             true => Self::Held,
             false => Self::Waiting,
@@ -293,28 +293,28 @@ fn lock(
         .filter(|child| nodes.contains_key(&NodePath::from(format!("{path}/{child}"))))
         .cloned()
         .collect();
-    let contenders = standings(&existing)
+    let contenders = entries(&existing)
         .into_iter()
-        .filter_map(|standing| {
-            let node = NodePath::from(format!("{path}/{}", standing.name.text));
+        .filter_map(|entry| {
+            let node = NodePath::from(format!("{path}/{}", entry.name.text));
             let read = nodes.get(&node)?;
-            Some(contender(&standing, node, read))
+            Some(contender(&entry, node, read))
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
     Lock { path, contenders: Some(contenders), neighbours, last_success }
 }
 
-fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedContender {
+fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &Node) -> ListedContender {
     let known = read.known();
     let record = Record::from_bytes(&read.data);
     let revocation = revocation(&read.data);
-    let state = State::of(standing, read);
+    let state = State::of(entry, read);
     ListedContender {
-        position: standing.position,
+        position: entry.position,
         state,
         stopped: record.as_ref().is_some_and(|record| record.stopped),
-        mode: standing.name.mode,
+        mode: entry.name.mode,
         owner: record.as_ref().map_or_else(|| Owner::of(&read.data), Owner::of_record),
         since: known.map(|read| read.created),
         held_since: known
@@ -323,7 +323,7 @@ fn contender(standing: &Standing<'_>, node: NodePath, read: &Node) -> ListedCont
         fencing_token: known.map(|read| read.czxid),
         session: known.map(|read| session_id(read.owner)),
         node,
-        family: standing.name.family,
+        family: entry.name.family,
         asked_to_stop: revocation.is_some(),
         revoked_by: revocation.flatten(),
     }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::owner::{Owner, session_id};
-use crate::core::lock::neighbour::{self, Recipe};
+use crate::core::lock::other_recipes::{self, Recipe};
 use crate::core::text::without_controls;
 use crate::runtime::zk::{BlockingSession, Node, RequestError, ServerTime};
 
@@ -38,8 +38,8 @@ impl Neighbour {
 
 /// Whether these children may belong to another recipe. Only reading their nodes shows whether they do.
 pub(super) fn may_be_among(children: &[String]) -> bool {
-    !neighbour::containers(children).is_empty()
-        || children.iter().any(|child| neighbour::of_child(child).is_some())
+    !other_recipes::containers(children).is_empty()
+        || children.iter().any(|child| other_recipes::of_child(child).is_some())
 }
 
 /// The neighbours at some paths.
@@ -61,9 +61,9 @@ pub(super) fn neighbours(
     let mut containers = vec![];
     for (path, children) in locks {
         let base = path.trim_end_matches('/');
-        let recipes = children.iter().filter_map(|child| Some((child, neighbour::of_child(child)?)));
+        let recipes = children.iter().filter_map(|child| Some((child, other_recipes::of_child(child)?)));
         candidates.extend(recipes.map(|(child, recipe)| (path, format!("{base}/{child}"), recipe)));
-        let inside = neighbour::containers(children).into_iter();
+        let inside = other_recipes::containers(children).into_iter();
         containers.extend(inside.map(|container| (path, format!("{base}/{container}"), container)));
     }
     let lists = session.list_all(containers.iter().map(|(_, at, _)| at.clone().into()))?;
@@ -77,7 +77,7 @@ pub(super) fn neighbours(
             }
             Err(failure) => bail!("{at}: {failure}"),
         };
-        let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
+        let names = names.into_iter().filter(|name| other_recipes::is_semaphore_child(container, name));
         candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
     }
     let reads = session.get_all(candidates.iter().map(|(_, node, _)| node.clone().into()))?;

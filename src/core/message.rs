@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::duration;
 use super::lock::contender::ContentionError;
+use super::lock::latency::smallest_timeout;
 use super::lock::name::{Family, Mode};
-use super::lock::pace::smallest_timeout;
 use super::lock::queue::QueueError;
 use super::loss::Loss;
 use super::protocol::RequestError;
@@ -210,7 +210,7 @@ pub enum Message {
         held: bool,
     },
     /// A program that doesn't wait for zklock came to the lock.
-    Neighbour(QueueError),
+    OtherRecipe(QueueError),
     LeftAfterKill(String),
 
     // The end.
@@ -493,7 +493,7 @@ impl Message {
                 };
                 report.with("command", command.as_str()).with("held", *held)
             }
-            Self::Neighbour(refusal) => {
+            Self::OtherRecipe(refusal) => {
                 Report::warning("warning", format!("another program may run at the same time: {refusal}"))
                     .with("reason", "neighbour")
             }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::assess::{Finding, Fitness, Severity, is_quick_enough, is_stale, smallest_timeout};
 use super::facts::{ChrootState, Facts, OldRecord};
-use crate::core::lock::pace::silence_ridden_out;
+use crate::core::lock::latency::silence_ridden_out;
 use crate::runtime::zk::ServerReport;
 
 const VERSION: u32 = 1;

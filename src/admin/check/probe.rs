@@ -92,12 +92,12 @@ pub(super) fn round_trips(
 mod tests {
     use super::*;
     use crate::core::lock::name::Name;
-    use crate::core::lock::neighbour;
+    use crate::core::lock::other_recipes;
 
     #[test]
     fn a_probe_is_neither_a_contender_nor_a_neighbour() {
         let name = format!("{PREFIX}{}-0000000001", Uuid::new_v4());
-        assert!(Name::parse(&name).is_none() && neighbour::of_child(&name).is_none());
+        assert!(Name::parse(&name).is_none() && other_recipes::of_child(&name).is_none());
     }
 
     #[test]

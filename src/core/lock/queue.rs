@@ -49,7 +49,7 @@ pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
 
 /// A contender as the listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct QueueEntry<'a> {
     /// Its node.
     pub name: Name<'a>,
     /// Its position in the queue, from 1.
@@ -59,17 +59,17 @@ pub struct Standing<'a> {
 }
 
 /// All contenders in order, for status displays. Families that don't see each other's nodes have a queue each.
-pub fn standings(children: &[String]) -> Vec<Standing<'_>> {
-    let (all, mut standings) = (sorted(children), vec![]);
+pub fn entries(children: &[String]) -> Vec<QueueEntry<'_>> {
+    let (all, mut entries) = (sorted(children), vec![]);
     for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
         let queue: Vec<Name<'_>> = all.iter().filter(|name| name.family == family).cloned().collect();
         for (index, name) in queue.iter().enumerate() {
             let ahead = in_the_way(name.mode, queue.get(..index).unwrap_or_default()).len();
             let holds = ahead < slots(name.mode);
-            standings.push(Standing { name: name.clone(), position: index + 1, holds });
+            entries.push(QueueEntry { name: name.clone(), position: index + 1, holds });
         }
     }
-    standings
+    entries
 }
 
 /// Whether a contender entered after the one whose node is named `own`.
@@ -316,15 +316,14 @@ mod tests {
             (1..=5).map(|n| of(Slots(2), n)).collect(),
             vec![of(Exclusive, 1), of(Exclusive, 2)],
         ] {
-            for standing in standings(&queue) {
-                let decision = super::decide(&queue, standing.name.text);
-                assert_eq!(standing.holds, decision == Decision::Hold, "{standing:?}");
-                assert_eq!(standing.name.text, queue[standing.position - 1]);
+            for entry in entries(&queue) {
+                let decision = super::decide(&queue, entry.name.text);
+                assert_eq!(entry.holds, decision == Decision::Hold, "{entry:?}");
+                assert_eq!(entry.name.text, queue[entry.position - 1]);
             }
         }
         let others = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
-        let seen: Vec<_> =
-            standings(&others).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
+        let seen: Vec<_> = entries(&others).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
         assert_eq!(seen, [(others[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
     }
 

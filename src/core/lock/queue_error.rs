@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::name::{Family, Mode, Name};
-use super::neighbour::Recipe;
+use super::other_recipes::Recipe;
 use crate::core::text::printable;
 
 /// Numbers this close to the end of the counter are refused. At the end a server gives out numbers twice, or negative

@@ -4,7 +4,7 @@
 
 use super::{Ancestor, Context, Effect, Next};
 use crate::core::lock::name::{Mode, Name};
-use crate::core::lock::queue::standings;
+use crate::core::lock::queue::entries;
 use crate::core::lock::record::Record;
 use crate::core::message::Message;
 use crate::core::path::{LockPath, NodePath};
@@ -100,7 +100,7 @@ fn look_at(holder: NodePath, shows_line: bool) -> Option<Request> {
 }
 
 fn read_holders(lock: &LockPath, children: &[String]) -> Vec<Request> {
-    let holders = standings(children).into_iter().filter(|standing| standing.holds);
+    let holders = entries(children).into_iter().filter(|entry| entry.holds);
     holders.map(|holder| Request::Get(lock.child(holder.name.text))).collect()
 }
 

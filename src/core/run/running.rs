@@ -20,13 +20,13 @@ use crate::core::time::BootTime;
 const STANDSTILL: Duration = Duration::from_millis(500);
 
 /// When to look for other recipes on the path for the first time. Each pause after that is twice as long.
-const FIRST_LOOK_AROUND: Duration = Duration::from_secs(1);
+const FIRST_RECIPE_CHECK: Duration = Duration::from_secs(1);
 
 /// The longest of these pauses.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
 /// nothing for it.
-const TELL_HELD_AFTER: Duration = Duration::from_secs(1);
+const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 
 /// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ pub(super) struct Running {
     /// The deadline that the monitor was shown last.
     deadline: Option<Deadline>,
     /// When to look for other recipes next, and the pause after that.
-    look_around: (BootTime, Duration),
+    check_recipes: (BootTime, Duration),
     /// When to write into zklock's nodes since when it holds the locks, until that is done.
-    tell_held_at: Option<BootTime>,
+    record_held_at: Option<BootTime>,
 }
 
 impl Running {
@@ -62,8 +62,8 @@ impl Running {
             kill_again_at: None,
             stuck: false,
             deadline: None,
-            look_around: (ctx.now + FIRST_LOOK_AROUND, FIRST_LOOK_AROUND),
-            tell_held_at: Some(ctx.now + TELL_HELD_AFTER),
+            check_recipes: (ctx.now + FIRST_RECIPE_CHECK, FIRST_RECIPE_CHECK),
+            record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
         }
     }
 
@@ -77,7 +77,7 @@ impl Running {
         self.keep_the_lease(ctx);
         match input {
             Input::Tick => {
-                self.tell_held(ctx);
+                self.record_held_since(ctx);
                 self.kill_what_is_left(ctx);
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
@@ -123,12 +123,12 @@ impl Running {
             }
             ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
             ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
-            ClaimEvent::Lock(path, ContenderEvent::Neighbour(refusal)) => {
-                ctx.say_about(path, Message::Neighbour(refusal));
+            ClaimEvent::Lock(path, ContenderEvent::OtherRecipe(refusal)) => {
+                ctx.say_about(path, Message::OtherRecipe(refusal));
             }
             ClaimEvent::Confirmed => {
                 self.stood_still = None;
-                self.look_around(ctx);
+                self.check_recipes(ctx);
             }
             ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
@@ -137,11 +137,11 @@ impl Running {
 
     /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the
     /// answer.
-    fn look_around(&mut self, ctx: &mut Context<'_>) {
-        let (at, pause) = self.look_around;
+    fn check_recipes(&mut self, ctx: &mut Context<'_>) {
+        let (at, pause) = self.check_recipes;
         if at <= ctx.now && self.lost.is_none() {
-            self.look_around = (ctx.now + pause, LONGEST_PAUSE.min(pause * 2));
-            ctx.state.claim.look_around(ctx.now, ctx.out);
+            self.check_recipes = (ctx.now + pause, LONGEST_PAUSE.min(pause * 2));
+            ctx.state.claim.check_recipes(ctx.now, ctx.out);
         }
     }
 
@@ -261,17 +261,17 @@ impl Running {
     }
 
     /// Writes into zklock's nodes since when it holds the locks, unless the lock is lost or the command is stopped.
-    fn tell_held(&mut self, ctx: &mut Context<'_>) {
-        if self.tell_held_at().is_some_and(|at| at <= ctx.now) {
-            self.tell_held_at = None;
-            ctx.state.claim.tell_held(ctx.now, ctx.out);
+    fn record_held_since(&mut self, ctx: &mut Context<'_>) {
+        if self.record_held_at().is_some_and(|at| at <= ctx.now) {
+            self.record_held_at = None;
+            ctx.state.claim.record_held_since(ctx.now, ctx.out);
         }
     }
 
-    fn tell_held_at(&self) -> Option<BootTime> {
+    fn record_held_at(&self) -> Option<BootTime> {
         let is_quiet =
             self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_suspended();
-        self.tell_held_at.filter(|_| is_quiet)
+        self.record_held_at.filter(|_| is_quiet)
     }
 
     /// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
@@ -325,7 +325,7 @@ impl Running {
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
         let moments =
-            [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick(), self.tell_held_at()];
+            [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick(), self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 

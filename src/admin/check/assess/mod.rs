@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::facts::{Facts, OldRecord};
-use crate::core::lock::pace;
+use crate::core::lock::latency;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,12 +107,12 @@ pub(super) fn assess(facts: &Facts) -> Vec<Finding> {
 /// Whether the connection is fast enough for the session timeout; `None` without a session.
 pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
     let (granted, trip) = (*facts.session.as_ref().ok()?, facts.trip()?);
-    Some(pace::is_quick_enough(granted, trip, facts.kill_after))
+    Some(latency::is_quick_enough(granted, trip, facts.kill_after))
 }
 
 /// The smallest session timeout that this connection is fast enough for, if there is one.
 pub(super) fn smallest_timeout(facts: &Facts) -> Option<Duration> {
-    pace::smallest_timeout(facts.trip()?, facts.kill_after)
+    latency::smallest_timeout(facts.trip()?, facts.kill_after)
 }
 
 /// A lock whose last success is older than this may be unused.

@@ -6,7 +6,7 @@ use super::super::facts::{Facts, SessionError};
 use super::super::json::date;
 use super::{Finding, is_quick_enough, smallest_timeout};
 use crate::core::duration;
-use crate::core::lock::pace::silence_ridden_out;
+use crate::core::lock::latency::silence_ridden_out;
 use crate::core::text;
 use crate::runtime::zk::{ServerInfo, ServerReport};
 

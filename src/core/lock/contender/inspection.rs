@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::error::ContentionError;
-use crate::core::lock::neighbour::{self, Recipe};
+use crate::core::lock::other_recipes::{self, Recipe};
 use crate::core::lock::queue_error::QueueError;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Node, Reply, Request, RequestError};
@@ -37,9 +37,9 @@ impl Inspection {
     pub fn of(children: &[String]) -> Option<Self> {
         let unread: Vec<_> = children
             .iter()
-            .filter_map(|child| neighbour::of_child(child).map(|recipe| (child.clone(), recipe)))
+            .filter_map(|child| other_recipes::of_child(child).map(|recipe| (child.clone(), recipe)))
             .collect();
-        let unlisted: VecDeque<_> = neighbour::containers(children).into();
+        let unlisted: VecDeque<_> = other_recipes::containers(children).into();
         let something = !unread.is_empty() || !unlisted.is_empty();
         something.then_some(Self { unread, unlisted, listing: None })
     }
@@ -65,7 +65,8 @@ impl Inspection {
         let Some(container) = self.listing.take() else { return InspectionResult::Ask(vec![]) };
         match listed {
             Ok(names) => {
-                let names = names.into_iter().filter(|name| neighbour::is_semaphore_child(container, name));
+                let names =
+                    names.into_iter().filter(|name| other_recipes::is_semaphore_child(container, name));
                 self.unread =
                     names.map(|name| (format!("{container}/{name}"), Recipe::CuratorSemaphore)).collect();
                 self.begin(lock)

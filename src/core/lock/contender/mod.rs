@@ -8,14 +8,14 @@ mod deciding;
 mod entering;
 mod error;
 mod inspection;
-mod neighbour_check;
 mod own_node;
+mod recipe_check;
 mod step;
 
 pub use self::error::ContentionError;
 pub use self::inspection::{Inspection, InspectionResult};
-use self::neighbour_check::NeighbourCheck;
 use self::own_node::NodeContent;
+use self::recipe_check::RecipeCheck;
 pub use self::step::{AttemptIds, ContenderConfig, ContenderEvent, OwnNode, Step};
 use crate::core::lock::queue::QueueError;
 use crate::core::path::{LockPath, NodePath};
@@ -82,7 +82,7 @@ pub struct Contender {
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
-    neighbour_check: NeighbourCheck,
+    recipe_check: RecipeCheck,
     phase: ContenderPhase,
 }
 
@@ -102,7 +102,7 @@ impl Contender {
             entries: 0,
             seen_busy: false,
             inspected: false,
-            neighbour_check: NeighbourCheck::default(),
+            recipe_check: RecipeCheck::default(),
             phase,
         }
     }
@@ -117,16 +117,16 @@ impl Contender {
         self.own.as_ref()
     }
 
-    /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::Neighbour`].
-    pub fn look_around(&mut self) -> Step {
-        let requests = if self.holds() { self.neighbour_check.begin(&self.entry.path) } else { vec![] };
+    /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::OtherRecipe`].
+    pub fn check_recipes(&mut self) -> Step {
+        let requests = if self.holds() { self.recipe_check.begin(&self.entry.path) } else { vec![] };
         Step { requests, news: vec![] }
     }
 
-    fn seen_around(&mut self, reply: Reply) -> Step {
-        match self.neighbour_check.take(&self.entry.path, self.entry.family, reply) {
+    fn recipe_check_answered(&mut self, reply: Reply) -> Step {
+        match self.recipe_check.take(&self.entry.path, self.entry.family, reply) {
             Ok(requests) => Step { requests, news: vec![] },
-            Err(refusal) => Step { requests: vec![], news: vec![ContenderEvent::Neighbour(refusal)] },
+            Err(refusal) => Step { requests: vec![], news: vec![ContenderEvent::OtherRecipe(refusal)] },
         }
     }
 

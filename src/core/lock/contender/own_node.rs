@@ -42,7 +42,7 @@ impl Contender {
     }
 
     /// Makes its node say how long after its creation the lock was acquired.
-    pub fn tell_held(&mut self, after: Duration) -> Step {
+    pub fn record_held_since(&mut self, after: Duration) -> Step {
         if planted(Mistake::SlotUntold) && matches!(self.entry.mode, Mode::Slots(2..)) {
             return Step::default();
         }

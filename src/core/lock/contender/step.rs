@@ -100,7 +100,7 @@ pub enum ContenderEvent {
         data: Vec<u8>,
     },
     /// A client that doesn't wait for zklock came to the path while zklock holds the lock.
-    Neighbour(QueueError),
+    OtherRecipe(QueueError),
     /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),
     /// The contender can't continue.

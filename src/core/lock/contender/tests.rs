@@ -193,7 +193,7 @@ fn written(step: &Step) -> Option<(Record, i32)> {
 fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
     let (mut contender, own, record) = holder_with_record();
     let told = Record { held_after_ms: Some(1_500), ..record };
-    let step = contender.tell_held(Duration::from_millis(1_500));
+    let step = contender.record_held_since(Duration::from_millis(1_500));
     assert_eq!(written(&step), Some((told.clone(), 0)));
     contender.take(Reply::Changed(at(&own), false));
     let step =
@@ -206,7 +206,7 @@ fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
 #[test]
 fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     let (mut contender, own, _) = holder_with_record();
-    assert!(written(&contender.tell_held(Duration::ZERO)).is_some_and(|(_, version)| version == 0));
+    assert!(written(&contender.record_held_since(Duration::ZERO)).is_some_and(|(_, version)| version == 0));
     assert!(contender.take(Reply::Written(Err(RequestError::Changed))).requests.is_empty());
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };

@@ -10,8 +10,8 @@ use super::Effect;
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::lock::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
 use crate::core::lock::lease::Lease;
+use crate::core::lock::lock_set::LockSet;
 use crate::core::lock::renewal::Renewal;
-use crate::core::lock::set::Set;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -109,7 +109,7 @@ impl Claim {
                 let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
                 let session = self.session.insert(Session::new(
                     id,
-                    Set::new(self.entries.clone(), id),
+                    LockSet::new(self.entries.clone(), id),
                     Renewal::new(Lease::new(began, timeout)),
                     now,
                 ));
@@ -123,7 +123,7 @@ impl Claim {
             SessionChange::Disconnected => {
                 if let Some(session) = &mut self.session {
                     session.renewal.set_connected(false);
-                    session.pace.disconnected();
+                    session.latency.disconnected();
                     session.gap = Some(Gap { from: now, to: None, away: None });
                 }
                 vec![ClaimEvent::Disconnected]
@@ -250,19 +250,19 @@ impl Claim {
         self.carry_out(steps, now, out);
     }
 
-    /// Looks for clients that don't wait for zklock: [`ContenderEvent::Neighbour`].
-    pub fn look_around(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+    /// Looks for clients that don't wait for zklock: [`ContenderEvent::OtherRecipe`].
+    pub fn check_recipes(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let Some(session) = &mut self.session else { return };
-        let steps = session.locks.each().map(|(lock, contender)| (lock, contender.look_around())).collect();
+        let steps = session.locks.each().map(|(lock, contender)| (lock, contender.check_recipes())).collect();
         self.carry_out(steps, now, out);
     }
 
     /// Shows other clients since when the locks are held.
-    pub fn tell_held(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+    pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let Some(Session { locks, held, .. }) = &mut self.session else { return };
         let steps = locks.each().filter_map(|(lock, contender)| {
             let (queued, held) = *held.get(&lock)?;
-            Some((lock, contender.tell_held(held?.since(queued))))
+            Some((lock, contender.record_held_since(held?.since(queued))))
         });
         let steps = steps.collect();
         self.carry_out(steps, now, out);
@@ -337,7 +337,7 @@ impl Claim {
 }
 
 /// zklock's nodes on these locks.
-fn owned(locks: &Set) -> Vec<OwnedNode> {
+fn owned(locks: &LockSet) -> Vec<OwnedNode> {
     let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
     locks.nodes().map(|(_, node)| owned(node)).collect()
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::ClaimEvent;
-use crate::core::lock::pace::{Pace, Start};
+use crate::core::lock::latency::{LatencyEstimate, Start};
+use crate::core::lock::lock_set::LockSet;
 use crate::core::lock::renewal::Renewal;
-use crate::core::lock::set::Set;
 use crate::core::loss::Silence;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
@@ -16,7 +16,7 @@ use crate::core::time::BootTime;
 #[derive(Debug)]
 pub struct Session {
     pub id: i64,
-    pub locks: Set,
+    pub locks: LockSet,
     pub(super) renewal: Renewal,
     /// When the first create was sent: its answer is the first confirmation.
     pub(super) create_sent: BootTime,
@@ -24,7 +24,7 @@ pub struct Session {
     /// When a server last answered.
     pub(super) heard: BootTime,
     /// How long the answers to writes took.
-    pub(super) pace: Pace,
+    pub(super) latency: LatencyEstimate,
     /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
     pub(super) asked: Option<BootTime>,
     pub(super) gap: Option<Gap>,
@@ -43,7 +43,7 @@ pub(super) struct Gap {
 }
 
 impl Session {
-    pub(super) fn new(id: i64, locks: Set, renewal: Renewal, now: BootTime) -> Self {
+    pub(super) fn new(id: i64, locks: LockSet, renewal: Renewal, now: BootTime) -> Self {
         Self {
             id,
             locks,
@@ -51,7 +51,7 @@ impl Session {
             create_sent: now,
             create_answered: false,
             heard: now,
-            pace: Pace::default(),
+            latency: LatencyEstimate::default(),
             asked: None,
             gap: None,
             forbidden: false,
@@ -66,7 +66,7 @@ impl Session {
         match result {
             Ok(()) => {
                 (self.heard, self.forbidden) = (now, false);
-                self.pace.answered(now.since(sent), now, self.renewal.lease.timeout());
+                self.latency.answered(now.since(sent), now, self.renewal.lease.timeout());
                 self.renewal.answered(sent, now);
                 Some(ClaimEvent::Confirmed)
             }
@@ -89,7 +89,7 @@ impl Session {
             self.heard = now;
         }
         if matches!(reply, Reply::Created(Ok(_))) && !self.create_answered {
-            self.pace.answered(now.since(self.create_sent), now, self.renewal.lease.timeout());
+            self.latency.answered(now.since(self.create_sent), now, self.renewal.lease.timeout());
             self.create_answered = true;
         }
     }
@@ -101,7 +101,7 @@ impl Session {
         }
         if self.locks.all_held() {
             self.renewal.becomes_first();
-            self.pace.becomes_first(now);
+            self.latency.becomes_first(now);
         }
     }
 
@@ -113,7 +113,7 @@ impl Session {
 
     /// Why nothing was confirmed recently, as far as zklock can tell.
     pub fn silence(&self, now: BootTime) -> Option<Silence> {
-        let Self { gap, asked, forbidden, pace, renewal, .. } = self;
+        let Self { gap, asked, forbidden, latency, renewal, .. } = self;
         let unanswered = asked.map(|asked| now.since(asked));
         Some(match (*gap, unanswered) {
             (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
@@ -122,7 +122,7 @@ impl Session {
                 Silence::LineWasAway(to.since(from))
             }
             _ if *forbidden => Silence::Forbidden,
-            _ => Silence::SlowLine(pace.slowest()?),
+            _ => Silence::SlowLine(latency.slowest()?),
         })
     }
 
@@ -131,11 +131,11 @@ impl Session {
         if planted(Mistake::DoomedStart) {
             return Start::Now;
         }
-        let Self { renewal, pace, asked, .. } = self;
+        let Self { renewal, latency, asked, .. } = self;
         if !renewal.is_connected() {
             return Start::NotYet;
         }
         let sends = renewal.due().map(|due| due.max(now)).or(*asked).unwrap_or(now);
-        pace.start(&renewal.lease, sends, kill_after, now)
+        latency.start(&renewal.lease, sends, kill_after, now)
     }
 }

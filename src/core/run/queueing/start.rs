@@ -2,8 +2,8 @@
 
 use super::{Queueing, StartProgress};
 use crate::core::exit::Exit;
+use crate::core::lock::latency::Start;
 use crate::core::lock::once::OnceDecision;
-use crate::core::lock::pace::Start;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Asker;

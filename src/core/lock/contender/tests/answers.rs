@@ -1,7 +1,7 @@
 //! Answers that are refused, lost, or about another client's nodes.
 
 use super::*;
-use crate::core::lock::neighbour::Recipe;
+use crate::core::lock::other_recipes::Recipe;
 use crate::core::lock::queue_error::QueueError;
 
 const PATH: &str = "/locks/job";
@@ -214,7 +214,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
         let write = Request::Write(at(&own), b"slot".to_vec(), 0);
         assert_eq!(step.requests.contains(&write), tells, "{step:?}");
         assert!(step.news.contains(&ContenderEvent::Held));
-        assert_eq!(contender.tell_held(Duration::ZERO).requests.len(), 1);
+        assert_eq!(contender.record_held_since(Duration::ZERO).requests.len(), 1);
     }
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
@@ -326,15 +326,15 @@ fn other_recipes_are_looked_at_before_the_queue_counts() {
 #[test]
 fn a_holder_looks_around_and_a_waiter_does_not() {
     let (mut contender, _) = asleep(&[3]);
-    assert_eq!(contender.look_around(), Step::default());
+    assert_eq!(contender.check_recipes(), Step::default());
     let (mut contender, own, _) = behind(&[]);
-    assert_eq!(contender.look_around().requests, [Request::Get(PATH.into())]);
+    assert_eq!(contender.check_recipes().requests, [Request::Get(PATH.into())]);
     let parent = Node { children: 2, owner: 0, ..theirs() };
     assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent))).requests, list());
     let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
     let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
-    assert!(matches!(step.news[..], [ContenderEvent::Neighbour(_)]), "{step:?}");
+    assert!(matches!(step.news[..], [ContenderEvent::OtherRecipe(_)]), "{step:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// How long the last quorum writes took, from before they were sent until their answers arrived, and for how long that
 /// was too slow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pace {
+pub struct LatencyEstimate {
     trips: VecDeque<Duration>,
     is_first: bool,
     /// How many of them were answered since the contender became first in the queue: a connection that was slow before
@@ -53,7 +53,7 @@ pub enum Start {
     },
 }
 
-impl Pace {
+impl LatencyEstimate {
     /// Records a write that was answered after `trip`.
     pub fn answered(&mut self, trip: Duration, now: BootTime, timeout: Duration) {
         self.trips.push_back(trip);
@@ -173,10 +173,10 @@ mod tests {
 
     #[test]
     fn the_fastest_of_the_last_three_answers_measures_the_connection() {
-        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        let start = |pace: &Pace| pace.start(&lease, at(1), GRACE, at(1));
-        assert_eq!(start(&pace), Start::NotYet);
-        pace.becomes_first(at(1));
+        let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
+        let start = |latency: &LatencyEstimate| latency.start(&lease, at(1), GRACE, at(1));
+        assert_eq!(start(&latency), Start::NotYet);
+        latency.becomes_first(at(1));
         for (trip, then) in [
             (9_000, Start::AskAgain),
             (20, Start::Now),
@@ -184,8 +184,8 @@ mod tests {
             (8_000, Start::Now),
             (9_500, Start::Never { trip: ms(7_000), timeout: T }),
         ] {
-            pace.answered(ms(trip), at(1), T);
-            assert_eq!(start(&pace), then, "{trip}");
+            latency.answered(ms(trip), at(1), T);
+            assert_eq!(start(&latency), then, "{trip}");
         }
     }
 
@@ -202,20 +202,20 @@ mod tests {
 
     #[test]
     fn a_connection_that_was_slow_for_the_waiter_is_measured_again() {
-        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
+        let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
         for _ in 0..5 {
-            pace.answered(ms(4_000), at(1), T);
+            latency.answered(ms(4_000), at(1), T);
         }
-        pace.becomes_first(at(1));
-        assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), Start::AskAgain);
-        pace.answered(ms(4), at(1), T);
-        assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), Start::Now);
+        latency.becomes_first(at(1));
+        assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), Start::AskAgain);
+        latency.answered(ms(4), at(1), T);
+        assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), Start::Now);
     }
 
     #[test]
     fn a_command_starts_only_under_a_lease_that_can_be_renewed() {
-        let (mut lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.answered(ms(1_000), at(1), T);
+        let (mut lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
+        latency.answered(ms(1_000), at(1), T);
         // The lease ends at 30 s, and the stop begins 5 s earlier. Renewing it by then takes answers that span 10 s,
         // and one more.
         for (sends, now, then) in [
@@ -225,55 +225,58 @@ mod tests {
             (at(10), at(10), Start::NotYet),
             (at(2), at(14), Start::NotYet),
         ] {
-            assert_eq!(pace.start(&lease, sends, GRACE, now), then, "{sends:?} {now:?}");
+            assert_eq!(latency.start(&lease, sends, GRACE, now), then, "{sends:?} {now:?}");
         }
         lease = Lease::new(at(10), T);
-        assert_eq!(pace.start(&lease, at(10), GRACE, at(10)), Start::Now);
+        assert_eq!(latency.start(&lease, at(10), GRACE, at(10)), Start::Now);
     }
 
     #[test]
     fn the_first_contender_gives_up_after_two_session_timeouts_of_answers_without_a_lease() {
-        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.answered(ms(10), at(1), T);
-        pace.answered(ms(10), at(100), T);
-        pace.becomes_first(at(100));
-        pace.answered(ms(10), at(130), T);
-        pace.disconnected();
-        pace.becomes_first(at(140));
-        pace.answered(ms(10), at(500), T);
-        assert_eq!(pace.start(&lease, at(500), GRACE, at(500)), Start::NotYet, "an outage is waited out");
-        pace.answered(ms(10), at(600), T);
-        assert_eq!(pace.start(&lease, at(600), GRACE, at(600)), Start::NotYet, "and so is a sleep");
-        pace.answered(ms(3_000), at(630), T);
-        assert_eq!(pace.start(&lease, at(630), GRACE, at(630)), Start::Never { trip: ms(3_000), timeout: T });
+        let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
+        latency.answered(ms(10), at(1), T);
+        latency.answered(ms(10), at(100), T);
+        latency.becomes_first(at(100));
+        latency.answered(ms(10), at(130), T);
+        latency.disconnected();
+        latency.becomes_first(at(140));
+        latency.answered(ms(10), at(500), T);
+        assert_eq!(latency.start(&lease, at(500), GRACE, at(500)), Start::NotYet, "an outage is waited out");
+        latency.answered(ms(10), at(600), T);
+        assert_eq!(latency.start(&lease, at(600), GRACE, at(600)), Start::NotYet, "and so is a sleep");
+        latency.answered(ms(3_000), at(630), T);
+        assert_eq!(
+            latency.start(&lease, at(630), GRACE, at(630)),
+            Start::Never { trip: ms(3_000), timeout: T }
+        );
     }
 
     #[test]
     fn a_short_outage_is_not_counted_against_the_connection() {
-        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.becomes_first(at(100));
+        let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
+        latency.becomes_first(at(100));
         for seconds in [120, 140, 150] {
-            pace.disconnected();
-            pace.answered(ms(10), at(seconds), T);
+            latency.disconnected();
+            latency.answered(ms(10), at(seconds), T);
         }
-        pace.answered(ms(10), at(170), T);
+        latency.answered(ms(10), at(170), T);
         assert_eq!(
-            pace.start(&lease, at(170), GRACE, at(170)),
+            latency.start(&lease, at(170), GRACE, at(170)),
             Start::NotYet,
             "20 s of answers without a lease"
         );
-        pace.answered(ms(10), at(200), T);
-        pace.answered(ms(10), at(210), T);
-        assert_eq!(pace.start(&lease, at(210), GRACE, at(210)), Start::Never { trip: ms(10), timeout: T });
+        latency.answered(ms(10), at(200), T);
+        latency.answered(ms(10), at(210), T);
+        assert_eq!(latency.start(&lease, at(210), GRACE, at(210)), Start::Never { trip: ms(10), timeout: T });
     }
 
     #[test]
     fn three_slow_answers_are_no_accident() {
-        let (lease, mut pace) = (Lease::new(at(0), T), Pace::default());
-        pace.becomes_first(at(1));
+        let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
+        latency.becomes_first(at(1));
         for then in [Start::AskAgain, Start::AskAgain, Start::Never { trip: ms(9_000), timeout: T }] {
-            pace.answered(ms(9_000), at(1), T);
-            assert_eq!(pace.start(&lease, at(1), GRACE, at(1)), then);
+            latency.answered(ms(9_000), at(1), T);
+            assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), then);
         }
     }
 
@@ -299,17 +302,17 @@ mod tests {
         ) {
             let timeout = Duration::from_secs(1) * ticks;
             let trip = timeout * trip / 1_000;
-            let (mut lease, mut pace) = (Lease::new(at(0), timeout), Pace::default());
+            let (mut lease, mut latency) = (Lease::new(at(0), timeout), LatencyEstimate::default());
             let created = at(0) + timeout * connecting / 1_000;
-            pace.becomes_first(at(0));
-            pace.answered(trip, created, timeout);
+            latency.becomes_first(at(0));
+            latency.answered(trip, created, timeout);
             lease.confirm(created.before(trip), created);
             let now = created + lease.step() * since / 1_000;
             let mut next = created + lease.step();
             if !is_sent {
                 next = next.max(now);
             }
-            if pace.start(&lease, next, ms(grace), now) == Start::Now {
+            if latency.start(&lease, next, ms(grace), now) == Start::Now {
                 for jitter in jitter {
                     let answered = now.max(next + trip + trip * jitter / 1_000);
                     prop_assert!(lease.stop_at(ms(grace)) > answered, "stopped before {answered:?}");

@@ -8,14 +8,14 @@ use crate::core::protocol::LockIndex;
 
 /// The contenders for all locks that one command needs.
 #[derive(Debug)]
-pub struct Set {
+pub struct LockSet {
     /// Sorted by path, each path once.
     contenders: Vec<Contender>,
     /// How many are held: those before this index. The contender at this index is contending.
     held: usize,
 }
 
-impl Set {
+impl LockSet {
     /// Contenders of the session with this id; `entries` in any order.
     pub fn new(mut entries: Vec<ContenderConfig>, session: i64) -> Self {
         if !planted(Mistake::UnsortedLocks) {
@@ -94,26 +94,26 @@ impl Set {
 mod tests {
     use super::*;
 
-    fn set(paths: &[&str]) -> Set {
-        Set::new(paths.iter().map(|path| ContenderConfig::exclusive(path)).collect(), 7)
+    fn locks(paths: &[&str]) -> LockSet {
+        LockSet::new(paths.iter().map(|path| ContenderConfig::exclusive(path)).collect(), 7)
     }
 
     #[test]
     fn locks_are_acquired_in_sorted_order_and_once_each() {
-        let mut set = set(&["/b", "/a", "/b"]);
-        assert_eq!(set.current().map(LockPath::as_str), Some("/a"));
-        let next = set.after(LockIndex(0)).map(|(index, contender)| (index, contender.path().to_string()));
+        let mut locks = locks(&["/b", "/a", "/b"]);
+        assert_eq!(locks.current().map(LockPath::as_str), Some("/a"));
+        let next = locks.after(LockIndex(0)).map(|(index, contender)| (index, contender.path().to_string()));
         assert_eq!(next, Some((LockIndex(1), "/b".to_owned())));
-        assert!(!set.all_held());
-        assert_eq!(set.after(LockIndex(1)), None);
-        assert!(set.all_held());
+        assert!(!locks.all_held());
+        assert_eq!(locks.after(LockIndex(1)), None);
+        assert!(locks.all_held());
     }
 
     #[test]
     fn only_the_lock_that_is_waited_for_lets_the_next_one_begin() {
-        let mut set = set(&["/a", "/b", "/c"]);
-        assert_eq!(set.after(LockIndex(1)), None);
-        assert_eq!(set.after(LockIndex(0)).map(|(index, _)| index), Some(LockIndex(1)));
-        assert_eq!(set.after(LockIndex(0)), None, "it was held before");
+        let mut locks = locks(&["/a", "/b", "/c"]);
+        assert_eq!(locks.after(LockIndex(1)), None);
+        assert_eq!(locks.after(LockIndex(0)).map(|(index, _)| index), Some(LockIndex(1)));
+        assert_eq!(locks.after(LockIndex(0)), None, "it was held before");
     }
 }

@@ -1,4 +1,4 @@
-//! A holder's look for clients of other recipes that came to the path after it and don't wait for it. Pure.
+//! A holder's check for clients of other recipes that came to the path after it and don't wait for it. Pure.
 //!
 //! The number of children is read first. A long queue isn't listed, because the answer would delay the next
 //! confirmation on the same connection.
@@ -13,10 +13,10 @@ use crate::core::protocol::{Node, Reply, Request, RequestError};
 /// The most children that are listed.
 const MOST: i32 = 200;
 
-/// The progress of a look.
+/// The progress of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) enum NeighbourCheck {
-    /// No look is under way.
+pub(super) enum RecipeCheck {
+    /// No check is under way.
     #[default]
     Idle,
     /// Reading the number of children.
@@ -25,15 +25,15 @@ pub(super) enum NeighbourCheck {
     Listing,
     /// Checking whether the owners of these nodes are alive.
     Inspecting(Inspection),
-    /// A client of another recipe was found and reported: nothing is looked for again.
-    Told,
+    /// A client of another recipe was found and reported: there are no more checks.
+    Reported,
 }
 
 /// What follows from an answer.
 type NextRequests = Result<Vec<Request>, QueueError>;
 
-impl NeighbourCheck {
-    /// Begins, unless a look is under way or has found something.
+impl RecipeCheck {
+    /// Begins, unless a check is under way or has found something.
     pub(super) fn begin(&mut self, lock: &LockPath) -> Vec<Request> {
         if *self != Self::Idle {
             return vec![];
@@ -44,10 +44,10 @@ impl NeighbourCheck {
 
     /// Takes in an answer. The error describes the client that was found.
     pub(super) fn take(&mut self, lock: &LockPath, family: Family, reply: Reply) -> NextRequests {
-        // Not retried: the next look is soon enough.
+        // Not retried: the next check is soon enough.
         let lost = reply.failure() == Some(&RequestError::ConnectionLost);
         match (std::mem::take(self), reply) {
-            (Self::Told, _) => *self = Self::Told,
+            (Self::Reported, _) => *self = Self::Reported,
             (_, _) if lost => {}
             (Self::Counting, Reply::Read(path, Ok(Node { children: 2..=MOST, .. })))
                 if path == lock.node() =>
@@ -68,7 +68,7 @@ impl NeighbourCheck {
     fn listed(&mut self, lock: &LockPath, family: Family, children: &[String]) -> NextRequests {
         let mut contenders = children.iter().filter_map(|child| Name::parse(child));
         if let Some(other) = contenders.find(|name| name.family != family) {
-            *self = Self::Told;
+            *self = Self::Reported;
             return Err(QueueError::OtherFamily { node: other.text.to_owned(), family: other.family });
         }
         let Some(mut inspection) = Inspection::of(children) else { return Ok(vec![]) };
@@ -83,7 +83,7 @@ impl NeighbourCheck {
                 Ok(requests)
             }
             InspectionResult::Fail(ContentionError::Refused(refusal)) => {
-                *self = Self::Told;
+                *self = Self::Reported;
                 Err(refusal)
             }
             InspectionResult::Fail(_) | InspectionResult::Clean => Ok(vec![]),
@@ -96,7 +96,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::core::lock::neighbour::Recipe;
+    use crate::core::lock::other_recipes::Recipe;
 
     const OURS: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-0000000001";
     const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000002";
@@ -106,8 +106,8 @@ mod tests {
         LockPath::parse(OsStr::new("/app")).unwrap()
     }
 
-    fn take(neighbour_check: &mut NeighbourCheck, reply: Reply) -> NextRequests {
-        neighbour_check.take(&lock(), Family::Curator, reply)
+    fn take(recipe_check: &mut RecipeCheck, reply: Reply) -> NextRequests {
+        recipe_check.take(&lock(), Family::Curator, reply)
     }
 
     fn read(path: &str, node: Node) -> Reply {
@@ -119,71 +119,71 @@ mod tests {
     }
 
     /// One that has listed these children.
-    fn listed(children: &[&str]) -> (NeighbourCheck, NextRequests) {
-        let mut neighbour_check = NeighbourCheck::default();
-        assert_eq!(neighbour_check.begin(&lock()), [Request::Get("/app".into())]);
-        assert_eq!(neighbour_check.begin(&lock()), [], "one look at a time");
-        assert_eq!(take(&mut neighbour_check, with(2)), Ok(vec![Request::List("/app".into())]));
+    fn listed(children: &[&str]) -> (RecipeCheck, NextRequests) {
+        let mut recipe_check = RecipeCheck::default();
+        assert_eq!(recipe_check.begin(&lock()), [Request::Get("/app".into())]);
+        assert_eq!(recipe_check.begin(&lock()), [], "one check at a time");
+        assert_eq!(take(&mut recipe_check, with(2)), Ok(vec![Request::List("/app".into())]));
         let children = children.iter().map(|&child| child.to_owned()).collect();
-        let seen = take(&mut neighbour_check, Reply::Listed(Ok(children)));
-        (neighbour_check, seen)
+        let seen = take(&mut recipe_check, Reply::Listed(Ok(children)));
+        (recipe_check, seen)
     }
 
     #[test]
     fn alone_or_in_a_crowd_nothing_is_listed() {
         for children in [1, 201, i32::MAX] {
-            let mut neighbour_check = NeighbourCheck::default();
-            neighbour_check.begin(&lock());
-            assert_eq!(take(&mut neighbour_check, with(children)), Ok(vec![]));
-            assert_ne!(neighbour_check.begin(&lock()), [], "the next look is another");
+            let mut recipe_check = RecipeCheck::default();
+            recipe_check.begin(&lock());
+            assert_eq!(take(&mut recipe_check, with(children)), Ok(vec![]));
+            assert_ne!(recipe_check.begin(&lock()), [], "the next check is another");
         }
     }
 
     #[test]
-    fn other_contenders_and_ordinary_children_are_no_neighbours() {
-        let (mut neighbour_check, seen) = listed(&[OURS, "lock-0000000002", "config"]);
+    fn other_contenders_and_ordinary_children_are_no_other_recipe() {
+        let (mut recipe_check, seen) = listed(&[OURS, "lock-0000000002", "config"]);
         assert_eq!(seen, Ok(vec![]));
-        assert_ne!(neighbour_check.begin(&lock()), []);
+        assert_ne!(recipe_check.begin(&lock()), []);
     }
 
     #[test]
     fn a_contender_of_another_naming_is_found_and_told_once() {
-        let (mut neighbour_check, seen) = listed(&[OURS, KAZOO]);
+        let (mut recipe_check, seen) = listed(&[OURS, KAZOO]);
         assert!(matches!(seen, Err(QueueError::OtherFamily { family: Family::Kazoo, .. })), "{seen:?}");
-        assert_eq!(neighbour_check.begin(&lock()), []);
+        assert_eq!(recipe_check.begin(&lock()), []);
     }
 
     #[test]
     fn another_recipe_is_found_if_its_node_is_alive() {
         let latch = format!("/app/{LATCH}");
         for (owner, alive) in [(7, true), (0, false)] {
-            let (mut neighbour_check, seen) = listed(&[OURS, LATCH]);
+            let (mut recipe_check, seen) = listed(&[OURS, LATCH]);
             assert_eq!(seen, Ok(vec![Request::Get(latch.as_str().into())]));
-            let seen = take(&mut neighbour_check, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
+            let seen = take(&mut recipe_check, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
             let found = matches!(&seen, Err(QueueError::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
             assert_eq!(found, alive, "{seen:?}");
-            assert_eq!(neighbour_check.begin(&lock()).is_empty(), alive);
+            assert_eq!(recipe_check.begin(&lock()).is_empty(), alive);
         }
     }
 
     #[test]
     fn answers_to_other_requests_change_nothing() {
-        let mut neighbour_check = NeighbourCheck::default();
-        neighbour_check.begin(&lock());
+        let mut recipe_check = RecipeCheck::default();
+        recipe_check.begin(&lock());
         let other = read("/other", Node { czxid: 1, children: 2, ..Node::HIDDEN });
-        assert_eq!(take(&mut neighbour_check, other), Ok(vec![]));
-        let (mut neighbour_check, seen) = listed(&[OURS, KAZOO]);
+        assert_eq!(take(&mut recipe_check, other), Ok(vec![]));
+        let (mut recipe_check, seen) = listed(&[OURS, KAZOO]);
         assert!(seen.is_err());
-        assert_eq!(take(&mut neighbour_check, with(2)), Ok(vec![]));
-        assert_eq!(neighbour_check.begin(&lock()), [], "it was reported, and isn't looked for again");
+        assert_eq!(take(&mut recipe_check, with(2)), Ok(vec![]));
+        assert_eq!(recipe_check.begin(&lock()), [], "it was reported, and isn't checked for again");
     }
 
     #[test]
-    fn a_lost_connection_ends_a_look_and_the_next_one_starts_over() {
+    fn a_lost_connection_ends_a_check_and_the_next_one_starts_over() {
         let latch = format!("/app/{LATCH}");
-        let (mut neighbour_check, _) = listed(&[OURS, LATCH]);
+        let (mut recipe_check, _) = listed(&[OURS, LATCH]);
         let lost = Reply::Read(latch.into(), Err(RequestError::ConnectionLost));
-        assert_eq!(take(&mut neighbour_check, lost), Ok(vec![]));
-        assert_eq!(neighbour_check.begin(&lock()), [Request::Get("/app".into())]);
+        assert_eq!(take(&mut recipe_check, lost), Ok(vec![]));
+        assert_eq!(recipe_check.begin(&lock()), [Request::Get("/app".into())]);
     }
 }
