@@ -28,8 +28,8 @@ fn run_zklock() {
     };
     let is_json = options.ensemble.log_format == LogFormat::Json;
     ui::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
-    let done = match &options.verb {
-        Some(verb) => admin::run(verb, &options, &settings),
+    let done = match &options.subcommand {
+        Some(subcommand) => admin::run(subcommand, &options, &settings),
         None => run_command(&options),
     };
     let exit = done.unwrap_or_else(|error| {

@@ -15,7 +15,7 @@
 //! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
-//! | the verbs | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
+//! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | the sources | [`architecture`] |
 #![allow(
     clippy::unwrap_used,

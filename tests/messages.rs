@@ -35,7 +35,7 @@ macro_rules! variants {
 variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
-    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, LineTooSlow, NotConfirmed, LastSeenBusy,
+    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, OtherRecipe, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed,
@@ -109,11 +109,11 @@ fn losses() -> Vec<Loss> {
     let silences = [
         None,
         Some(Silence::Frozen(SPAN)),
-        Some(Silence::Line(SPAN, Some(ConnectFailure::Refused))),
-        Some(Silence::Line(SPAN, Some(ConnectFailure::Silent))),
-        Some(Silence::LineWasAway(SPAN)),
+        Some(Silence::Connection(SPAN, Some(ConnectFailure::Refused))),
+        Some(Silence::Connection(SPAN, Some(ConnectFailure::Silent))),
+        Some(Silence::ConnectionWasAway(SPAN)),
         Some(Silence::Server(SPAN)),
-        Some(Silence::SlowLine(SPAN)),
+        Some(Silence::SlowConnection(SPAN)),
         Some(Silence::Forbidden),
     ];
     let mut losses: Vec<Loss> =
@@ -140,7 +140,7 @@ fn messages() -> Vec<Message> {
     let who = || "web-1:4711 (nightly backup)".to_owned();
     let hosts = || "zk1:2181".to_owned();
     let job = || "job.sh".to_owned();
-    let slow = |trip| M::LineTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
+    let slow = |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
         M::WaitingFor { who: who(), ahead: 2 },
@@ -294,7 +294,7 @@ fn the_page_explains_every_message() {
 fn said_by_the_core() -> impl Iterator<Item = String> {
     let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
     let failures = failures().into_iter().map(|failure| failure.to_string());
-    let worker = [WorkerFailure::Frozen, WorkerFailure::Deaf(15)]
+    let worker = [WorkerFailure::Frozen, WorkerFailure::IgnoresSignal(15)]
         .map(|failure| MonitorMessage::Worker { failure, stage: Stage::Running });
     let node = [true, false].map(|gone| MonitorMessage::Node { gone });
     messages.chain(failures).chain(worker.into_iter().chain(node).map(|message| message.to_string()))

@@ -31,8 +31,8 @@ fn the_short_help_fits_a_terminal_and_the_full_one_is_in_groups() {
         .into_iter()
         .collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{full}");
-    for verb in ["completions", "man"] {
-        let help = case.zklock().args([verb, "--help"]).run();
+    for subcommand in ["completions", "man"] {
+        let help = case.zklock().args([subcommand, "--help"]).run();
         assert!(!help.assert_code(0).stdout.contains("--tls"), "{help}");
     }
     let help = case.zklock().args(["revoke", "-h"]).run();
@@ -170,10 +170,10 @@ fn control_characters_are_escaped_in_messages() {
     }
 }
 
-/// A verb's options aren't in `zklock --help`.
+/// A subcommand's options aren't in `zklock --help`.
 #[test]
 fn a_mistake_behind_a_verb_names_the_verb_s_help() {
-    let case = Case::new("verb-help");
+    let case = Case::new("subcommand-help");
     for (words, said) in [
         (&["status", "-r"][..], "unexpected argument '-r' found; did you mean '--recursive'?"),
         (&["status", "-w"], "unexpected argument '-w' found; did you mean '--watch'?"),

@@ -20,19 +20,19 @@ pub fn manual() -> io::Result<Vec<u8>> {
     page.render_synopsis_section(&mut text)?;
     text.write_all(manual_text::DESCRIPTION.as_bytes())?;
     page.render_options_section(&mut text)?;
-    verbs(&command, &mut text)?;
+    subcommands(&command, &mut text)?;
     text.write_all(manual_text::REST.as_bytes())?;
     Ok(text)
 }
 
-/// The section about the verbs, each with its own options.
-fn verbs(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
+/// The section about the subcommands, each with its own options.
+fn subcommands(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     writeln!(text, ".SH SUBCOMMANDS")?;
-    for verb in command.get_subcommands() {
-        writeln!(text, ".SS zklock {}", verb.get_name())?;
-        writeln!(text, "{}.", roff(&verb.get_about().map(ToString::to_string).unwrap_or_default()))?;
+    for subcommand in command.get_subcommands() {
+        writeln!(text, ".SS zklock {}", subcommand.get_name())?;
+        writeln!(text, "{}.", roff(&subcommand.get_about().map(ToString::to_string).unwrap_or_default()))?;
         let is_own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help";
-        for arg in verb.get_arguments().filter(is_own) {
+        for arg in subcommand.get_arguments().filter(is_own) {
             let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
             let value = value.filter(|_| arg.get_action().takes_values());
             let name = match (arg.get_long(), value) {

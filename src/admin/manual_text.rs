@@ -18,7 +18,7 @@ A holder that is cut off from ZooKeeper is stopped before the next contender can
 stdout is the command's.
 ";
 
-/// The sections after the verbs.
+/// The sections after the subcommands.
 pub(super) const REST: &str = r#".SH EXIT STATUS
 .TP
 \fBthe command's own\fR

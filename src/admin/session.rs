@@ -1,4 +1,4 @@
-//! The session of a verb.
+//! The session of a subcommand.
 
 use anyhow::{Result, bail};
 

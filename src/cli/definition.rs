@@ -5,8 +5,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Parser};
 
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
-use super::verbs::Verb;
-use super::{StartError, VERBS};
+use super::subcommands::Subcommand;
+use super::{SUBCOMMANDS, StartError};
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]
@@ -50,9 +50,9 @@ pub struct Options {
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
     pub version: Option<bool>,
 
-    /// What to do instead of running a command. `parse` adds the verbs to the definition if they can be needed.
+    /// What to do instead of running a command. `parse` adds the subcommands to the definition if they can be needed.
     #[arg(skip)]
-    pub verb: Option<Verb>,
+    pub subcommand: Option<Subcommand>,
 }
 
 const EXIT_CODES: &str = "\
@@ -73,49 +73,52 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
-/// Gives each verb its own help. The help of the verbs `without_servers` leaves out the connection options, which they
+/// Gives each subcommand its own help. The help of the subcommands `without_servers` leaves out the connection options, which they
 /// accept and ignore.
 pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
-    // The copies for the verbs read no variable: it would override an option before the verb.
+    // The copies for the subcommands read no variable: it would override an option before the subcommand.
     let shown: Vec<Arg> = global.map(|arg| arg.clone().env(None::<&str>)).collect();
     let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
     let help = |text: &'static str| {
         Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)
     };
-    command.mut_subcommands(|verb| {
-        if without_servers.contains(&verb.get_name()) {
-            verb.args(&hidden).arg(help("Print this help"))
+    command.mut_subcommands(|subcommand| {
+        if without_servers.contains(&subcommand.get_name()) {
+            subcommand.args(&hidden).arg(help("Print this help"))
         } else {
-            verb.args(&shown).arg(help("Print this subcommand's options; --help adds the common ones"))
+            subcommand.args(&shown).arg(help("Print this subcommand's options; --help adds the common ones"))
         }
     })
 }
 
-/// The remedy for an option of a verb that was written before the verb.
+/// The remedy for an option of a subcommand that was written before the subcommand.
 pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
     let long = option.strip_prefix("--")?;
-    let has =
-        |verb: &&Command| verb.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long));
-    let verb = definition.get_subcommands().find(has)?.get_name();
-    Some(format!("write it after its subcommand: zklock {verb} {option}"))
+    let has = |subcommand: &&Command| {
+        subcommand.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long))
+    };
+    let subcommand = definition.get_subcommands().find(has)?.get_name();
+    Some(format!("write it after its subcommand: zklock {subcommand} {option}"))
 }
 
-/// Refuses options of the main job before a verb, where they have no effect.
+/// Refuses options of the main job before a subcommand, where they have no effect.
 pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), StartError> {
-    let given = matches.subcommand_name().and_then(|name| VERBS.iter().copied().find(|verb| *verb == name));
-    let Some(verb) = given else {
+    let given = matches
+        .subcommand_name()
+        .and_then(|name| SUBCOMMANDS.iter().copied().find(|subcommand| *subcommand == name));
+    let Some(subcommand) = given else {
         return Ok(());
     };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let has_effect = |id: &str| verb == "check" && id == "session_timeout";
+    let has_effect = |id: &str| subcommand == "check" && id == "session_timeout";
     let is_misplaced = |id: &str| is_given(id) && !has_effect(id);
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();
-            let message = format!("--{option} doesn't go with '{verb}'");
-            Err(StartError::Usage { message, verb: Some(verb) })
+            let message = format!("--{option} doesn't go with '{subcommand}'");
+            Err(StartError::Usage { message, subcommand: Some(subcommand) })
         }
         None => Ok(()),
     }

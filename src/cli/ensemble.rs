@@ -1,4 +1,4 @@
-//! The options that every verb has, for the connection and for messages.
+//! The options that every subcommand has, for the connection and for messages.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::values;
 use crate::core::hosts::Hosts;
 use crate::plan::AuthLines;
 
-/// The options that a command and every verb have. The `-h` of a verb leaves them out.
+/// The options that a command and every subcommand have. The `-h` of a subcommand leaves them out.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Ensemble {

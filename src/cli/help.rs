@@ -31,17 +31,17 @@ Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
 More help:  zklock --help, zklock SUBCOMMAND --help
 ";
 
-/// Whether the command line has `-h`, and not after a verb.
+/// Whether the command line has `-h`, and not after a subcommand.
 pub(super) fn is_requested(matches: &ArgMatches) -> bool {
     matches.get_flag("short_help")
 }
 
 /// The text, generated from the definition.
 pub(super) fn short(definition: &Command) -> String {
-    let verbs: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
+    let subcommands: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
     let option = |id: &&str| definition.get_arguments().find(|arg| arg.get_id() == *id).map(line);
     let options: String = MOST_USED.iter().filter_map(option).collect();
-    format!("{BEFORE}{}\n\n{options}{AFTER}", verbs.join(" | "))
+    format!("{BEFORE}{}\n\n{options}{AFTER}", subcommands.join(" | "))
 }
 
 fn line(arg: &Arg) -> String {
@@ -84,10 +84,11 @@ mod tests {
     fn a_verb_shows_its_own_options_first_and_alone_in_the_short_help() {
         let mut definition = definition();
         definition.build();
-        for verb in definition.get_subcommands_mut() {
-            let (short, long) = (verb.render_help().to_string(), verb.render_long_help().to_string());
+        for subcommand in definition.get_subcommands_mut() {
+            let (short, long) =
+                (subcommand.render_help().to_string(), subcommand.render_long_help().to_string());
             assert!(!short.contains("--zookeeper"), "{short}");
-            let asks_servers = !matches!(verb.get_name(), "completions" | "man");
+            let asks_servers = !matches!(subcommand.get_name(), "completions" | "man");
             assert_eq!(long.contains("--tls"), asks_servers, "{long}");
             assert!(long.find("\nOptions:\n") < long.find("\nConnection:\n") || !asks_servers, "{long}");
         }

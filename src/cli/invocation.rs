@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 
-use super::{VERBS, other_tools};
+use super::{SUBCOMMANDS, other_tools};
 use crate::core::path::{LockPath, PathError};
 use crate::core::text::escaped;
 use crate::plan::Invocation;
@@ -34,10 +34,10 @@ pub enum InvocationError {
     /// `--once-per` with several locks: the record of the last success belongs to one path.
     #[error("--once-per goes with one lock: its record belongs to one path")]
     OncePerSeveral,
-    /// A misspelt verb, and the verb that was probably meant.
+    /// A misspelt subcommand, and the subcommand that was probably meant.
     #[error("'{0}' is neither a lock path, which begins with '/', nor a subcommand; did you mean '{1}'?")]
     MisspeltVerb(String, &'static str),
-    /// A verb of another lock program, and what to write instead.
+    /// A subcommand of another lock program, and what to write instead.
     #[error("'{0}' is not a subcommand of zklock: {1}")]
     VerbOfOtherTool(String, &'static str),
     /// A number, which flock(1) takes as a file descriptor.
@@ -118,13 +118,13 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
                 let word = escaped(word.as_encoded_bytes());
-                match (other_tools::verb(&word), nearest_verb(&word)) {
+                match (other_tools::subcommand(&word), nearest_verb(&word)) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         InvocationError::Descriptor(word)
                     }
                     (Some(instead), _) => InvocationError::VerbOfOtherTool(word, instead),
-                    (None, Some(verb)) if why == PathError::NotAbsolute => {
-                        InvocationError::MisspeltVerb(word, verb)
+                    (None, Some(subcommand)) if why == PathError::NotAbsolute => {
+                        InvocationError::MisspeltVerb(word, subcommand)
                     }
                     _ => InvocationError::Path(word, why),
                 }
@@ -133,11 +133,11 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .collect()
 }
 
-/// The verb that is similar enough to `word`: one letter in four may be wrong.
+/// The subcommand that is similar enough to `word`: one letter in four may be wrong.
 fn nearest_verb(word: &str) -> Option<&'static str> {
-    let mistakes = |verb: &&str| strsim::osa_distance(word, verb);
-    let nearest = VERBS.iter().copied().min_by_key(mistakes);
-    nearest.filter(|verb| mistakes(verb) * 4 <= verb.len())
+    let mistakes = |subcommand: &&str| strsim::osa_distance(word, subcommand);
+    let nearest = SUBCOMMANDS.iter().copied().min_by_key(mistakes);
+    nearest.filter(|subcommand| mistakes(subcommand) * 4 <= subcommand.len())
 }
 
 #[cfg(test)]

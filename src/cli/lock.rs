@@ -97,7 +97,7 @@ pub struct LockOptions {
     /// Ask the servers for this session timeout
     ///
     /// After a crash the next contender runs this much later at most.
-    // Shown after the connection options that every verb has.
+    // Shown after the connection options that every subcommand has.
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Duration,
 

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{StartError, VERBS, VERBS_WITHOUT_SERVERS, definition, other_tools};
+use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools};
 use crate::config::{self, ConfigError, context};
 use crate::core::text::escaped;
 
@@ -16,35 +16,35 @@ pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => StartError::Help(error),
         _ => {
-            let verb = verb(words);
-            StartError::Usage { message: text(&error, verb), verb }
+            let subcommand = subcommand(words);
+            StartError::Usage { message: text(&error, subcommand), subcommand }
         }
     }
 }
 
-/// The verb behind which a mistake among these words is; none if it is before the verb.
-fn verb(words: &[OsString]) -> Option<&'static str> {
-    let verb = |word: &OsString| VERBS.iter().copied().find(|verb| word == verb);
+/// The subcommand behind which a mistake among these words is; none if it is before the subcommand.
+fn subcommand(words: &[OsString]) -> Option<&'static str> {
+    let subcommand = |word: &OsString| SUBCOMMANDS.iter().copied().find(|subcommand| word == subcommand);
     let without_variables = definition().mut_args(|arg| arg.env(None::<&str>));
-    // The words before a verb are without mistakes, and none of them is a path.
-    let is_verb = |before: &[OsString]| {
+    // The words before a subcommand are without mistakes, and none of them is a path.
+    let is_subcommand = |before: &[OsString]| {
         let matches = without_variables.clone().try_get_matches_from(before);
         matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
     };
-    let mut found = words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, verb(word)?)));
-    found.find(|(at, _)| words.get(..*at).is_some_and(is_verb)).map(|(_, verb)| verb)
+    let mut found = words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, subcommand(word)?)));
+    found.find(|(at, _)| words.get(..*at).is_some_and(is_subcommand)).map(|(_, subcommand)| subcommand)
 }
 
 /// The message for an error of clap's, in printable characters, with a remedy.
-fn text(error: &Error, verb: Option<&str>) -> String {
+fn text(error: &Error, subcommand: Option<&str>) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => {
-            let by_letter = || long_option(verb?, argument);
+            let by_letter = || long_option(subcommand?, argument);
             let suggested = context(error, ContextKind::SuggestedArg).map(str::to_owned).or_else(by_letter);
             let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
-            // These remedies are about the command line of a lock, not of a verb.
-            let of_a_lock = if verb.is_none() { other_tools::option(argument) } else { None };
+            // These remedies are about the command line of a lock, not of a subcommand.
+            let of_a_lock = if subcommand.is_none() { other_tools::option(argument) } else { None };
             let remedy = of_a_lock.or_else(similar).map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
@@ -52,12 +52,12 @@ fn text(error: &Error, verb: Option<&str>) -> String {
     }
 }
 
-/// The verb's own option that begins with the letter of `short`, if there is one: a verb's options have no short form.
-fn long_option(verb: &str, short: &str) -> Option<String> {
+/// The subcommand's own option that begins with the letter of `short`, if there is one: a subcommand's options have no short form.
+fn long_option(subcommand: &str, short: &str) -> Option<String> {
     let letter = short.strip_prefix('-').filter(|letter| letter.len() == 1 && *letter != "-")?;
     let definition = definition();
-    let verb = definition.find_subcommand(verb)?;
-    let own = verb.get_arguments().filter(|arg| !arg.is_hide_set() && !arg.is_global_set());
+    let subcommand = definition.find_subcommand(subcommand)?;
+    let own = subcommand.get_arguments().filter(|arg| !arg.is_hide_set() && !arg.is_global_set());
     let mut found = own.filter_map(|arg| arg.get_long()).filter(|long| long.starts_with(letter));
     let option = found.next()?;
     found.next().is_none().then(|| format!("--{option}"))
@@ -82,12 +82,12 @@ impl InvalidVariable {
         })
     }
 
-    /// An error, unless the variable isn't needed: the command line has another value, or a verb without servers. clap
-    /// refuses the variable even then if the option comes after a verb.
+    /// An error, unless the variable isn't needed: the command line has another value, or a subcommand without servers. clap
+    /// refuses the variable even then if the option comes after a subcommand.
     pub(super) fn check(&self, matches: &ArgMatches) -> Result<(), StartError> {
         let is_given = matches.value_source(&self.option) == Some(ValueSource::CommandLine);
         match matches.subcommand_name() {
-            Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Ok(()),
+            Some(subcommand) if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand) => Ok(()),
             _ if is_given => Ok(()),
             _ => Err(StartError::Variable(self.name.clone(), self.why.clone())),
         }
@@ -117,7 +117,7 @@ mod tests {
         let words: Vec<_> = std::iter::once("zklock").chain(words.iter().copied()).map(Into::into).collect();
         let error = definition().try_get_matches_from(&words).unwrap_err();
         match usage(error, &words) {
-            StartError::Usage { message, verb } => (message, verb),
+            StartError::Usage { message, subcommand } => (message, subcommand),
             error => panic!("{error}"),
         }
     }

@@ -11,14 +11,14 @@ mod other_tools;
 mod plan;
 mod security;
 mod settings;
+mod subcommands;
 mod values;
-mod verbs;
 
 use std::env;
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
@@ -29,15 +29,17 @@ pub use self::lock::{LockOptions, Naming, OnLost};
 use self::mistake::InvalidVariable;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
-pub use self::verbs::{CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Verb};
+pub use self::subcommands::{
+    CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Subcommand,
+};
 use crate::config::{self, Config, ConfigError};
 use crate::plan::{AUTH, AuthLines};
 
-/// The names of the verbs.
-const VERBS: &[&str] = &["status", "revoke", "check", "forget", "completions", "man"];
+/// The names of the subcommands.
+const SUBCOMMANDS: &[&str] = &["status", "revoke", "check", "forget", "completions", "man"];
 
-/// Verbs that only print text, without a configuration or servers.
-const VERBS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
+/// Subcommands that only print text, without a configuration or servers.
+const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
 /// Why zklock doesn't start.
 #[derive(Debug, Error)]
@@ -48,13 +50,13 @@ pub enum StartError {
     /// The short help, requested by `-h`.
     #[error("{0}")]
     ShortHelp(String),
-    /// A mistake on the command line: the message, and the verb behind which it is.
-    #[error("{message}\nzklock: see 'zklock {}--help'", verb.map_or_else(String::new, |verb| format!("{verb} ")))]
+    /// A mistake on the command line: the message, and the subcommand behind which it is.
+    #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
     Usage {
         /// What is wrong, and the remedy.
         message: String,
-        /// The verb, whose help explains more.
-        verb: Option<&'static str>,
+        /// The subcommand, whose help explains more.
+        subcommand: Option<&'static str>,
     },
     /// A variable has an invalid value: the variable and the reason.
     #[error("{0}: {1}")]
@@ -65,7 +67,7 @@ pub enum StartError {
 }
 
 /// Parses the command line `words`, of which the first is the program. Precedence: command line, environment,
-/// configuration files. Also returns the settings in effect with their sources, for a verb that shows them.
+/// configuration files. Also returns the settings in effect with their sources, for a subcommand that shows them.
 ///
 /// # Errors
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
@@ -90,8 +92,8 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     }
     let file = matches.get_one::<std::path::PathBuf>("config");
     let mut config = match matches.subcommand_name() {
-        // A broken configuration file doesn't affect these verbs.
-        Some(verb) if VERBS_WITHOUT_SERVERS.contains(&verb) => Config::default(),
+        // A broken configuration file doesn't affect these subcommands.
+        Some(subcommand) if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand) => Config::default(),
         _ => config::read(definition, file.map(AsRef::as_ref))
             .map_err(|error| mistake::attribute_config(error, &matches))?,
     };
@@ -111,19 +113,20 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     definition::check_goes_with_verb(&matches)?;
-    if let Some(Verb::Revoke(revoke)) = &mut options.verb {
+    if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
         revoke
             .check_node()
-            .map_err(|why| StartError::Usage { message: why.to_string(), verb: Some("revoke") })?;
+            .map_err(|why| StartError::Usage { message: why.to_string(), subcommand: Some("revoke") })?;
     }
-    let shows_settings = matches!(&options.verb, Some(Verb::Status(status)) if status.show_config);
+    let shows_settings =
+        matches!(&options.subcommand, Some(Subcommand::Status(status)) if status.show_config);
     let settings = if shows_settings { settings::in_effect(&matches, &config) } else { vec![] };
     Ok((options, settings))
 }
 
 fn options(matches: &ArgMatches) -> Result<Options, clap::Error> {
-    let verb = matches.subcommand_name().map(|_| Verb::from_arg_matches(matches)).transpose()?;
-    Ok(Options { verb, ..Options::from_arg_matches(matches)? })
+    let subcommand = matches.subcommand_name().map(|_| Subcommand::from_arg_matches(matches)).transpose()?;
+    Ok(Options { subcommand, ..Options::from_arg_matches(matches)? })
 }
 
 /// Selects the credentials: `--auth-file` on the command line, or else the variable, or else the configuration.
@@ -162,16 +165,19 @@ fn with_defaults(words: &[OsString], config: &Config, unread: Option<String>) ->
     })
 }
 
-/// The definition, adjusted before its options are copied to the verbs. It has no verbs if there are `words` to parse and
-/// none of them is a verb or asks for the help, which lists the verbs: defining them takes longer than parsing.
+/// The definition, adjusted before its options are copied to the subcommands. It has no subcommands if there are `words` to parse and
+/// none of them is a subcommand or asks for the help, which lists the subcommands: defining them takes longer than parsing.
 fn adjusted_definition(
     words: Option<&[OsString]>,
     adjust: impl FnOnce(clap::Command) -> clap::Command,
 ) -> clap::Command {
     let command = adjust(without_empty_variables(Options::command()));
     let has = |wanted: &str| words.is_none_or(|words| words.iter().any(|word| word == wanted));
-    if has("--help") || VERBS.iter().any(|verb| has(verb)) {
-        definition::with_help(Verb::augment_subcommands(command), VERBS_WITHOUT_SERVERS)
+    if has("--help") || SUBCOMMANDS.iter().any(|subcommand| has(subcommand)) {
+        definition::with_help(
+            <Subcommand as clap::Subcommand>::augment_subcommands(command),
+            SUBCOMMANDS_WITHOUT_SERVERS,
+        )
     } else {
         command
     }
@@ -206,10 +212,11 @@ mod tests {
 
     #[test]
     fn every_verb_is_listed() {
-        let verbs = Verb::augment_subcommands(clap::Command::new("verbs"));
-        assert!(verbs.get_subcommands().map(clap::Command::get_name).eq(VERBS.iter().copied()));
+        let subcommands =
+            <Subcommand as clap::Subcommand>::augment_subcommands(clap::Command::new("subcommands"));
+        assert!(subcommands.get_subcommands().map(clap::Command::get_name).eq(SUBCOMMANDS.iter().copied()));
         let help = parsed(&["-q", "--help"]).unwrap_err().to_string();
-        assert!(VERBS.iter().all(|verb| help.contains(verb)), "{help}");
+        assert!(SUBCOMMANDS.iter().all(|subcommand| help.contains(subcommand)), "{help}");
     }
 
     #[test]
@@ -233,12 +240,12 @@ mod tests {
 
     #[test]
     fn a_verb_is_distinguished_from_a_path_and_a_command() {
-        let verb = |words: &[&str]| parsed(words).unwrap().verb;
-        assert!(matches!(verb(&["status"]), Some(Verb::Status(_))));
-        assert!(matches!(verb(&["-z", "h:1", "status", "--json", "/a"]), Some(Verb::Status(_))));
-        assert!(matches!(verb(&["revoke", "/a", "--force"]), Some(Verb::Revoke(_))));
-        assert!(verb(&["/a", "status"]).is_none());
-        assert!(verb(&["/status", "--", "revoke", "/a"]).is_none());
+        let subcommand = |words: &[&str]| parsed(words).unwrap().subcommand;
+        assert!(matches!(subcommand(&["status"]), Some(Subcommand::Status(_))));
+        assert!(matches!(subcommand(&["-z", "h:1", "status", "--json", "/a"]), Some(Subcommand::Status(_))));
+        assert!(matches!(subcommand(&["revoke", "/a", "--force"]), Some(Subcommand::Revoke(_))));
+        assert!(subcommand(&["/a", "status"]).is_none());
+        assert!(subcommand(&["/status", "--", "revoke", "/a"]).is_none());
     }
 
     #[test]

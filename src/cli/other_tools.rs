@@ -1,4 +1,4 @@
-//! Verbs and options of other lock programs, such as flock(1), and what to write instead.
+//! Subcommands and options of other lock programs, such as flock(1), and what to write instead.
 
 use super::definition;
 use super::definition::verb_with;
@@ -6,8 +6,8 @@ use super::definition::verb_with;
 const RELEASE: &str =
     "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop";
 
-/// The remedy for a verb that only other lock programs have.
-pub(super) fn verb(word: &str) -> Option<&'static str> {
+/// The remedy for a subcommand that only other lock programs have.
+pub(super) fn subcommand(word: &str) -> Option<&'static str> {
     Some(match word {
         "help" => "for help write zklock --help",
         "version" => "for the version write zklock --version",
@@ -18,7 +18,7 @@ pub(super) fn verb(word: &str) -> Option<&'static str> {
     })
 }
 
-/// The remedy for an option that only flock(1) or one of zklock's verbs has.
+/// The remedy for an option that only flock(1) or one of zklock's subcommands has.
 pub(super) fn option(name: &str) -> Option<String> {
     of_flock(name).map(str::to_owned).or_else(|| verb_with(&definition(), name))
 }

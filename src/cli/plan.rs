@@ -48,7 +48,7 @@ impl Options {
         Connection {
             hosts: self.ensemble.zookeeper.clone(),
             session_timeout: self.lock.session_timeout,
-            refusals_end: self.verb.is_none() && self.lock.gives_up_at_once(),
+            refusals_end: self.subcommand.is_none() && self.lock.gives_up_at_once(),
             security: SecurityChoice {
                 auth_file: security.auth_file.clone(),
                 auth: self.ensemble.auth.clone(),

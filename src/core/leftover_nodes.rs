@@ -13,20 +13,20 @@ pub struct LeftoverNodes {
     /// Nodes that zklock owns.
     pub nodes: Vec<OwnedNode>,
     /// The path, without its number, of a node that may have been created.
-    pub entering: Option<String>,
+    pub pending_create: Option<String>,
 }
 
 impl LeftoverNodes {
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.entering.is_none()
+        self.nodes.is_empty() && self.pending_create.is_none()
     }
 
     /// The requests about the nodes, followed by the one about the node that may have been created.
     pub fn questions(&self) -> Vec<Request> {
         let nodes = self.nodes.iter().map(|node| Request::Watch(node.path.clone()));
-        let entering = self.entering().map(|(parent, _)| Request::CatchUpAndList(parent.into()));
-        nodes.chain(entering).collect()
+        let pending_create = self.pending_create().map(|(parent, _)| Request::CatchUpAndList(parent.into()));
+        nodes.chain(pending_create).collect()
     }
 
     /// The deletes that follow from these answers: never of a node that only has the same name.
@@ -38,7 +38,7 @@ impl LeftoverNodes {
         });
         // A name with this attempt's uuid can only be zklock's.
         let entered =
-            self.entering().zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
+            self.pending_create().zip(answers.last()).and_then(|((parent, prefix), answer)| match answer {
                 Reply::Listed(Ok(children)) => {
                     let name = children.iter().find(|name| name.starts_with(prefix))?;
                     Some(Request::Delete(format!("{parent}/{name}").into()))
@@ -49,8 +49,8 @@ impl LeftoverNodes {
     }
 
     /// The parent and the name prefix of the node that may have been created.
-    fn entering(&self) -> Option<(&str, &str)> {
-        self.entering.as_deref()?.rsplit_once('/')
+    fn pending_create(&self) -> Option<(&str, &str)> {
+        self.pending_create.as_deref()?.rsplit_once('/')
     }
 }
 
@@ -61,11 +61,11 @@ mod tests {
 
     const ATTEMPT: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-";
 
-    fn leftover(nodes: &[(&str, i64)], entering: Option<&str>) -> LeftoverNodes {
+    fn leftover(nodes: &[(&str, i64)], pending_create: Option<&str>) -> LeftoverNodes {
         LeftoverNodes {
             session_timeout: Duration::from_secs(30),
             nodes: nodes.iter().map(|&(path, czxid)| OwnedNode { path: path.into(), czxid }).collect(),
-            entering: entering.map(|name| format!("/locks/b/{name}")),
+            pending_create: pending_create.map(|name| format!("/locks/b/{name}")),
         }
     }
 

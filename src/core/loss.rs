@@ -30,13 +30,13 @@ pub enum Loss {
 pub enum Silence {
     Frozen(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
-    Line(Duration, Option<ConnectFailure>),
+    Connection(Duration, Option<ConnectFailure>),
     /// There was no connection, and it came back too late.
-    LineWasAway(Duration),
+    ConnectionWasAway(Duration),
     /// zklock is connected, and a request has been unanswered for this long.
     Server(Duration),
     /// Answers arrive, and take this long.
-    SlowLine(Duration),
+    SlowConnection(Duration),
     /// The ACL of zklock's node was changed, and confirmations are refused.
     Forbidden,
 }
@@ -87,7 +87,7 @@ impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Frozen(span) => f.write_str(&hung(*span)),
-            Self::Line(span, away) => {
+            Self::Connection(span, away) => {
                 write!(f, "no connection for {}", text::time(*span))?;
                 match away {
                     Some(ConnectFailure::Refused) => f.write_str(": the servers refuse one"),
@@ -95,7 +95,7 @@ impl fmt::Display for Silence {
                     None => Ok(()),
                 }
             }
-            Self::LineWasAway(span) => {
+            Self::ConnectionWasAway(span) => {
                 write!(f, "there was no connection for {}, and it came back too late", text::time(*span))
             }
             Self::Server(span) => {
@@ -104,7 +104,9 @@ impl fmt::Display for Silence {
             Self::Forbidden => {
                 f.write_str("the ACL of its node was changed and doesn't let zklock read it any more")
             }
-            Self::SlowLine(trip) => write!(f, "the connection is slow: an answer took {}", text::time(*trip)),
+            Self::SlowConnection(trip) => {
+                write!(f, "the connection is slow: an answer took {}", text::time(*trip))
+            }
         }
     }
 }

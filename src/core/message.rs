@@ -132,7 +132,7 @@ pub enum Message {
     Contender(ContentionError),
     /// By this client, if it is known.
     PlaceRevoked(Option<String>),
-    LineTooSlow {
+    ConnectionTooSlow {
         hosts: String,
         /// How long an answer takes.
         trip: Duration,
@@ -391,7 +391,7 @@ impl Message {
                 let by = by.as_deref().unwrap_or("another client");
                 Report::error("revoked", format!("its place in the queue was revoked by {by}"))
             }
-            Self::LineTooSlow { hosts, trip, timeout, kill_after } => {
+            Self::ConnectionTooSlow { hosts, trip, timeout, kill_after } => {
                 Report::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
             }
             Self::NotConfirmed { waited } => Report::error(
@@ -562,7 +562,7 @@ mod tests {
         let remedy = |trip: u64, timeout: u64| {
             let (trip, timeout) = (Duration::from_millis(trip), Duration::from_secs(timeout));
             let (hosts, kill_after) = ("zk1:2181".to_owned(), Duration::from_secs(5));
-            let message = Message::LineTooSlow { hosts, trip, timeout, kill_after }.to_string();
+            let message = Message::ConnectionTooSlow { hosts, trip, timeout, kill_after }.to_string();
             message.split_once("; ").map(|(_, remedy)| remedy.to_owned()).unwrap_or_default()
         };
         assert_eq!(remedy(100, 1), "use --session-timeout 2 or more");

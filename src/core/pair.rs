@@ -17,7 +17,7 @@ pub enum Stage {
     Over,
 }
 
-/// When the monitor must act in place of a worker that stands still.
+/// When the monitor must act in place of a worker that is hung or stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     /// From this time on, a worker that hasn't ended the command counts as frozen, and the monitor ends the command.

@@ -23,7 +23,7 @@ pub enum Mistake {
     GroupOnly,
     /// The command is started whatever the state of the connection and the lease.
     DoomedStart,
-    /// The monitor lets a worker stand still for longer than its lease.
+    /// The monitor lets a worker hang for longer than its lease.
     MonitorAsleep,
     /// The worker continues when the monitor has died.
     OrphanedWorker,

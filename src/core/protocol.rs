@@ -282,7 +282,7 @@ pub enum SessionChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockIndex(pub usize);
 
-/// A request of a verb by its place among those asked together, from 0.
+/// A request of a subcommand by its place among those asked together, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuestionIndex(pub usize);
 
@@ -297,7 +297,7 @@ pub enum Asker {
     Once,
     /// The waiting line, which shows the holder.
     WaitingLine,
-    /// One of several requests of a verb such as status.
+    /// One of several requests of a subcommand such as status.
     Question(QuestionIndex),
 }
 

@@ -1,4 +1,4 @@
-//! Output to stdout, by the verbs and by help. With a command, stdout belongs to the command.
+//! Output to stdout, by the subcommands and by help. With a command, stdout belongs to the command.
 
 use std::io::{self, ErrorKind, Write};
 

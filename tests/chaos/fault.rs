@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     BlackholeOneServer,
     Delay,
     /// The line has a constant delay, and no other fault.
-    SlowLine,
+    SlowConnection,
     /// The next request of a kind is lost, and the connection with it.
     LoseRequest,
     /// The next request of a kind is carried out, and the connection is cut instead of the answer.
@@ -84,7 +84,7 @@ impl Fault {
 
     /// It starts a contender of its own.
     pub(crate) fn needs_dedicated_contender(self) -> bool {
-        matches!(self, LateConnect | SlowLine)
+        matches!(self, LateConnect | SlowConnection)
     }
 
     fn duration(self, rng: &mut Rng) -> Duration {
@@ -95,7 +95,7 @@ impl Fault {
             IsolateLeader | IsolateFollower => rng.millis(500, 6000),
             MuteLeader | MuteFollower | DeafenLeader | DeafenFollower => rng.millis(500, 5000),
             LateConnect => Duration::from_secs(13),
-            SlowLine => Duration::from_secs(12),
+            SlowConnection => Duration::from_secs(12),
             DeposeLeader => rng.millis(5000, 8500),
             PulseFollower => rng.millis(4000, 6000),
             BlackholeToServers | BlackholeToClients | Blackhole | BlackholeOneServer => rng.millis(100, 6000),
@@ -132,7 +132,7 @@ const ALL_FAULTS: &[(usize, Fault)] = &[
     (10, Blackhole),
     (6, BlackholeOneServer),
     (7, Delay),
-    (4, SlowLine),
+    (4, SlowConnection),
     (6, LoseRequest),
     (10, LoseAnswer),
     (9, KillMonitor),
@@ -152,7 +152,7 @@ const AIMED_AT_OFF: &[(usize, Fault)] = &[(8, StopWorker), (1, Blackhole), (1, S
 const AIMED_AT_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients), (1, IsolateFollower)];
 const AIMED_AT_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
 const AIMED_AT_CONNECT: &[(usize, Fault)] = &[(8, LateConnect), (1, CutClients)];
-const AIMED_AT_DOOM: &[(usize, Fault)] = &[(8, SlowLine), (1, StopWorker), (1, Suspend)];
+const AIMED_AT_DOOM: &[(usize, Fault)] = &[(8, SlowConnection), (1, StopWorker), (1, Suspend)];
 const AIMED_AT_KILL: &[(usize, Fault)] = &[(4, KillBoth), (8, KillFound), (1, CutClients)];
 const AIMED_AT_REVOKE: &[(usize, Fault)] = &[(8, Revoke), (1, CutClients), (1, Blackhole)];
 

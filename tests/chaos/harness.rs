@@ -147,8 +147,9 @@ impl Harness {
         let met = self.faults.affecting(host, contender.started, now);
         let lately = self.faults.affecting(host, now.saturating_sub(session), now);
         // A contender that is started on a line of constant delay survives that.
-        let is_storm = |met: &[Fault]| met.iter().any(|fault| *fault != Fault::SlowLine);
-        let is_slow = |fault: &Fault| matches!(fault, Fault::Delay | Fault::SlowLine | Fault::Standstill);
+        let is_storm = |met: &[Fault]| met.iter().any(|fault| *fault != Fault::SlowConnection);
+        let is_slow =
+            |fault: &Fault| matches!(fault, Fault::Delay | Fault::SlowConnection | Fault::Standstill);
         ExitCheck {
             kind,
             wait_limit,

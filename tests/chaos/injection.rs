@@ -41,7 +41,7 @@ impl Injector<'_> {
             };
             let target = format!("leader {leader}, follower {follower}, hosts {hosts:?}");
             Some(Injected { target, undo: Some(undo) })
-        } else if draw.fault == Fault::SlowLine {
+        } else if draw.fault == Fault::SlowConnection {
             self.slow_line(draw, hosts)
         } else if draw.fault.affects_hosts() {
             let undo = self.inject_into_hosts(draw, hosts);

@@ -42,7 +42,7 @@ impl Descendants {
     }
 }
 
-/// The parameters of a job: its command line after the verb.
+/// The parameters of a job: its command line after the word.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) name: String,
@@ -58,22 +58,22 @@ impl Job {
         self.arguments(JOB, history)
     }
 
-    fn arguments(&self, verb: &str, history: &Path) -> Vec<String> {
+    fn arguments(&self, word: &str, history: &Path) -> Vec<String> {
         let program = std::env::current_exe().expect("this program");
         let millis = self.duration.as_millis().to_string();
         let (ignores_term, descendants) = (self.ignores_term.to_string(), format!("{:?}", self.descendants));
         let (program, history) = (program.display().to_string(), history.display().to_string());
         let started = clock::now().as_millis().to_string();
-        vec![program, verb.to_owned(), history, self.name.clone(), millis, ignores_term, descendants, started]
+        vec![program, word.to_owned(), history, self.name.clone(), millis, ignores_term, descendants, started]
     }
 }
 
 /// Runs as the job, if the command line asks for it.
 pub(crate) fn run_job_if_requested(arguments: &[String]) -> bool {
-    let [verb, history, name, millis, ignores_term, descendants, started] = arguments else {
+    let [word, history, name, millis, ignores_term, descendants, started] = arguments else {
         return false;
     };
-    if verb != JOB && verb != CHILD {
+    if word != JOB && word != CHILD {
         return false;
     }
     let duration = Duration::from_millis(millis.parse().expect("milliseconds"));
@@ -82,7 +82,7 @@ pub(crate) fn run_job_if_requested(arguments: &[String]) -> bool {
         .find(|known| format!("{known:?}") == *descendants)
         .expect("a kind of descendants");
     let job = Job { name: name.clone(), duration, ignores_term: ignores_term == "true", descendants };
-    run(&job, verb == JOB, started, Path::new(history));
+    run(&job, word == JOB, started, Path::new(history));
     true
 }
 
@@ -123,8 +123,8 @@ fn start_child(job: &Job, starter: &[&str], history: &Path) -> PipeReader {
 }
 
 /// A single appending write: the kernel puts all writes in one order.
-fn write(file: &mut File, verb: &str, name: &str, more: &str) {
-    let line = format!("{} {verb} {name}{more}\n", clock::now().as_millis());
+fn write(file: &mut File, word: &str, name: &str, more: &str) {
+    let line = format!("{} {word} {name}{more}\n", clock::now().as_millis());
     file.write_all(line.as_bytes()).expect("room for the history");
 }
 

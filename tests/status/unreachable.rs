@@ -7,9 +7,9 @@ use nix::sys::signal::Signal;
 #[test]
 fn each_unreachable_server_is_reported_with_its_error() {
     let case = Case::new("status-unreachable");
-    for verb in ["status", "revoke"] {
+    for subcommand in ["status", "revoke"] {
         let servers = ["-z", "127.0.0.1:1,nosuch.invalid:2", "--connect-timeout", "0.5"];
-        let output = case.zklock().args(servers).args([verb, "/locks/a"]).run();
+        let output = case.zklock().args(servers).args([subcommand, "/locks/a"]).run();
         output.assert_code(125).assert_stderr("no ZooKeeper server could be reached within 500ms");
         output.assert_stderr("127.0.0.1:1: connection refused").assert_stderr("nosuch.invalid:2: ");
         assert_eq!(output.stdout, "");
@@ -64,8 +64,8 @@ fn status_gives_up_on_a_server_that_closes_every_connection() {
     let case = Case::new("hangs-up").through(&proxy.connect_string());
     case.observer().mkdirs(case.path());
     (0..500).for_each(|_| proxy.once(ANYTHING, At::BeforeServer));
-    for verb in ["status", "revoke"] {
-        let output = case.zklock().args([verb, "--connect-timeout", "3", case.path()]).run();
+    for subcommand in ["status", "revoke"] {
+        let output = case.zklock().args([subcommand, "--connect-timeout", "3", case.path()]).run();
         output.assert_code(125).assert_stderr("no answer within 3");
     }
     assert!(proxy.count(ANYTHING) > 2, "the request is repeated");

@@ -128,7 +128,7 @@ fn parse(text: &str) -> Result<Vec<Section>, String> {
     for (number, line) in text.lines().enumerate() {
         let wrong = |why: &str| format!("line {}: {why}: {line}", number + 1);
         let words: Vec<_> = line.split(' ').collect();
-        let [verb, name, token, time] = words[..] else {
+        let [word, name, token, time] = words[..] else {
             return Err(wrong("not four words"));
         };
         let token: u64 = token.parse().map_err(|_| wrong("no token"))?;
@@ -136,7 +136,7 @@ fn parse(text: &str) -> Result<Vec<Section>, String> {
         let known = sections
             .iter_mut()
             .rfind(|section| section.name == name && section.token == token && !section.ended);
-        match (verb, known) {
+        match (word, known) {
             ("begin", _) => sections.push(Section {
                 name: name.to_owned(),
                 token,
@@ -148,7 +148,7 @@ fn parse(text: &str) -> Result<Vec<Section>, String> {
             ("alive" | "end", Some(section)) => {
                 section.last = time;
                 section.lines.1 = number;
-                section.ended = verb == "end";
+                section.ended = word == "end";
             }
             _ => return Err(wrong("not in a section")),
         }

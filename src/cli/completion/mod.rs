@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use self::walk::Walk;
 use super::definition;
 
-/// The first argument of a call by a completion script. It isn't a verb, because users never type it.
+/// The first argument of a call by a completion script. It isn't a subcommand, because users never type it.
 const REQUEST: &str = "__complete";
 
 /// The signals that are offered for `--signal`, which accepts every signal.

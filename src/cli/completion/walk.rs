@@ -6,16 +6,16 @@ use super::{Completion, described, has_long, locks, options, value};
 
 /// A scan of the words before the one to complete.
 pub(super) struct Walk<'a> {
-    /// The definition of the whole command line, or of the verb.
+    /// The definition of the whole command line, or of the subcommand.
     command: &'a Command,
-    is_verb: bool,
+    is_subcommand: bool,
     /// The next word is the value of this option.
     pub(super) value_of: Option<&'a Arg>,
     /// `--` has ended the options.
     only_words: bool,
     /// There is a shell string (`-c`), so no command follows.
     pub(super) is_string_given: bool,
-    /// The number of the verb's words that aren't options.
+    /// The number of the subcommand's words that aren't options.
     positionals: usize,
     /// The index of the first lock path.
     pub(super) path: Option<usize>,
@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(definition: &'a Command) -> Self {
         Self {
             command: definition,
-            is_verb: false,
+            is_subcommand: false,
             value_of: None,
             only_words: false,
             is_string_given: false,
@@ -46,10 +46,10 @@ impl<'a> Walk<'a> {
             self.only_words = true;
         } else if word.len() > 1 && word.starts_with('-') && !self.only_words {
             self.option(word);
-        } else if self.is_verb {
+        } else if self.is_subcommand {
             self.positionals += 1;
-        } else if let Some(verb) = self.command.find_subcommand(word) {
-            (self.command, self.is_verb) = (verb, true);
+        } else if let Some(subcommand) = self.command.find_subcommand(word) {
+            (self.command, self.is_subcommand) = (subcommand, true);
         } else {
             self.path = Some(index);
         }
@@ -99,9 +99,13 @@ impl<'a> Walk<'a> {
                 None => options(self.command),
             };
         }
-        if !self.is_verb {
-            let verb = |verb: &Command| (verb.get_name().to_owned(), described(verb.get_about()));
-            return Completion { words: self.command.get_subcommands().map(verb).collect(), ..locks(typed) };
+        if !self.is_subcommand {
+            let subcommand =
+                |subcommand: &Command| (subcommand.get_name().to_owned(), described(subcommand.get_about()));
+            return Completion {
+                words: self.command.get_subcommands().map(subcommand).collect(),
+                ..locks(typed)
+            };
         }
         let positionals: Vec<&Arg> = self.command.get_positionals().collect();
         let last = positionals.last().filter(|arg| matches!(arg.get_action(), ArgAction::Append));

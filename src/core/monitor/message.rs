@@ -48,7 +48,7 @@ impl fmt::Display for MonitorMessage {
                 f.write_str("the worker process hung during the release")
             }
             WorkerFailure::Frozen => f.write_str("the worker process hung until the lease was nearly over"),
-            WorkerFailure::Deaf(number) => {
+            WorkerFailure::IgnoresSignal(number) => {
                 write!(f, "the worker process hung and didn't react to {}", signal::name(number))
             }
             WorkerFailure::Dead(Death::Killed(signal)) => {

@@ -17,7 +17,7 @@ use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
 
 /// How long a worker that is only waiting may take to notice a signal that ends it.
-const HEARING: Duration = Duration::from_secs(2);
+const REACTION_TIME: Duration = Duration::from_secs(2);
 
 /// How long it may take to leave the queue then: twice the time that servers get to answer (`releasing`), and a
 /// reserve.
@@ -71,10 +71,10 @@ pub enum Death {
 /// Why the worker can't do its work any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerFailure {
-    /// It stands still: the lease is nearly over, and the command hasn't ended.
+    /// It is hung or stopped: the lease is nearly over, and the command hasn't ended.
     Frozen,
-    /// It stands still while it waits: it didn't take in a signal that ends it, or did and didn't end.
-    Deaf(i32),
+    /// It is hung or stopped while it waits: it didn't take in a signal that ends it, or did and didn't end.
+    IgnoresSignal(i32),
     /// It ended without a result, and is reaped.
     Dead(Death),
 }
@@ -123,7 +123,7 @@ pub struct Monitor {
     relayed: u64,
     continued: u64,
     /// Signals that end a waiter: each one's number among the relayed signals, the signal, and when it was relayed.
-    unheard: VecDeque<(u64, i32, BootTime)>,
+    unanswered: VecDeque<(u64, i32, BootTime)>,
     /// The first of them, and when it was relayed.
     told_to_end: Option<(i32, BootTime)>,
     /// The result that the worker reported.
@@ -153,7 +153,7 @@ impl Monitor {
             state: MonitorState::Watching,
             relayed: 0,
             continued: 0,
-            unheard: VecDeque::new(),
+            unanswered: VecDeque::new(),
             told_to_end: None,
             outcome: None,
             session_timeout,
@@ -177,8 +177,8 @@ impl Monitor {
                 Some(outcome) if death == Death::Success => self.finish(outcome.clone()),
                 _ => self.take_over(WorkerFailure::Dead(death), worker),
             },
-            (MonitorState::TakingOver(failure), MonitorInput::Ended(worker, entering)) => {
-                self.after_the_end(failure, worker, entering)
+            (MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
+                self.after_the_end(failure, worker, pending_create)
             }
             (MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
                 self.finish(Outcome::Exit(self.exit(failure, worker)))
@@ -202,7 +202,7 @@ impl Monitor {
         match signal {
             SIGCONT => self.continued += 1,
             signal if ends_waiting(signal) => {
-                self.unheard.push_back((self.relayed, signal, now));
+                self.unanswered.push_back((self.relayed, signal, now));
                 self.told_to_end.get_or_insert((signal, now));
             }
             _ => {}
@@ -232,7 +232,7 @@ impl Monitor {
 
     /// Why the worker must be ended `now`, if it must.
     fn failure(&mut self, worker: WorkerState, now: BootTime) -> Option<WorkerFailure> {
-        self.unheard.retain(|&(number, ..)| number > worker.taken);
+        self.unanswered.retain(|&(number, ..)| number > worker.taken);
         self.limits(worker).find(|&(at, _)| at <= now).map(|(_, failure)| failure)
     }
 
@@ -240,10 +240,10 @@ impl Monitor {
     fn limits(&self, worker: WorkerState) -> impl Iterator<Item = (BootTime, WorkerFailure)> {
         let is_unwatched = planted(Mistake::MonitorAsleep) && worker.stage == Stage::Running;
         let frozen = worker.deadline.map(|at| (at, WorkerFailure::Frozen)).filter(|_| !is_unwatched);
-        let hearing = self.unheard.front().map(|&(_, signal, at)| (at + HEARING, signal));
+        let reaction = self.unanswered.front().map(|&(_, signal, at)| (at + REACTION_TIME, signal));
         let leaving = self.told_to_end.map(|(signal, at)| (at + LEAVING, signal));
-        let told_to_end = hearing.into_iter().chain(leaving).filter(move |_| worker.stage == Stage::Waiting);
-        frozen.into_iter().chain(told_to_end.map(|(at, signal)| (at, WorkerFailure::Deaf(signal))))
+        let told_to_end = reaction.into_iter().chain(leaving).filter(move |_| worker.stage == Stage::Waiting);
+        frozen.into_iter().chain(told_to_end.map(|(at, signal)| (at, WorkerFailure::IgnoresSignal(signal))))
     }
 
     /// Ends the worker if it is alive, because a frozen worker could still start the command; then every process of the
@@ -266,15 +266,18 @@ impl Monitor {
         &mut self,
         failure: WorkerFailure,
         worker: WorkerState,
-        entering: Option<String>,
+        pending_create: Option<String>,
     ) -> Vec<MonitorEffect> {
         let exit = self.exit(failure, worker);
         let mut effects = vec![
             MonitorEffect::TakeTerminal,
             MonitorEffect::Say(MonitorMessage::Worker { failure, stage: worker.stage }),
         ];
-        let leftover =
-            LeftoverNodes { session_timeout: self.session_timeout, nodes: self.nodes.clone(), entering };
+        let leftover = LeftoverNodes {
+            session_timeout: self.session_timeout,
+            nodes: self.nodes.clone(),
+            pending_create,
+        };
         if leftover.is_empty() || planted(Mistake::NodeForgotten) {
             effects.extend(self.finish(Outcome::Exit(exit)));
         } else {
@@ -293,7 +296,7 @@ impl Monitor {
                 Exit::Code(0)
             }
             (_, Stage::Running, _) => Exit::Code(exit::LOST),
-            (_, Stage::Waiting, WorkerFailure::Deaf(signal)) => Exit::Signal(signal),
+            (_, Stage::Waiting, WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
             (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),
         }
     }

@@ -24,7 +24,7 @@ fn with_a_node() -> (Monitor, LeftoverNodes) {
     let mut monitor = monitor();
     let report = Report::Nodes { session_timeout: 4000, nodes: nodes.clone() };
     assert_eq!(monitor.on(at(1), MonitorInput::Reported(report)), []);
-    (monitor, LeftoverNodes { session_timeout: Duration::from_secs(4), nodes, entering: None })
+    (monitor, LeftoverNodes { session_timeout: Duration::from_secs(4), nodes, pending_create: None })
 }
 
 fn worker_ended(monitor: &mut Monitor, death: Death, stage: Stage) -> Vec<MonitorEffect> {
@@ -120,8 +120,11 @@ fn a_node_that_may_come_to_exist_is_looked_for() {
     worker_ended(&mut monitor, Death::Killed(11), Stage::Waiting);
     let ended =
         monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), Some("/locks/a/n-".to_owned())));
-    let leftover =
-        LeftoverNodes { session_timeout: TIMEOUT, nodes: vec![], entering: Some("/locks/a/n-".to_owned()) };
+    let leftover = LeftoverNodes {
+        session_timeout: TIMEOUT,
+        nodes: vec![],
+        pending_create: Some("/locks/a/n-".to_owned()),
+    };
     assert_eq!(ended.last(), Some(&MonitorEffect::Clean(leftover)));
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(true)),
@@ -161,7 +164,7 @@ fn a_waiter_has_two_seconds_to_react_to_a_signal_that_ends_it() {
     relay(&mut monitor, SIGINT, 3);
     assert_eq!(monitor.wake_at(waiting(0)), Some(at(4)));
     assert_eq!(monitor.failure(waiting(1), at(3)), None);
-    assert_eq!(monitor.failure(waiting(1), at(4)), Some(WorkerFailure::Deaf(SIGTERM)));
+    assert_eq!(monitor.failure(waiting(1), at(4)), Some(WorkerFailure::IgnoresSignal(SIGTERM)));
     assert_eq!(monitor.failure(waiting(2), at(4)), None, "the worker took in the first signal");
     assert_eq!(monitor.wake_at(waiting(2)), Some(at(5)));
     let running = WorkerState { taken: 2, ..worker(Stage::Running) };
@@ -176,7 +179,7 @@ fn a_waiter_that_heard_of_a_signal_and_never_ends_is_ended() {
     relay(&mut monitor, SIGTERM, 2);
     assert_eq!(monitor.failure(waiting(1), at(16)), None, "the servers may be slow");
     assert_eq!(monitor.wake_at(waiting(1)), Some(at(17)));
-    assert_eq!(monitor.failure(waiting(1), at(17)), Some(WorkerFailure::Deaf(SIGTERM)));
+    assert_eq!(monitor.failure(waiting(1), at(17)), Some(WorkerFailure::IgnoresSignal(SIGTERM)));
     let over = WorkerState { taken: 1, ..worker(Stage::Over) };
     assert_eq!(monitor.failure(over, at(99)), None, "the success of a command is recorded");
 }
@@ -188,7 +191,7 @@ fn the_exit_code_after_a_failure_shows_whether_the_command_was_stopped() {
     let [waiting, running, over] = [Stage::Waiting, Stage::Running, Stage::Over].map(worker);
     assert_eq!(monitor.exit(dead, waiting), Exit::Code(FAILURE));
     assert_eq!(monitor.exit(WorkerFailure::Frozen, running), Exit::Code(LOST));
-    assert_eq!(monitor.exit(WorkerFailure::Deaf(SIGTERM), waiting), Exit::Signal(15));
+    assert_eq!(monitor.exit(WorkerFailure::IgnoresSignal(SIGTERM), waiting), Exit::Signal(15));
     monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(3))));
     assert_eq!(monitor.exit(dead, over), Exit::Code(3), "the command had ended, so its exit code is kept");
 }
@@ -246,7 +249,7 @@ fn each_end_of_a_worker_has_its_words() {
              processes",
         ),
         (
-            worker(WorkerFailure::Deaf(SIGTERM), Stage::Waiting),
+            worker(WorkerFailure::IgnoresSignal(SIGTERM), Stage::Waiting),
             Level::Error,
             "the worker process hung and didn't react to SIGTERM; the command was not started",
         ),

@@ -34,9 +34,9 @@ pub enum Effect {
     /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
     Clean(LeftoverNodes),
     /// Show the monitor that a node with this path, without its number, may come to exist.
-    Enter(String),
+    ReportCreate(String),
     /// Tell the monitor which nodes zklock owns.
-    Own {
+    ReportNodes {
         /// The nodes are gone after this time at the latest.
         session_timeout: Duration,
         nodes: Vec<OwnedNode>,

@@ -16,7 +16,7 @@ use crate::core::run::claim::{Claim, ClaimEvent};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::time::BootTime;
 
-/// A wake-up this late isn't the usual delay of a busy machine: zklock stood still.
+/// A wake-up this late isn't the usual delay of a busy machine: zklock itself hung.
 const STANDSTILL: Duration = Duration::from_millis(500);
 
 /// When to look for other recipes on the path for the first time. Each pause after that is twice as long.
@@ -287,7 +287,7 @@ impl Running {
         ctx.emit(Effect::FlushBeforeStop(limit));
     }
 
-    /// Shows the monitor the time from which it must act if this process stands still.
+    /// Shows the monitor the time from which it must act if this process hangs or is stopped.
     fn show_deadline(&mut self, ctx: &mut Context<'_>) {
         if self.supervisor.is_over().is_some() {
             // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past,

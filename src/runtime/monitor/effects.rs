@@ -64,7 +64,7 @@ impl MonitorLoop {
 
     fn ended(&mut self) -> MonitorInput {
         self.read_last_reports();
-        MonitorInput::Ended(self.worker_state(), self.monitor.page.entering())
+        MonitorInput::Ended(self.worker_state(), self.monitor.page.pending_create())
     }
 
     /// Kills the worker and reaps it, if it `lives`.

@@ -87,7 +87,7 @@ impl Page {
     }
 
     /// The path, without its number, of a node that is being created: it may exist although no report has named it.
-    pub fn entering(self) -> Option<String> {
+    pub fn pending_create(self) -> Option<String> {
         let length = usize::try_from(self.load(ENTERING)).ok().filter(|&length| length > 0)?;
         let words = (TEXT..SharedPage::LENGTH).take(length.div_ceil(8));
         let mut bytes: Vec<u8> = words.flat_map(|index| self.load(index).to_ne_bytes()).collect();
@@ -135,7 +135,7 @@ mod tests {
     fn stored_values_are_loaded_again() -> io::Result<()> {
         let page = Page::map()?;
         assert_eq!(
-            (page.stage(), page.deadline(), page.group(), page.entering()),
+            (page.stage(), page.deadline(), page.group(), page.pending_create()),
             (Stage::Waiting, None, None, None)
         );
         let long_ago = BootTime::from_nanos(0);
@@ -150,10 +150,10 @@ mod tests {
         assert_eq!(page.deadline(), None);
         for path in ["/locks/job/_c_1-lock-", "/a", "/12345678", "/1234567"] {
             page.set_entering(Some(path));
-            assert_eq!(page.entering().as_deref(), Some(path));
+            assert_eq!(page.pending_create().as_deref(), Some(path));
         }
         page.set_entering(Some(&"x".repeat(5_000)));
-        assert_eq!(page.entering(), None);
+        assert_eq!(page.pending_create(), None);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions with ZooKeeper. This is the only module that uses the client library or anything async.
 //!
-//! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The verbs and the
+//! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The subcommands and the
 //! cleanup use a [`BlockingSession`], which waits for the answers.
 
 mod blocking_session;

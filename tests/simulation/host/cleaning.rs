@@ -17,7 +17,7 @@ impl World {
         let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
         self.trace.print(self.now, || format!("{owner:?} cleans up: {leftover:?}"));
         let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
-        let expected = leftover.nodes.len() + usize::from(leftover.entering.is_some());
+        let expected = leftover.nodes.len() + usize::from(leftover.pending_create.is_some());
         let cleaner = Some(Cleaner { client, leftover, answers: vec![], expected, deleting: false });
         match owner {
             SessionOwner::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,

@@ -129,7 +129,7 @@ struct Page {
     stage: Option<Stage>,
     deadline: Option<Deadline>,
     taken: u64,
-    entering: Option<String>,
+    pending_create: Option<String>,
 }
 
 /// A session for deleting what another session left.

@@ -133,8 +133,8 @@ impl World {
             zklock.monitor.machine.on(now, MonitorInput::Reported(report));
         }
         zklock.monitor.worker_reaped = true;
-        let (state, entering) = (zklock.worker_state(), zklock.page.entering.clone());
-        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(state, entering));
+        let (state, pending_create) = (zklock.worker_state(), zklock.page.pending_create.clone());
+        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(state, pending_create));
         self.monitor_does(index, effects);
     }
 

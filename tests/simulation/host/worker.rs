@@ -128,12 +128,12 @@ impl World {
                 }
             }
             Effect::Clean(leftover) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover),
-            Effect::Enter(path) => self.zklocks[index].page.entering = Some(path),
-            Effect::Own { session_timeout, nodes } => {
+            Effect::ReportCreate(path) => self.zklocks[index].page.pending_create = Some(path),
+            Effect::ReportNodes { session_timeout, nodes } => {
                 self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
                 let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.report(index, Report::Nodes { session_timeout, nodes });
-                self.zklocks[index].page.entering = None;
+                self.zklocks[index].page.pending_create = None;
             }
             Effect::StartCommand { variables, latest, deadline } => {
                 self.start_command(index, variables, latest, deadline);

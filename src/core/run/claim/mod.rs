@@ -55,7 +55,7 @@ pub struct Claim {
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
     /// The path, without its number, of a node that may have been created.
-    entering: Option<String>,
+    pending_create: Option<String>,
 }
 
 /// How the session ended.
@@ -72,7 +72,7 @@ impl Claim {
     pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
         self.key = SessionKey(self.key.0 + 1);
         self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
-        (self.session, self.end, self.node_gone, self.entering) = (None, None, false, None);
+        (self.session, self.end, self.node_gone, self.pending_create) = (None, None, false, None);
         Effect::Connect { key: self.key, deadline }
     }
 
@@ -205,9 +205,9 @@ impl Claim {
                         session.held.insert(lock, (now, None));
                         // The monitor must know which nodes to delete if this process can't, and must know it before
                         // it is shown the next create.
-                        self.entering = None;
+                        self.pending_create = None;
                         let session_timeout = session.renewal.lease.timeout();
-                        out.push(Effect::Own { session_timeout, nodes: owned(&session.locks) });
+                        out.push(Effect::ReportNodes { session_timeout, nodes: owned(&session.locks) });
                     }
                     ContenderEvent::Held => {
                         session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
@@ -220,8 +220,8 @@ impl Claim {
             for request in step.requests {
                 if let Request::Create { parent, prefix, .. } = &request {
                     let path = format!("{parent}/{prefix}");
-                    self.entering = Some(path.clone());
-                    out.push(Effect::Enter(path));
+                    self.pending_create = Some(path.clone());
+                    out.push(Effect::ReportCreate(path));
                     if session.locks.nodes().next().is_none() {
                         session.create_sent = now;
                     }
@@ -238,7 +238,7 @@ impl Claim {
         Some(LeftoverNodes {
             session_timeout: renewal.lease.timeout(),
             nodes: owned(locks),
-            entering: self.entering.clone(),
+            pending_create: self.pending_create.clone(),
         })
     }
 

@@ -116,13 +116,13 @@ impl Session {
         let Self { gap, asked, forbidden, latency, renewal, .. } = self;
         let unanswered = asked.map(|asked| now.since(asked));
         Some(match (*gap, unanswered) {
-            (Some(Gap { from, to: None, away }), _) => Silence::Line(now.since(from), away),
+            (Some(Gap { from, to: None, away }), _) => Silence::Connection(now.since(from), away),
             (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
             (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
-                Silence::LineWasAway(to.since(from))
+                Silence::ConnectionWasAway(to.since(from))
             }
             _ if *forbidden => Silence::Forbidden,
-            _ => Silence::SlowLine(latency.slowest()?),
+            _ => Silence::SlowConnection(latency.slowest()?),
         })
     }
 

@@ -43,18 +43,18 @@ fn a_gap_explains_a_silence_until_a_session_timeout_after_it() {
     }
     assert_eq!(
         claim.session().unwrap().silence(at(40.999)),
-        Some(Silence::LineWasAway(Duration::from_secs(1)))
+        Some(Silence::ConnectionWasAway(Duration::from_secs(1)))
     );
     assert_eq!(
         claim.session().unwrap().silence(at(41.0)),
-        Some(Silence::SlowLine(Duration::from_millis(200)))
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
     );
 }
 
 #[test]
 fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
     let mut claim = claim();
-    let slow = Some(Silence::SlowLine(Duration::from_millis(200)));
+    let slow = Some(Silence::SlowConnection(Duration::from_millis(200)));
     confirmed(&mut claim, 1.0, Err(RequestError::Quota), 1.1);
     assert_eq!(claim.session().unwrap().silence(at(2.0)), slow);
     confirmed(&mut claim, 2.0, Err(RequestError::NoAuth), 2.1);
@@ -72,13 +72,13 @@ fn only_the_answer_to_the_create_measures_the_line() {
     reply(&mut claim, Asker::Lock(LockIndex(0)), listed, 9.0);
     assert_eq!(
         claim.session().unwrap().silence(at(9.1)),
-        Some(Silence::SlowLine(Duration::from_millis(200)))
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
     );
     let again = Created { name: "lock-0000000006".to_owned(), czxid: 51, created: ServerTime(0) };
     reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(again)), 9.5);
     assert_eq!(
         claim.session().unwrap().silence(at(9.6)),
-        Some(Silence::SlowLine(Duration::from_millis(200)))
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
     );
 }
 
@@ -123,8 +123,8 @@ fn each_lock_is_requested_when_the_one_before_it_is_held_and_they_are_released_i
     assert_eq!(creates(&out), ["/a"]);
     let out = queue(&mut claim, 0, &out, 0);
     assert_eq!(creates(&out), ["/b"]);
-    let told = out.iter().position(|effect| matches!(effect, Effect::Own { .. }));
-    let shown = out.iter().position(|effect| matches!(effect, Effect::Enter(_)));
+    let told = out.iter().position(|effect| matches!(effect, Effect::ReportNodes { .. }));
+    let shown = out.iter().position(|effect| matches!(effect, Effect::ReportCreate(_)));
     assert!(told < shown, "the monitor learns of the node before the next create: {out:?}");
     let out = queue(&mut claim, 1, &out, 0);
     assert!(creates(&out).is_empty() && claim.session().unwrap().locks.all_held());

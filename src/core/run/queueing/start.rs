@@ -34,7 +34,7 @@ impl Queueing {
             Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
                 let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);
-                return Err(Message::LineTooSlow { hosts, trip, timeout, kill_after });
+                return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after });
             }
         }
         if self.start == StartProgress::None {

@@ -321,7 +321,7 @@ impl Script {
         for effect in effects {
             match effect {
                 Effect::Connect { key, .. } => self.key = *key,
-                Effect::Enter(path) => self.entered.push(path.clone()),
+                Effect::ReportCreate(path) => self.entered.push(path.clone()),
                 _ => {}
             }
             line(format!("    {}", done(effect)));

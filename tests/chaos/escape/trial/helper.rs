@@ -79,14 +79,14 @@ impl Crowd {
         Self::start(beat, "busy", count)
     }
 
-    fn start(beat: &Beat, verb: &str, count: usize) -> Self {
+    fn start(beat: &Beat, word: &str, count: usize) -> Self {
         let mut command = Command::new(beat.program());
-        command.args([verb, &count.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args([word, &count.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the helper");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("an answer");
         let crowd = Self(child);
-        assert_eq!(line, "ready\n", "not all of {count} {verb} processes could be started");
+        assert_eq!(line, "ready\n", "not all of {count} {word} processes could be started");
         crowd
     }
 }

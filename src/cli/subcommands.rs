@@ -1,18 +1,18 @@
-//! The verbs and their options. A verb has no slash at its start and so can't be a lock path.
+//! The subcommands and their options. A subcommand has no slash at its start and so can't be a lock path.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
 use super::values;
 use crate::core::path::{LockPath, NodePath, PathError};
 use crate::core::text::escaped;
 
-/// A verb with its options.
-#[derive(Debug, Clone, Subcommand)]
-pub enum Verb {
+/// A subcommand with its options.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum Subcommand {
     /// Show who holds the locks and who waits
     Status(StatusOptions),
     /// Ask the holder of a lock to give it up
