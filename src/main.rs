@@ -50,7 +50,7 @@ fn run_command(options: &Options) -> anyhow::Result<Exit> {
 fn report(error: &StartError) -> Exit {
     let printed = match error {
         StartError::Help(help) => stdout::print_by(|| help.print()),
-        StartError::ShortHelp(text) => stdout::print(text.as_bytes()),
+        StartError::ShortHelp(text) | StartError::Version(text) => stdout::print(text.as_bytes()),
         mistake => Err(anyhow::anyhow!("{mistake}")),
     };
     printed.unwrap_or_else(|error| {

@@ -21,6 +21,26 @@ fn help_and_version_go_to_stdout() {
 }
 
 #[test]
+fn the_version_is_one_line_and_with_v_says_what_the_program_was_built_from() {
+    let case = Case::new("version");
+    let print = |options: &[&str]| {
+        let output = case.zklock().args(options).run();
+        assert_eq!(output.assert_code(0).stderr, "");
+        output.stdout
+    };
+    let line = concat!("zklock ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(print(&["--version"]), line);
+    let details = print(&["-v", "--version"]);
+    let labels: Vec<_> = details.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.0)).collect();
+    assert!(details.starts_with(line), "{details}");
+    assert_eq!(labels, ["commit", "target", "TLS", "SASL"], "{details}");
+    assert!(details.contains(&format!("{}-linux-", std::env::consts::ARCH)), "{details}");
+    for words in [["--version", "-v"], ["--verbose", "-V"]] {
+        assert_eq!(print(&words), details);
+    }
+}
+
+#[test]
 fn the_short_help_fits_a_terminal_and_the_full_one_is_in_groups() {
     let case = Case::new("help-size");
     let short = case.zklock().arg("-h").run().stdout;

@@ -47,6 +47,8 @@ pub struct Options {
     pub help: Option<bool>,
 
     /// Print the version
+    ///
+    /// With -v also the commit, the target, and what it can do for TLS and SASL.
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
     pub version: Option<bool>,
 

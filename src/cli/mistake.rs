@@ -7,13 +7,14 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
 
-use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools};
+use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools, version};
 use crate::config::{self, ConfigError, context};
 use crate::core::text::escaped;
 
 /// Why zklock doesn't start, by clap's error about these words.
 pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
     match error.kind() {
+        ErrorKind::DisplayVersion if version::is_detailed(words) => StartError::Version(version::detailed()),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => StartError::Help(error),
         _ => {
             let subcommand = subcommand(words);

@@ -13,6 +13,7 @@ mod security;
 mod settings;
 mod subcommands;
 mod values;
+mod version;
 
 use std::env;
 use std::ffi::OsString;
@@ -50,6 +51,9 @@ pub enum StartError {
     /// The short help, requested by `-h`.
     #[error("{0}")]
     ShortHelp(String),
+    /// The version in detail, requested by `-v --version`.
+    #[error("{0}")]
+    Version(String),
     /// A mistake on the command line: the message, and the subcommand behind which it is.
     #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
     Usage {
