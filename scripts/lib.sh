@@ -135,6 +135,46 @@ install_kazoo() {
             --only-binary=:all: "kazoo==$kazoo_version"; } >/dev/null 2>&1 && have_kazoo
 }
 
+# --- other versions --------------------------------------------------------------------------------------
+
+# What is fetched or built once: other versions of ZooKeeper, Curator and zklock.
+versions_store() { printf '%s\n' "${ZKLOCK_VERSIONS:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/zklock}"; }
+
+# Before the first release, zklock is tested beside this one.
+first_edition=d41983705c3db6e582b24c3ada7c8f8774a6d809
+
+# zklock_commit REV: prints the commit; without a REV that of the last release before this commit. Returns 1 if this clone
+# doesn't have it.
+zklock_commit() {
+    local wanted=$1
+    [[ -n $wanted ]] || wanted=$(git describe --tags --abbrev=0 --match 'v[0-9]*' HEAD^ 2>/dev/null) || wanted=$first_edition
+    git rev-parse --verify --quiet "$wanted^{commit}" ||
+        { say "this clone has no commit $wanted; if it is a shallow one: git fetch --unshallow --tags" && return 1; }
+}
+
+# zklock_of COMMIT: prints the program of this commit, which is built if it isn't there. The dependencies are those of the
+# project's own build, except where the versions differ: it takes seconds.
+zklock_of() {
+    local home partial directories
+    home=$(realpath -m "$(versions_store)")/zklock-${1:0:12}
+    partial=$home.partial
+    # The project's build directory has the dependencies.
+    directories=(CARGO_BUILD_BUILD_DIR="$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")" CARGO_TARGET_DIR="$partial/target")
+    if [[ ! -x $home/zklock ]]; then
+        say "building zklock at ${1:0:12} ..."
+        rm -rf "$partial" "$home"
+        mkdir -p "$partial/source"
+        git archive "$1" | tar -x -C "$partial/source"
+        # With the project's settings, or the dependencies would be compiled again.
+        (cd "$partial/source" && env "${directories[@]}" CARGO_INCREMENTAL=0 cargo build --locked --quiet \
+            --config 'profile.dev.package."*".debug=false' --config profile.dev.debug=0) >&2 || fail "zklock at $1 can't be built" "see above"
+        mv "$partial/target/debug/zklock" "$partial/zklock"
+        rm -rf "$partial/source" "$partial/target"
+        mv "$partial" "$home"
+    fi
+    printf '%s\n' "$home/zklock"
+}
+
 # --- Rust ---------------------------------------------------------------------------------------------
 
 # need_rust [COMPONENT...], as rustup names them: rustfmt, clippy

@@ -16,6 +16,7 @@
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
+//! | zklock is upgraded | [`upgrade`] |
 //! | the sources | [`architecture`] |
 #![allow(
     clippy::unwrap_used,
@@ -83,4 +84,5 @@ mod terminal;
 mod two_processes;
 mod unread_stderr;
 mod unwritable_stdout;
+mod upgrade;
 mod wakeups;

@@ -31,6 +31,7 @@ pub(crate) fn home() -> PathBuf {
 /// and its environment contains only `PATH`, `HOME` and the marker.
 pub(crate) struct Zklock {
     marker: String,
+    program: PathBuf,
     prelude: Option<String>,
     args: Vec<OsString>,
     envs: Vec<(OsString, OsString)>,
@@ -43,6 +44,7 @@ impl Zklock {
     pub(crate) fn bare(marker: &str) -> Self {
         Self {
             marker: marker.to_owned(),
+            program: PathBuf::from(env!("CARGO_BIN_EXE_zklock")),
             prelude: None,
             args: Vec::new(),
             envs: Vec::new(),
@@ -67,6 +69,12 @@ impl Zklock {
 
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.envs.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Another program in place of the one under test: another version, or a copy.
+    pub(crate) fn program(mut self, program: &Path) -> Self {
+        program.clone_into(&mut self.program);
         self
     }
 
@@ -117,7 +125,7 @@ impl Zklock {
             command.args(["bash", "-c", &format!("{prelude}\nexec \"$0\" \"$@\"")]);
         }
         command
-            .arg(env!("CARGO_BIN_EXE_zklock"))
+            .arg(&self.program)
             .args(&self.args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
