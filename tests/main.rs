@@ -16,7 +16,7 @@
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
-//! | zklock is upgraded | [`upgrade`] |
+//! | zklock is upgraded | [`upgrade`], [`replaced`] |
 //! | the sources | [`architecture`] |
 #![allow(
     clippy::unwrap_used,
@@ -66,6 +66,7 @@ mod permissions;
 mod pid1;
 mod progress;
 mod release;
+mod replaced;
 mod requests;
 mod revoke;
 mod revoked_by_client;
