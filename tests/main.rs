@@ -18,6 +18,7 @@
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
 //! | the sources | [`architecture`] |
+//! | what `scripts/package` builds | [`packages`] |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -62,6 +63,7 @@ mod once_per;
 mod options;
 mod ordering;
 mod overload;
+mod packages;
 mod permissions;
 mod pid1;
 mod progress;

@@ -21,14 +21,14 @@ fn start(case: &Case, script: &str) -> Running {
 
 /// zklock's pid outside of the namespace.
 #[track_caller]
-fn zklock_of(running: &Running) -> Pid {
+pub(crate) fn zklock_of(running: &Running) -> Pid {
     wait_for("zklock as process 1", DEADLINE, || {
         let (pid, _) = children_of(running.pid()).pop()?;
         status_of(pid, "NSpid")?.ends_with("\t1").then_some(pid)
     })
 }
 
-fn zombies_below(pid: Pid) -> usize {
+pub(crate) fn zombies_below(pid: Pid) -> usize {
     let children = children_of(pid);
     let states = children.iter().filter_map(|(child, _)| status_of(*child, "State"));
     states.filter(|state| state.starts_with('Z')).count()
