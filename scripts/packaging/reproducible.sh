@@ -6,6 +6,7 @@ make_reproducible() {
     local clones result=target/package/SHA256SUMS
     git diff --quiet HEAD || say "note: only what is committed is built and compared"
     need_cargo_tool cargo-deb "$cargo_deb_version"
+    need_cargo_tool cargo-generate-rpm "$cargo_generate_rpm_version"
     work=$(mktemp -d)
     clones=("$work/a" "$work/a/longer/way/to/b")
     mkdir "$work/cargo"
@@ -21,7 +22,7 @@ all_in() {
     local kind
     git clone --quiet "$root" "$1"
     mkdir -p "$root/.tools" && ln -s "$root/.tools" "$1/.tools"
-    for kind in tar image deb; do
+    for kind in tar image deb rpm; do
         (unset CARGO_TARGET_DIR && "$1/scripts/package" "$kind") >&2
     done
 }
