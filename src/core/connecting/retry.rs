@@ -135,7 +135,8 @@ impl<S: Clone + PartialEq> RetryPlan<S> {
         let times = self.times(server);
         self.silent.retain(|silent| silent.server != *server);
         if took >= limit.refused_before() {
-            let rests_until = now + took * 2;
+            // The longest attempt takes twice its limit. The time also counts for how long the host has slept.
+            let rests_until = now + took.min(limit.refused_before() * 2) * 2;
             self.silent.push(Silent { server: server.clone(), times: times + 1, rests_until });
         }
     }
@@ -227,6 +228,16 @@ mod tests {
         let limit = |took| reconnection(Duration::from_millis(took)).limit(&"a");
         assert_eq!(limit(700), AttemptLimit::Quick(Duration::from_millis(1_400)));
         assert_eq!(limit(5_000), AttemptLimit::Quick(T / 8));
+    }
+
+    /// The clock counts the time for which the host sleeps, which says nothing about the server.
+    #[test]
+    fn a_server_does_not_rest_for_longer_because_the_host_slept() {
+        let mut retry = RetryPlan::new(T);
+        let limit = retry.limit(&"a");
+        retry.failed(&"a", limit, Duration::from_hours(1), at(3600));
+        assert_eq!(retry.pass(vec!["a", "b"], at(3600 + 11), &mut random()), ["b"]);
+        assert_eq!(retry.pass(vec!["a", "b"], at(3600 + 12), &mut random()), ["b", "a"]);
     }
 
     #[test]
