@@ -1,7 +1,7 @@
 //! No process escapes: a few trials with each fault. `scripts/chaos --escape` makes hundreds, also on a loaded machine.
 
-use crate::escape_trial::{Beat, Environment, Fault, trial};
-use crate::support::{Observer, Rng, shared};
+use crate::escape_trial::{Beat, Environment, trial};
+use crate::support::{Fault, Observer, Rng, shared};
 
 #[track_caller]
 fn assert_no_process_escapes(fault: Fault) {

@@ -77,8 +77,9 @@ pub(super) fn neighbours(
             }
             Err(failure) => bail!("{at}: {failure}"),
         };
-        let names = names.into_iter().filter(|name| other_recipes::is_semaphore_child(container, name));
-        candidates.extend(names.map(|name| (path, format!("{at}/{name}"), Recipe::CuratorSemaphore)));
+        let recipes =
+            names.iter().filter_map(|name| Some((name, other_recipes::of_grandchild(container, name)?)));
+        candidates.extend(recipes.map(|(name, recipe)| (path, format!("{at}/{name}"), recipe)));
     }
     let reads = session.get_all(candidates.iter().map(|(_, node, _)| node.clone().into()))?;
     for ((path, node, recipe), (_, answer)) in candidates.into_iter().zip(reads) {
@@ -98,7 +99,7 @@ pub(super) fn neighbours(
 /// The warning about a child of a lock path that can't be listed.
 pub(super) fn unlisted(path: &str) -> String {
     let path = without_controls(path);
-    format!("{path}: no permission to look there (READ); a semaphore of Curator's would not be shown")
+    format!("{path}: no permission to look there (READ); {} would not be shown", other_recipes::IN_CONTAINERS)
 }
 
 /// The recipes of these neighbours, each with the number of its nodes, for messages.

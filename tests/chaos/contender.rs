@@ -1,13 +1,12 @@
 //! One running zklock: how it is started, the faults it meets, and its exit.
 
-use crate::contender_fault::ContenderFault;
 use crate::invocation::{Invocation, Wait};
 use crate::job::Descendants;
 use crate::processes;
 use crate::support::clock;
-use crate::support::{MARKER, found_by_name};
+use crate::support::{Fault, MARKER, Target};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::io::{ErrorKind, PipeReader, Write, pipe};
@@ -38,7 +37,7 @@ pub(crate) struct Contender {
 struct Life {
     child: Child,
     status: Option<ExitStatus>,
-    contender_faults: Vec<ContenderFault>,
+    contender_faults: Vec<Fault>,
     /// The last fault stopped a process, which hasn't been resumed yet.
     stopped: bool,
     /// When a node was revoked, and which one.
@@ -101,7 +100,7 @@ impl Contender {
         life.status
     }
 
-    pub(crate) fn contender_faults(&self) -> Vec<ContenderFault> {
+    pub(crate) fn contender_faults(&self) -> Vec<Fault> {
         self.life().contender_faults.clone()
     }
 
@@ -114,18 +113,18 @@ impl Contender {
         self.life().revoked.clone()
     }
 
-    pub(crate) fn can_apply(&self, fault: ContenderFault) -> bool {
+    pub(crate) fn can_apply(&self, fault: Fault) -> bool {
         let life = self.life();
         life.status.is_none() && self.is_covered(fault, &life)
     }
 
     /// Whether zklock's guarantees cover this fault after the earlier ones.
-    fn is_covered(&self, fault: ContenderFault, life: &Life) -> bool {
+    fn is_covered(&self, fault: Fault, life: &Life) -> bool {
         // A descendant outside the command's process group gets no forwarded signal, and may outlive the command.
         let stays_in_group =
             !matches!(self.invocation.job.descendants, Descendants::Setsid | Descendants::Daemon);
         // The same goes for the KILL that the kernel sends if both processes are killed.
-        let needs_the_group = matches!(fault, ContenderFault::Terminated | ContenderFault::KilledBoth);
+        let needs_the_group = matches!(fault, Fault::Terminate | Fault::KillBoth);
         (stays_in_group || !needs_the_group) && fault.may_follow(&life.contender_faults, life.stopped)
     }
 
@@ -145,7 +144,7 @@ impl Contender {
     }
 
     /// Applies the fault, unless the contender has ended or zklock doesn't guarantee to survive the combination.
-    pub(crate) fn apply(&self, fault: ContenderFault) -> bool {
+    pub(crate) fn apply(&self, fault: Fault) -> bool {
         let mut life = self.life();
         // The child isn't reaped while `life` is locked, so the pid is still its own.
         if life.status.is_some() || !self.is_covered(fault, &life) {
@@ -156,25 +155,10 @@ impl Contender {
         let Some(worker) = processes::worker_of(zklock) else { return false };
         life.contender_faults.push(fault);
         life.stopped |= fault.stops_a_process();
-        match fault {
-            ContenderFault::KilledMonitor => drop(kill(zklock, Signal::SIGKILL)),
-            ContenderFault::KilledWorker => drop(kill(worker, Signal::SIGKILL)),
-            ContenderFault::KilledHost => {
-                // Stop both first; otherwise each would notice the death of the other and of the job.
-                processes::stop(zklock);
-                processes::stop(worker);
-                processes::kill_descendants(zklock, worker);
-                kill(worker, Signal::SIGKILL).ok();
-                kill(zklock, Signal::SIGKILL).ok();
-            }
-            ContenderFault::KilledBoth => kill_at_once(&[worker, zklock]),
-            ContenderFault::KilledFound => kill_at_once(&found_by_name(zklock, self.invocation.locks[0])),
-            ContenderFault::StoppedMonitor => drop(kill(zklock, Signal::SIGSTOP)),
-            ContenderFault::StoppedWorker => drop(kill(worker, Signal::SIGSTOP)),
-            // As the terminal does it; the job isn't in the foreground.
-            ContenderFault::Suspended => drop(killpg(zklock, Signal::SIGTSTP)),
-            ContenderFault::Terminated => drop(kill(zklock, Signal::SIGTERM)),
-            ContenderFault::Revoked | ContenderFault::NodeDeleted => {}
+        match fault.target() {
+            Target::Node => {}
+            _ if fault == Fault::KillHost => processes::kill_host(zklock, worker),
+            _ => drop(fault.signal(zklock, Some(worker), self.invocation.locks[0])),
         }
         true
     }
@@ -186,7 +170,7 @@ impl Contender {
         if life.status.is_none() {
             let zklock = life.zklock();
             kill(zklock, Signal::SIGCONT).ok();
-            if life.contender_faults.contains(&ContenderFault::StoppedWorker) {
+            if life.contender_faults.contains(&Fault::StopWorker) {
                 processes::worker_of(zklock).and_then(|worker| kill(worker, Signal::SIGCONT).ok());
             }
         }
@@ -194,12 +178,6 @@ impl Contender {
 
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn kill_at_once(pids: &[Pid]) {
-    for &pid in pids {
-        kill(pid, Signal::SIGKILL).ok();
     }
 }
 

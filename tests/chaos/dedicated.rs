@@ -36,7 +36,7 @@ impl Injector<'_> {
     }
 
     /// Delays the line: its round trip is half of what is too slow for a session, or up to three times the limit.
-    pub(crate) fn slow_line(&self, draw: &Draw, hosts: &[usize]) -> Option<Injected> {
+    pub(crate) fn slow_connection(&self, draw: &Draw, hosts: &[usize]) -> Option<Injected> {
         let limit = SHORT_SESSION / 15;
         let trip = limit / 2 + limit * u32::try_from(draw.choice % 250).expect("small") / 100;
         self.network.links(hosts).for_each(|link| link.delay(trip / 2));

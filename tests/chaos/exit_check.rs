@@ -2,8 +2,8 @@
 
 use crate::checker::Seen;
 use crate::contender::Contender;
-use crate::contender_fault::ContenderFault;
 use crate::invocation::{Kind, Wait};
+use crate::support::Fault;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct ExitCheck {
     pub(crate) kind: Kind,
     pub(crate) wait_limit: Wait,
     pub(crate) session: Duration,
-    pub(crate) contender_faults: Vec<ContenderFault>,
+    pub(crate) contender_faults: Vec<Fault>,
     pub(crate) seen: Seen,
     /// A fault of the servers, its network or the machine during its lifetime, or recently enough to cost it the lock.
     pub(crate) disturbed: bool,
@@ -44,16 +44,12 @@ impl ExitCheck {
     /// Why this exit is wrong, or `None`.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let Self { kind, wait_limit, seen, status, took, .. } = *self;
-        let was = |fault: ContenderFault| self.contender_faults.contains(&fault);
+        let was = |fault: Fault| self.contender_faults.contains(&fault);
         let limited = wait_limit != Wait::Unlimited;
         let short = self.session < SHORT_SESSION;
         // A worker that was stopped for long is like one without a connection. A stopped monitor costs nothing.
-        let worker_hit = was(ContenderFault::StoppedWorker)
-            || was(ContenderFault::KilledWorker)
-            || was(ContenderFault::NodeDeleted);
-        let was_stopped = was(ContenderFault::StoppedMonitor)
-            || was(ContenderFault::StoppedWorker)
-            || was(ContenderFault::Suspended);
+        let worker_hit = was(Fault::StopWorker) || was(Fault::KillWorker) || was(Fault::DeleteNode);
+        let was_stopped = was(Fault::StopMonitor) || was(Fault::StopWorker) || was(Fault::Suspend);
         if let (Wait::Some(limit), false, false) = (wait_limit, seen.begun, was_stopped)
             && took > limit + LIMIT_TOLERANCE
         {
@@ -67,9 +63,7 @@ impl ExitCheck {
             (Some(0), _) if !(seen.begun && seen.ended) => return Some("exit 0 without a whole section"),
             (Some(BUSY), _) if seen.begun => return Some("reports busy, but its job ran"),
             (Some(FAILURE), _) if seen.begun => return Some("reports a failure of zklock, but its job ran"),
-            (Some(LOST), _)
-                if !(self.recently_disturbed || worker_hit || short || was(ContenderFault::Revoked)) =>
-            {
+            (Some(LOST), _) if !(self.recently_disturbed || worker_hit || short || was(Fault::Revoke)) => {
                 return Some("lost the lock without a fault that explains it");
             }
             (Some(0 | LOST), _) => true,
@@ -77,15 +71,15 @@ impl ExitCheck {
             // With a limit, zklock may fail for want of answers in time. Without, only if it lost its node, or if the
             // line is too slow for a short session.
             (Some(FAILURE), _) => {
-                was(ContenderFault::NodeDeleted)
-                    || was(ContenderFault::KilledWorker)
-                    || was(ContenderFault::Revoked)
-                    || (limited && (self.disturbed || worker_hit || was(ContenderFault::Suspended)))
+                was(Fault::DeleteNode)
+                    || was(Fault::KillWorker)
+                    || was(Fault::Revoke)
+                    || (limited && (self.disturbed || worker_hit || was(Fault::Suspend)))
                     || short
                     || self.delayed
             }
             (_, Some(9)) => self.contender_faults.iter().any(|fault| fault.kills_the_monitor()),
-            (_, Some(15)) => was(ContenderFault::Terminated),
+            (_, Some(15)) => was(Fault::Terminate),
             _ => false,
         };
         (!possible).then_some("no fault explains this exit")

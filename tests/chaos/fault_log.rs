@@ -1,6 +1,6 @@
 //! The log of injected faults, for the report and for the check of exits.
 
-use crate::fault::Fault;
+use crate::support::Fault;
 use crate::support::clock;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ impl FaultLog {
     pub(crate) fn summary(&self) -> String {
         let mut counts = BTreeMap::new();
         self.entries().iter().for_each(|entry| *counts.entry(entry.fault).or_insert(0) += 1);
-        let counts: Vec<_> = counts.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();
+        let counts: Vec<_> = counts.iter().map(|(fault, count)| format!("{fault} {count}")).collect();
         counts.join(", ")
     }
 
@@ -61,7 +61,7 @@ impl FaultLog {
     pub(crate) fn within(&self, span: &Range<Duration>) -> String {
         let entries = self.entries();
         let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
-        let met: Vec<_> = met.map(|entry| format!("{:?} of {}", entry.fault, entry.target)).collect();
+        let met: Vec<_> = met.map(|entry| format!("{} of {}", entry.fault, entry.target)).collect();
         met.join("; ")
     }
 
@@ -71,7 +71,7 @@ impl FaultLog {
         let mut text = String::new();
         for entry in &entries[entries.len().saturating_sub(count)..] {
             let (from, to) = (entry.from.as_millis(), entry.to.as_millis());
-            writeln!(text, "  {from} to {to}: {:?}, {}", entry.fault, entry.target).expect("a string");
+            writeln!(text, "  {from} to {to}: {}, {}", entry.fault, entry.target).expect("a string");
         }
         text
     }

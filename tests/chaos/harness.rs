@@ -2,15 +2,13 @@
 
 use crate::contender::{Contender, Place};
 use crate::exit_check::{ExitCheck, LOST, check_exit};
-use crate::fault::Fault;
 use crate::fault_log::FaultLog;
 use crate::history::History;
 use crate::invocation::{Invocation, Kind, PERIOD};
 use crate::options::Aim;
 use crate::slack::{Losses, Slack};
-use crate::support::MARKER;
-use crate::support::Rng;
 use crate::support::clock;
+use crate::support::{Fault, MARKER, Rng};
 use nix::sys::signal::Signal;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::ExitStatusExt;
@@ -179,8 +177,8 @@ impl Harness {
         }
         let from = clock::now().saturating_sub(exit_check.session);
         let met = || self.faults.affecting(contender.invocation.host, from, clock::now());
-        let own = exit_check.contender_faults.last().map(|fault| format!("{fault:?}"));
-        let external = || met().last().map_or("a busy machine".to_owned(), |fault| format!("{fault:?}"));
+        let own = exit_check.contender_faults.last().map(ToString::to_string);
+        let external = || met().last().map_or("a busy machine".to_owned(), ToString::to_string);
         Some(own.unwrap_or_else(external))
     }
 

@@ -1,11 +1,10 @@
 //! How each fault is injected.
 
-use crate::contender_fault::ContenderFault;
-use crate::fault::{Draw, Fault};
+use crate::fault::Draw;
 use crate::injector::{Injected, Injector, Undo};
 use crate::support::clock;
 use crate::support::network::SERVERS;
-use crate::support::{At, Proxy, op};
+use crate::support::{At, Fault, Proxy, Target, op};
 use std::thread;
 use std::time::Duration;
 
@@ -42,12 +41,15 @@ impl Injector<'_> {
             let target = format!("leader {leader}, follower {follower}, hosts {hosts:?}");
             Some(Injected { target, undo: Some(undo) })
         } else if draw.fault == Fault::SlowConnection {
-            self.slow_line(draw, hosts)
+            self.slow_connection(draw, hosts)
         } else if draw.fault.affects_hosts() {
             let undo = self.inject_into_hosts(draw, hosts);
             Some(Injected { target: format!("hosts {hosts:?}"), undo })
         } else {
-            self.inject_into_contender(draw)
+            match draw.fault.target() {
+                Target::Node => self.inject_into_node(draw),
+                _ => self.inject_into_processes(draw),
+            }
         }
     }
 
@@ -66,8 +68,8 @@ impl Injector<'_> {
             (Fault::DeafenLeader, _) => self.deafen(leader),
             (Fault::DeafenFollower, _) => self.deafen(follower),
             (Fault::DeposeLeader, &[host]) => self.depose(host, leader),
-            (_, &[host]) => self.pulse(host, follower, leader),
-            _ => unreachable!("this fault needs one host"),
+            (Fault::PulseFollower, &[host]) => self.pulse(host, follower, leader),
+            _ => panic!("{fault} isn't injected into servers, or needs one host"),
         }
     }
 
@@ -137,10 +139,11 @@ impl Injector<'_> {
             }
             Fault::LoseRequest => lose_next(At::BeforeServer),
             Fault::LoseAnswer => lose_next(At::BeforeReply),
-            _ => {
+            Fault::Delay => {
                 let millis = 20 + draw.duration.subsec_millis() / 8;
                 links.for_each(|link| link.delay(Duration::from_millis(millis.into())));
             }
+            fault => panic!("{fault} isn't injected into links"),
         }
         match draw.fault {
             Fault::CutClients => None,
@@ -149,19 +152,11 @@ impl Injector<'_> {
         }
     }
 
-    fn inject_into_contender(&self, draw: &Draw) -> Option<Injected> {
+    fn inject_into_processes(&self, draw: &Draw) -> Option<Injected> {
+        // Its second part comes when the first one is undone.
         let fault = match draw.fault {
-            Fault::KillMonitor => ContenderFault::KilledMonitor,
-            Fault::KillWorker => ContenderFault::KilledWorker,
-            Fault::KillHost => ContenderFault::KilledHost,
-            Fault::KillBoth => ContenderFault::KilledBoth,
-            Fault::KillFound => ContenderFault::KilledFound,
-            Fault::StopMonitor => ContenderFault::StoppedMonitor,
-            Fault::StopWorker | Fault::StopWorkerThenMonitor => ContenderFault::StoppedWorker,
-            Fault::Suspend => ContenderFault::Suspended,
-            Fault::Terminate => ContenderFault::Terminated,
-            Fault::Revoke => return self.revoke(draw),
-            _ => return self.delete_node(draw),
+            Fault::StopWorkerThenMonitor => Fault::StopWorker,
+            fault => fault,
         };
         let target = self.target(draw, fault)?;
         let name = target.name().to_owned();

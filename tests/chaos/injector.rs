@@ -1,13 +1,12 @@
 //! The active faults: begun without conflicts, and healed in time.
 
 use crate::contender::Contender;
-use crate::contender_fault::ContenderFault;
-use crate::fault::{Draw, Fault};
+use crate::fault::Draw;
 use crate::harness::Harness;
 use crate::harness::{DEDICATED_HOST, HOSTS};
 use crate::invocation::LOCK;
 use crate::support::network::Network;
-use crate::support::{Observer, Proxy};
+use crate::support::{Fault, Observer, Proxy, Target};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -66,7 +65,7 @@ impl<'a> Injector<'a> {
             (fault.affects_ensemble() && active.fault.affects_ensemble())
                 || (fault.affects_hosts() && active.hosts.iter().any(|host| hosts.contains(host)))
                 // Observers need servers that answer.
-                || (matches!(fault, Fault::DeleteNode | Fault::Revoke) && active.fault.affects_ensemble())
+                || (fault.target() == Target::Node && active.fault.affects_ensemble())
         };
         if self.active.iter().any(clashes) {
             return false;
@@ -116,7 +115,7 @@ impl<'a> Injector<'a> {
             Undo::Resume(contender) => contender.resume(),
             Undo::ResumeAndStopMonitor(contender) => {
                 contender.resume();
-                return contender.apply(ContenderFault::StoppedMonitor).then_some(Undo::Resume(contender));
+                return contender.apply(Fault::StopMonitor).then_some(Undo::Resume(contender));
             }
         }
         None

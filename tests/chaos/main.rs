@@ -6,9 +6,10 @@
 //! | [`run`], [`final_check`] | the course of a run, and the checks at its end; read them first |
 //! | [`job`], [`history`], [`checker`], [`section`] | critical sections: written, read, checked |
 //! | [`invocation`], [`contender`], [`harness`], [`exit_check`] | calls of zklock: drawn, made, ended, checked |
+//! | [`support::fault`] | every fault by name, also those of the simulation |
 //! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
 //! | [`dedicated`] | faults that start a contender of their own |
-//! | [`contender_fault`], [`processes`] | faults of a single contender and its processes |
+//! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
 //! | [`fault_log`] | the faults that have been injected |
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
@@ -48,7 +49,6 @@ mod support;
 mod target;
 mod transaction_log;
 
-use clap::Parser;
 use harness::INTERRUPTED;
 use options::Options;
 use run::{FAILED, Outcome};
@@ -61,8 +61,12 @@ fn main() -> ExitCode {
     if job::run_job_if_requested(&arguments) {
         return ExitCode::SUCCESS;
     }
-    let options = Options::parse();
+    let options = options::parse();
     match options.broken.as_deref() {
+        _ if options.list_faults => {
+            options::list_faults();
+            ExitCode::SUCCESS
+        }
         Some("list") => {
             options::list_mistakes();
             ExitCode::SUCCESS

@@ -1,7 +1,8 @@
 //! The command line of the checker; `scripts/chaos --help` describes it.
 
-use crate::escape::Fault;
-use clap::{Args, Parser, ValueEnum};
+use crate::support::Fault;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +18,12 @@ pub(crate) struct Options {
     pub(crate) duration: Duration,
     #[arg(long)]
     pub(crate) aim: Option<Aim>,
+    /// Only these faults.
+    #[arg(long = "fault", conflicts_with = "aim")]
+    pub(crate) faults: Vec<Fault>,
+    /// Print the names of all faults.
+    #[arg(long)]
+    pub(crate) list_faults: bool,
     /// The mistake that the lock under test makes; `list` prints all mistakes.
     #[arg(long, value_parser = mistake)]
     pub(crate) broken: Option<String>,
@@ -36,8 +43,6 @@ pub(crate) struct Trials {
     /// The number of trials with each fault.
     #[arg(long, default_value_t = 20)]
     pub(crate) runs: usize,
-    #[arg(long = "fault")]
-    pub(crate) faults: Vec<Fault>,
     #[arg(long, default_value = env!("CARGO_BIN_EXE_zklock"))]
     pub(crate) program: PathBuf,
     /// How many sleeping processes there are meanwhile.
@@ -65,7 +70,7 @@ pub(crate) enum Aim {
     Sync,
     /// A new lease counts from the answer to the connect request.
     Connect,
-    /// Commands are started on lines that are too slow to keep a session.
+    /// Commands are started on connections that are too slow to keep a session.
     Doom,
     /// A revoked lock is kept.
     Revoke,
@@ -77,22 +82,33 @@ impl Options {
     /// The arguments that repeat the run.
     pub(crate) fn repeat_arguments(&self) -> String {
         let seed = self.seed;
+        let faults: Vec<_> = self.faults.iter().map(|fault| format!(" --fault {fault}")).collect();
+        let faults = faults.concat();
         if self.escape {
-            let fault = |fault: &Fault| format!(" --fault {}", fault.name());
-            let faults: String = self.trials.faults.iter().map(fault).collect();
             return format!(" --escape --runs {} --seed {seed}{faults}", self.trials.runs);
         }
         let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
-        format!(" --minutes {minutes} --seed {seed}{aim}")
+        format!(" --minutes {minutes} --seed {seed}{aim}{faults}")
     }
 }
 
-impl Trials {
-    /// The faults that are tried.
-    pub(crate) fn faults(&self) -> &[Fault] {
-        if self.faults.is_empty() { Fault::value_variants() } else { &self.faults }
+/// Reads the command line. Ends the program if a fault isn't one of these that the run or the trials can inject.
+pub(crate) fn parse() -> Options {
+    let mut options = Options::parse();
+    let weight = |fault: Fault| {
+        let row = fault.row();
+        if options.escape { usize::from(row.escapes) } else { row.chaos }
+    };
+    if let Some(fault) = options.faults.iter().find(|&&fault| weight(fault) == 0) {
+        let why = format!("{fault} isn't injected here; see --fault list\n");
+        Options::command().error(ErrorKind::InvalidValue, why).exit();
     }
+    if options.escape && options.faults.is_empty() {
+        let all = Fault::weighted(|row| usize::from(row.escapes));
+        options.faults.extend(all.into_iter().map(|(_, fault)| fault));
+    }
+    options
 }
 
 fn minutes(text: &str) -> Result<Duration, String> {
@@ -103,6 +119,18 @@ fn minutes(text: &str) -> Result<Duration, String> {
 fn mistake(name: &str) -> Result<String, String> {
     let known = name == "list" || Mistake::from_str(name, false).is_ok();
     if known { Ok(name.to_owned()) } else { Err("see --broken list".to_owned()) }
+}
+
+/// Prints the names of all faults, and which program injects them.
+pub(crate) fn list_faults() {
+    println!("{:<26}{:<26}what happens", "fault", "injected by");
+    for &fault in Fault::value_variants() {
+        let row = fault.row();
+        let by = [("chaos", row.chaos > 0), ("escape", row.escapes), ("simulate", row.simulated > 0)];
+        let by: Vec<_> = by.into_iter().filter_map(|(name, injects)| injects.then_some(name)).collect();
+        let help = fault.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
+        println!("{fault:<26}{:<26}{}", by.join(", "), help.unwrap_or_default());
+    }
 }
 
 /// Prints the names of all mistakes.

@@ -15,8 +15,18 @@ pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
     children(zklock).into_iter().find(is_worker)
 }
 
+/// Kills a zklock and all its processes, as a crash of its host would.
+pub(crate) fn kill_host(zklock: Pid, worker: Pid) {
+    // Stop both first; otherwise each would notice the death of the other and of the command.
+    stop(zklock);
+    stop(worker);
+    kill_descendants(zklock, worker);
+    kill(worker, Signal::SIGKILL).ok();
+    kill(zklock, Signal::SIGKILL).ok();
+}
+
 /// Kills every descendant of a zklock whose two processes are stopped, and leaves those two.
-pub(crate) fn kill_descendants(zklock: Pid, worker: Pid) {
+fn kill_descendants(zklock: Pid, worker: Pid) {
     // Repeated: a single scan misses a process that is being forked.
     let mut empty_scans = 0;
     try_for(Duration::from_secs(1), || {
@@ -36,7 +46,7 @@ pub(crate) fn kill_descendants(zklock: Pid, worker: Pid) {
 }
 
 /// Stops a process, and returns when it is stopped or gone.
-pub(crate) fn stop(pid: Pid) {
+fn stop(pid: Pid) {
     if kill(pid, Signal::SIGSTOP).is_ok() {
         try_for(Duration::from_secs(1), || (!is_alive(pid) || is_stopped(pid)).then_some(()));
     }

@@ -2,7 +2,7 @@
 
 use crate::checker::Numbers;
 use crate::contender::Place;
-use crate::fault::{Fault, Plan};
+use crate::fault::Plan;
 use crate::final_check::check_after_healing;
 use crate::harness::Harness;
 use crate::harness::{DEDICATED_HOST, HOSTS};
@@ -11,10 +11,9 @@ use crate::injector::Injector;
 use crate::invocation::LOCKS;
 use crate::options::{Aim, Options};
 use crate::slack::{Slack, outlived, slack};
-use crate::support::Rng;
 use crate::support::clock;
 use crate::support::network::{Network, ServerSettings};
-use crate::support::{Observer, Server, kill_all, new_marker};
+use crate::support::{Fault, Observer, Rng, Server, kill_all, new_marker};
 use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -84,7 +83,7 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     let harness = Harness::new(place, history, Duration::from_millis(u64::from(settings.tick_ms) * 2));
     let began = Instant::now();
     let (violation, took) = thread::scope(|scope| {
-        let mut plan = Plan::new(rng.fork(), options.aim);
+        let mut plan = Plan::new(rng.fork(), &options.faults, options.aim);
         for host in 0..HOSTS {
             let (mut rng, harness) = (rng.fork(), &harness);
             scope.spawn(move || harness.run_slot(host, &mut rng, options.aim));

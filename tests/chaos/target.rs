@@ -1,16 +1,16 @@
 //! Chooses the contender that a fault meets, and injects the faults of lock nodes.
 
 use crate::contender::Contender;
-use crate::contender_fault::ContenderFault;
 use crate::fault::Draw;
 use crate::injector::{Injected, Injector};
 use crate::invocation::LOCKS;
+use crate::support::Fault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl Injector<'_> {
     /// In half of the cases the holder, where a fault matters most; else a contender that met a fault before; else any.
-    pub(crate) fn target(&self, draw: &Draw, fault: ContenderFault) -> Option<Arc<Contender>> {
+    pub(crate) fn target(&self, draw: &Draw, fault: Fault) -> Option<Arc<Contender>> {
         let can = |contender: &Arc<Contender>| contender.can_apply(fault);
         let others: Vec<_> = self.harness.running().into_iter().filter(can).collect();
         let faulted: Vec<_> =
@@ -42,30 +42,26 @@ impl Injector<'_> {
         Some((lock, node, owner))
     }
 
-    /// Revokes a lock with `zklock revoke`.
-    pub(crate) fn revoke(&self, draw: &Draw) -> Option<Injected> {
+    pub(crate) fn inject_into_node(&self, draw: &Draw) -> Option<Injected> {
         let (lock, node, owner) = self.node(draw)?;
-        if !owner.apply(ContenderFault::Revoked) {
+        // Noted first: the contender may exit before the change returns.
+        if !owner.apply(draw.fault) {
             return None;
         }
         let target = format!("{} ({node})", owner.name());
         let path = format!("{lock}/{node}");
-        let arguments = ["revoke", "-z", &self.network.direct(), lock, "--node", &node];
-        self.harness.run_admin_command(&arguments, move || owner.is_revoked(path));
-        Some(Injected { target, undo: None })
-    }
-
-    /// Deletes a node as an administrator would.
-    pub(crate) fn delete_node(&self, draw: &Draw) -> Option<Injected> {
-        let (lock, node, owner) = self.node(draw)?;
-        // Noted first: the contender may exit before the delete returns.
-        if !owner.apply(ContenderFault::NodeDeleted) {
-            return None;
+        match draw.fault {
+            Fault::Revoke => {
+                let arguments = ["revoke", "-z", &self.network.direct(), lock, "--node", &node];
+                self.harness.run_admin_command(&arguments, move || owner.is_revoked(path));
+            }
+            Fault::DeleteNode => {
+                self.harness.history.evict(owner.name());
+                let delete = || self.observer.call("delete", move |client| client.delete(&path, None)).ok();
+                catch_unwind(AssertUnwindSafe(delete)).ok();
+            }
+            fault => panic!("{fault} isn't injected into nodes"),
         }
-        self.harness.history.evict(owner.name());
-        let path = format!("{lock}/{node}");
-        let delete = || self.observer.call("delete", move |client| client.delete(&path, None)).ok();
-        catch_unwind(AssertUnwindSafe(delete)).ok();
-        Some(Injected { target: format!("{} ({node})", owner.name()), undo: None })
+        Some(Injected { target, undo: None })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock::core::lock::name::Mode;
 
-use super::scenario::FaultKind;
+use super::fault::Target;
 use super::world::World;
 
 /// Every lock that is contended for.
@@ -176,12 +176,9 @@ impl World {
         let is_slow = contender.line > contender.session_timeout / 30;
         // A leader reports a session as expired before the close is committed. If it is deposed in between, the node
         // goes later.
-        let is_trouble = |kind: FaultKind| matches!(kind, FaultKind::Server(_));
-        let was_cut = self
-            .scenario
-            .faults
-            .iter()
-            .any(|fault| fault.who == index && fault.kind.cuts_off() || is_trouble(fault.kind));
+        let was_cut = self.scenario.faults.iter().any(|planned| {
+            planned.who == index && planned.fault.cuts_off() || planned.fault.target() == Target::Servers
+        });
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
         // A killed process can't close its session, and without the delete permission no other process can delete the

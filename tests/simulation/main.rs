@@ -9,6 +9,7 @@
 //! | `ensemble`, `client` | the simulated servers, and what a session does on them; `against_real_servers.rs` compares both with real ones |
 //! | `sessions` | the sessions of each zklock |
 //! | `scenario` | scenarios drawn from a seed: contenders and faults |
+//! | `fault` | every fault by name, also those of `scripts/chaos` |
 //! | `nesting` | zklocks inside the commands of other zklocks |
 //! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
@@ -37,6 +38,9 @@ mod command;
 mod crowd;
 mod ensemble;
 mod explore;
+#[path = "../support/fault.rs"]
+#[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
+mod fault;
 mod host;
 mod nesting;
 mod options;

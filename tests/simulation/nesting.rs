@@ -3,9 +3,9 @@
 use fastrand::Rng;
 use zklock::core::exit::{Exit, FAILURE};
 use zklock::core::lock::name::Mode;
-use zklock::core::signal::{SIGCONT, SIGTERM, SIGTSTP};
 
-use super::scenario::{Contender, Fault, FaultKind, pick};
+use super::fault::Fault;
+use super::scenario::{Contender, PlannedFault, pick};
 use super::world::World;
 
 /// How a zklock is started.
@@ -20,7 +20,7 @@ pub(crate) enum Origin {
 }
 
 /// Adds one more zklock inside a command, or left behind by it.
-pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut [Fault]) {
+pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut [PlannedFault]) {
     let outer = rng.usize(0..contenders.len());
     if contenders[outer].locks != ["/locks/a"] || contenders[outer].once_per.is_some() {
         return;
@@ -47,12 +47,12 @@ pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut 
         contenders[outer].inner = Some(contenders.len());
     }
     // Ctrl-Z across both zklocks isn't simulated.
-    for fault in faults.iter_mut().filter(|fault| fault.who == outer) {
+    for planned in faults.iter_mut().filter(|planned| planned.who == outer) {
         if rng.bool() {
-            fault.who = contenders.len();
+            planned.who = contenders.len();
         }
-        if matches!(fault.kind, FaultKind::Signal(SIGTSTP | SIGCONT)) {
-            fault.kind = FaultKind::Signal(SIGTERM);
+        if matches!(planned.fault, Fault::Suspend | Fault::Continue) {
+            planned.fault = Fault::Terminate;
         }
     }
     contenders.push(inner);

@@ -5,12 +5,13 @@ use std::time::Duration;
 use fastrand::Rng;
 use zklock::core::exit::Exit;
 use zklock::core::lock::name::Mode;
-use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
+use zklock::core::signal::{SIGHUP, SIGKILL};
 
 use super::acl_setup::AclSetup;
 use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{CommandBehaviour, Other};
+use super::fault::Fault;
 use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
@@ -22,7 +23,7 @@ pub(crate) struct Scenario {
     pub(crate) tick: Duration,
     pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<PlannedFault>,
     /// The fault aimed at one of the contenders, if any.
     pub(crate) aim: Option<Aim>,
 }
@@ -51,67 +52,13 @@ pub(crate) struct Contender {
     pub(crate) clock: HostClock,
 }
 
+/// A fault, and when it comes.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault {
+pub(crate) struct PlannedFault {
     pub(crate) at: u64,
     pub(crate) who: usize,
-    pub(crate) kind: FaultKind,
+    pub(crate) fault: Fault,
     pub(crate) lasts: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FaultKind {
-    /// Its line to the servers is cut.
-    Cut,
-    /// Its connection is closed.
-    Reset,
-    KillWorker,
-    KillMonitor,
-    /// The command's first process is killed.
-    KillLeader,
-    FreezeWorker,
-    FreezeMonitor,
-    /// Its host is suspended.
-    Suspend,
-    /// It gets a signal.
-    Signal(i32),
-    /// Its node is deleted by hand.
-    DeleteNode,
-    /// It is asked to give up.
-    Revoke,
-    /// A server has a fault.
-    Server(ServerFault),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServerFault {
-    Crash,
-    Freeze,
-    /// The server can't exchange messages with the others.
-    Isolated,
-    /// The server applies commits late.
-    Lags,
-}
-
-impl FaultKind {
-    /// Whether the fault comes from a process on the same host, which is suspended with the host.
-    pub(crate) fn is_local(self) -> bool {
-        matches!(
-            self,
-            Self::KillWorker
-                | Self::KillMonitor
-                | Self::KillLeader
-                | Self::FreezeWorker
-                | Self::FreezeMonitor
-                | Self::Suspend
-                | Self::Signal(_)
-        )
-    }
-
-    /// Whether the fault keeps zklock from reaching the servers for a while.
-    pub(crate) fn cuts_off(self) -> bool {
-        matches!(self, Self::Cut | Self::Suspend)
-    }
 }
 
 impl Scenario {
@@ -129,8 +76,8 @@ impl Scenario {
             AclSetup::draw(&mut rng, &mut contenders);
         }
         let span = 5 * S * contenders.len() as u64;
-        let mut faults: Vec<Fault> =
-            (0..rng.usize(0..=5)).map(|_| Fault::draw(&mut rng, count, span)).collect();
+        let mut faults: Vec<PlannedFault> =
+            (0..rng.usize(0..=5)).map(|_| PlannedFault::draw(&mut rng, count, span)).collect();
         if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.acl_setup.is_none()) {
             nesting::draw(&mut rng, &mut contenders, &mut faults);
         }
@@ -210,36 +157,19 @@ impl CommandBehaviour {
     }
 }
 
-impl Fault {
+impl PlannedFault {
     fn draw(rng: &mut Rng, count: usize, span: u64) -> Self {
-        let trouble = *pick(
-            rng,
-            &[
-                ServerFault::Crash,
-                ServerFault::Freeze,
-                ServerFault::Isolated,
-                ServerFault::Isolated,
-                ServerFault::Lags,
-            ],
-        );
-        let kind = match rng.u8(0..33) {
-            31.. => FaultKind::KillLeader,
-            28..31 => FaultKind::Suspend,
-            20..28 => FaultKind::Server(trouble),
-            0..5 => FaultKind::Cut,
-            5..7 => FaultKind::Reset,
-            7 => FaultKind::KillWorker,
-            8 => FaultKind::KillMonitor,
-            9..11 => FaultKind::FreezeWorker,
-            11 => FaultKind::FreezeMonitor,
-            12..17 => FaultKind::Signal(*pick(rng, &[SIGTERM, SIGINT, SIGUSR1, SIGTSTP, SIGCONT, SIGHUP])),
-            17 => FaultKind::DeleteNode,
-            _ => FaultKind::Revoke,
-        };
+        let faults = Fault::weighted(|row| row.simulated);
+        let mut left = rng.usize(0..faults.iter().map(|(weight, _)| weight).sum());
+        let chosen = faults.into_iter().find(|&(weight, _)| {
+            let is_chosen = left < weight;
+            left = left.saturating_sub(weight);
+            is_chosen
+        });
         Self {
             at: 1_000 * MS + rng.u64(0..span),
             who: rng.usize(0..count),
-            kind,
+            fault: chosen.unwrap().1,
             lasts: rng.u64(50 * MS..30 * S),
         }
     }

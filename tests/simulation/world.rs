@@ -12,9 +12,10 @@ use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
 use super::ensemble::{Config, Direction, Ensemble};
+use super::fault::Target;
 use super::host::Zklock;
 use super::nesting::Origin;
-use super::scenario::{Fault, FaultKind, Scenario};
+use super::scenario::{PlannedFault, Scenario};
 use super::sessions::{ClientId, OwnedSession};
 use super::trace::Trace;
 
@@ -264,20 +265,20 @@ impl World {
     }
 
     fn strike(&mut self, index: usize) {
-        let Fault { who, kind, lasts, .. } = self.scenario.faults[index].clone();
-        if let FaultKind::Server(trouble) = kind {
+        let PlannedFault { who, fault, lasts, .. } = self.scenario.faults[index].clone();
+        if fault.target() == Target::Servers {
             let server = who % self.scenario.servers;
-            self.trace.print(self.now, || format!("server {server}: {trouble:?}"));
-            self.apply_server_fault(server, trouble);
+            self.trace.print(self.now, || format!("server {server}: {fault}"));
+            self.apply_server_fault(server, fault);
             self.calm_since = self.now + lasts;
             return self.after(lasts, Event::HealServer(server));
         }
         let zklock = &self.zklocks[who];
-        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && kind.is_local() {
+        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && fault.is_local() {
             return;
         }
-        self.trace.print(self.now, || format!("zklock {who}: {kind:?}"));
+        self.trace.print(self.now, || format!("zklock {who}: {fault}"));
         self.zklocks[who].troubled = self.now + lasts;
-        self.apply_fault(who, kind, lasts);
+        self.apply_fault(who, fault, lasts);
     }
 }

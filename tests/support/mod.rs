@@ -10,6 +10,7 @@ pub(crate) mod clock;
 mod contenders;
 mod counter;
 mod ensemble;
+pub(crate) mod fault;
 pub(crate) mod four_letter;
 mod helper;
 mod history;
@@ -25,6 +26,7 @@ mod observer;
 mod operators;
 mod output;
 mod ports;
+pub(crate) mod process_fault;
 mod processes;
 mod proxy;
 mod pty;
@@ -43,6 +45,7 @@ mod zklock;
 pub(crate) use {
     case::Case,
     ensemble::{Ensemble, EnsembleBuilder},
+    fault::{Fault, Target},
     helper::{name_service, signal_printer, skewed_clock},
     history::{History, Section},
     inspect::{
@@ -58,6 +61,7 @@ pub(crate) use {
     operators::{end, end_holder, holder, host, start},
     output::Output,
     ports::free as free_port,
+    process_fault::first_child,
     processes::{assert_no_processes, kill_all, processes_of},
     proxy::{At, Proxy, op},
     pty::Terminal,

@@ -87,14 +87,21 @@ pub fn of_child(name: &str) -> Option<Recipe> {
     }
 }
 
-/// Whether a child of [`LEASES`] or [`LOCKS`] belongs to a semaphore by its name, if its node is ephemeral.
-pub fn is_semaphore_child(container: &str, name: &str) -> bool {
-    match container {
+/// The recipe that a child of one of the [`containers`] belongs to by its name, if its node is ephemeral.
+pub fn of_grandchild(container: &str, name: &str) -> Option<Recipe> {
+    let is_semaphore = match container {
         LEASES => split_sequence(name).is_some_and(|(stem, _)| unprotected(stem) == "lease-"),
         LOCKS => Name::parse(name).is_some_and(|name| name.family == Family::Curator),
         _ => false,
-    }
+    };
+    is_semaphore.then_some(Recipe::CuratorSemaphore)
 }
+
+/// What may be held in a container that can't be listed, for a message.
+pub const IN_CONTAINERS: &str = "a semaphore of Curator's";
+
+/// Why zklock lists a container, for another.
+pub const SEE_CONTAINERS: &str = "see whether a semaphore of Curator's is held here";
 
 /// The children of the lock path in which a semaphore's nodes may be, the most telling first.
 ///
@@ -209,9 +216,10 @@ mod tests {
         assert_eq!(of(&["locks", "leases"]), [LEASES, LOCKS]);
         assert!(of(&["locks"]).is_empty(), "/app/locks may be a lock, and /app another");
         let (lease, lock) = (format!("_c_{UUID}-lease-0000000001"), format!("_c_{UUID}-lock-0000000001"));
-        assert!(is_semaphore_child(LEASES, &lease) && is_semaphore_child(LOCKS, &lock));
-        assert!(!is_semaphore_child(LEASES, &lock) && !is_semaphore_child(LOCKS, &lease));
-        assert!(!is_semaphore_child(LEASES, "job") && !is_semaphore_child("other", &lease));
+        let semaphore = Some(Recipe::CuratorSemaphore);
+        assert_eq!((of_grandchild(LEASES, &lease), of_grandchild(LOCKS, &lock)), (semaphore, semaphore));
+        assert_eq!((of_grandchild(LEASES, &lock), of_grandchild(LOCKS, &lease)), (None, None));
+        assert_eq!((of_grandchild(LEASES, "job"), of_grandchild("other", &lease)), (None, None));
     }
 
     proptest! {

@@ -6,7 +6,7 @@ mod table;
 mod trial;
 
 use crate::options::Options;
-use crate::support::{Observer, Rng, Server};
+use crate::support::{Fault, Observer, Rng, Server};
 use crate::tell_result;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 use table::Table;
-pub(crate) use trial::Fault;
 use trial::{Beat, Crowd, Environment};
 
 /// At most this many draws are made for each run that is wanted. A fault that comes too early or too late hits nothing.
@@ -41,8 +40,8 @@ pub(crate) fn check(options: &Options) -> ExitCode {
         trials.load.then(|| Crowd::busy(&beat, 2)),
     ];
     let began = Instant::now();
-    let mut table = Mutex::new(Table::new(trials.faults()));
-    for &fault in trials.faults() {
+    let mut table = Mutex::new(Table::new(&options.faults));
+    for &fault in &options.faults {
         try_fault(options, &environment, fault, &table);
         let table = table.get_mut().expect("no lane has failed");
         // Printed after each fault, because a long run may be interrupted.
@@ -80,7 +79,7 @@ fn try_fault(options: &Options, environment: &Environment<'_>, fault: Fault, tab
             };
             met.fetch_add(1, Ordering::SeqCst);
             if !report.wrong.is_empty() {
-                println!("\nWRONG: {}, run {index}: {}", fault.name(), report.wrong.join("\n  "));
+                println!("\nWRONG: {fault}, run {index}: {}", report.wrong.join("\n  "));
                 println!("{}", report.story);
             }
             stop.fetch_or(table.take(fault, report) >= give_up, Ordering::SeqCst);

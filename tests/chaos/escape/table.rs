@@ -1,6 +1,7 @@
 //! The summary of all runs.
 
-use super::trial::{Fault, Phase, Report};
+use super::trial::{Phase, Report};
+use crate::support::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -76,11 +77,10 @@ impl fmt::Display for Table {
             let phase = |phase| row.phases.get(&phase).copied().unwrap_or_default();
             let [before, during, after] = [Phase::Before, Phase::While, Phase::After].map(phase);
             let (last, next) = (spread(&row.last_beats), spread(&row.next_beats));
-            let (name, runs, missed, escapes, wrong) =
-                (fault.name(), row.runs, row.missed, row.escapes, row.wrong);
+            let (runs, missed, escapes, wrong) = (row.runs, row.missed, row.escapes, row.wrong);
             writeln!(
                 f,
-                "{name:13} {runs:>4} {missed:>6} {before:>6} {during:>5} {after:>5} {escapes:>7} {wrong:>5}  \
+                "{fault:13} {runs:>4} {missed:>6} {before:>6} {during:>5} {after:>5} {escapes:>7} {wrong:>5}  \
                  {last:>19}  {next:>19}  {}",
                 counts(&row.ends)
             )?;

@@ -9,7 +9,7 @@ mod draw;
 use zklock::core::protocol::{Reply, Request, SessionChange};
 
 use super::ensemble::Direction;
-use super::scenario::FaultKind;
+use super::fault::Fault;
 use super::world::{Event, SessionOwner, World};
 
 const MS: u64 = 1_000_000;
@@ -289,7 +289,7 @@ impl World {
                 }
             }
             Move::Reset => self.reset(aim.victim),
-            Move::Release => self.apply_fault(0, FaultKind::DeleteNode, 0),
+            Move::Release => self.apply_fault(0, Fault::DeleteNode, 0),
             Move::Heal => self.aim_heals(),
         }
     }
@@ -320,7 +320,7 @@ impl World {
                     self.ensemble.freeze(server);
                 }
             }
-            What::Asleep => self.apply_fault(victim, FaultKind::Suspend, aim.lasts),
+            What::Asleep => self.apply_fault(victim, Fault::SuspendHost, aim.lasts),
             What::Deposed => {
                 let Some(leader) = self.ensemble.leader() else { return };
                 self.ensemble.set_isolated(leader, true);
@@ -347,7 +347,7 @@ impl World {
             }
             What::Orphaned => {
                 self.reset(victim);
-                self.apply_fault(victim, FaultKind::DeleteNode, 0);
+                self.apply_fault(victim, Fault::DeleteNode, 0);
             }
             What::Behind { release, .. } => {
                 self.moves(0, Move::Lag);

@@ -3,37 +3,42 @@
 use zklock::core::exit::Exit;
 use zklock::core::protocol::{Asker, QuestionIndex, Request};
 use zklock::core::run::Input;
-use zklock::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
+use zklock::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1, ends_waiting};
 
 use crate::ensemble::Direction;
-use crate::scenario::{FaultKind, ServerFault};
+use crate::fault::{Fault, Target};
 use crate::world::{Event, World};
 
+impl Fault {
+    /// Whether it comes from a process on the same host, which is suspended with the host.
+    pub(crate) fn is_local(self) -> bool {
+        matches!(self.target(), Target::Processes | Target::Host)
+    }
+
+    /// Whether it keeps zklock from reaching the servers for a while.
+    pub(crate) fn cuts_off(self) -> bool {
+        matches!(
+            self,
+            Self::BlackholeToServers | Self::BlackholeToClients | Self::Blackhole | Self::SuspendHost
+        )
+    }
+}
+
 impl World {
-    pub(crate) fn apply_fault(&mut self, index: usize, kind: FaultKind, lasts: u64) {
-        match kind {
-            FaultKind::Cut => {
-                let directions = [Direction::ToServer, Direction::ToClient];
-                // Sometimes only one direction is cut.
-                let cut = match self.rng.u8(0..4) {
-                    0 => &directions[..1],
-                    1 => &directions[1..],
-                    _ => &directions[..],
-                };
-                self.set_cut(index, cut, true);
-                self.after(lasts, Event::Heal(index));
-            }
-            FaultKind::Reset => {
-                self.reset(index);
-            }
-            FaultKind::KillWorker => {
+    pub(crate) fn apply_fault(&mut self, index: usize, fault: Fault, lasts: u64) {
+        match fault {
+            Fault::BlackholeToServers => self.cut_for(index, &[Direction::ToServer], lasts),
+            Fault::BlackholeToClients => self.cut_for(index, &[Direction::ToClient], lasts),
+            Fault::Blackhole => self.cut_for(index, &[Direction::ToServer, Direction::ToClient], lasts),
+            Fault::CutClients => self.reset(index),
+            Fault::KillWorker => {
                 if self.zklocks[index].worker.alive {
                     self.zklocks[index].was_hit = true;
                     self.zklocks[index].worker.frozen = true;
                     self.worker_ends(index);
                 }
             }
-            FaultKind::KillMonitor => {
+            Fault::KillMonitor => {
                 let zklock = &mut self.zklocks[index];
                 if zklock.monitor.alive {
                     zklock.was_hit = true;
@@ -45,7 +50,7 @@ impl World {
                     self.tell_outer(index, Exit::Signal(SIGKILL));
                 }
             }
-            FaultKind::KillLeader => {
+            Fault::KillFirstProcess => {
                 let now = self.now;
                 if let Some(command) = self.zklocks[index].command.as_mut().filter(|command| !command.reaped)
                 {
@@ -53,14 +58,14 @@ impl World {
                     self.at(now, Event::Command(index));
                 }
             }
-            FaultKind::FreezeWorker => {
+            Fault::StopWorker => {
                 if self.zklocks[index].worker.alive {
                     self.zklocks[index].was_hit = true;
                     self.zklocks[index].worker.frozen = true;
                     self.after(lasts, Event::Thaw(index, true));
                 }
             }
-            FaultKind::FreezeMonitor => {
+            Fault::StopMonitor => {
                 if self.zklocks[index].monitor.alive {
                     self.zklocks[index].ends_by = None;
                     self.zklocks[index].told_to_end = None;
@@ -68,10 +73,14 @@ impl World {
                     self.after(lasts, Event::Thaw(index, false));
                 }
             }
-            FaultKind::Suspend => self.suspend(index, lasts),
-            FaultKind::Signal(signal) => self.signal(index, signal),
-            FaultKind::Server(_) => {}
-            FaultKind::DeleteNode => {
+            Fault::SuspendHost => self.suspend(index, lasts),
+            Fault::Suspend => self.signal(index, SIGTSTP),
+            Fault::Continue => self.signal(index, SIGCONT),
+            Fault::Terminate => self.signal(index, SIGTERM),
+            Fault::Interrupt => self.signal(index, SIGINT),
+            Fault::HangUp => self.signal(index, SIGHUP),
+            Fault::UserSignal => self.signal(index, SIGUSR1),
+            Fault::DeleteNode => {
                 for node in self.nodes_of(index) {
                     self.zklocks[index].node_deleted = true;
                     if let Some(operator) = self.operator {
@@ -79,14 +88,14 @@ impl World {
                     }
                 }
             }
-            FaultKind::Revoke => {
+            Fault::Revoke => {
                 let nodes = self.nodes_of(index);
                 let zklock = &mut self.zklocks[index];
                 let untroubled = self
                     .scenario
                     .faults
                     .iter()
-                    .filter(|fault| fault.who == index || matches!(fault.kind, FaultKind::Server(_)))
+                    .filter(|planned| planned.who == index || planned.fault.target() == Target::Servers)
                     .count()
                     == 1;
                 if untroubled && zklock.contender.terminates && !nodes.is_empty() {
@@ -104,16 +113,23 @@ impl World {
                     }
                 }
             }
+            _ => panic!("{fault} isn't simulated"),
         }
     }
 
-    pub(crate) fn apply_server_fault(&mut self, server: usize, trouble: ServerFault) {
-        match trouble {
-            ServerFault::Crash => self.ensemble.crash(server),
-            ServerFault::Freeze => self.ensemble.freeze(server),
-            ServerFault::Isolated => self.ensemble.set_isolated(server, true),
-            ServerFault::Lags => self.ensemble.set_lag(server, 3_000_000_000),
+    pub(crate) fn apply_server_fault(&mut self, server: usize, fault: Fault) {
+        match fault {
+            Fault::KillServer => self.ensemble.crash(server),
+            Fault::FreezeServer => self.ensemble.freeze(server),
+            Fault::IsolateServer => self.ensemble.set_isolated(server, true),
+            Fault::LagServer => self.ensemble.set_lag(server, 3_000_000_000),
+            _ => panic!("{fault} isn't simulated"),
         }
+    }
+
+    fn cut_for(&mut self, index: usize, directions: &[Direction], lasts: u64) {
+        self.set_cut(index, directions, true);
+        self.after(lasts, Event::Heal(index));
     }
 
     pub(super) fn signal(&mut self, index: usize, signal: i32) {

@@ -15,8 +15,8 @@ use zklock::core::signal::SIGKILL;
 
 use super::KILL_TAKES;
 use crate::command::Command;
+use crate::fault::Fault;
 use crate::nesting::Origin;
-use crate::scenario::FaultKind;
 use crate::world::{Event, World};
 
 /// How long the worker of an inner zklock has to release its lock.
@@ -79,7 +79,7 @@ impl World {
     /// Kills the monitor of an inner zklock, because the first process of the command was killed.
     pub(super) fn leader_died(&mut self, index: usize) {
         if let Some(inner) = self.inner_of(index).filter(|&inner| self.zklocks[inner].monitor.alive) {
-            self.apply_fault(inner, FaultKind::KillMonitor, 0);
+            self.apply_fault(inner, Fault::KillMonitor, 0);
         }
     }
 
@@ -100,7 +100,7 @@ impl World {
         let patience = latest.map_or(soon, |latest| soon.min(latest));
         let patience = *self.zklocks[index].patience.get_or_insert(patience);
         if self.now >= patience {
-            self.apply_fault(inner, FaultKind::KillWorker, 0);
+            self.apply_fault(inner, Fault::KillWorker, 0);
         }
         if !self.zklocks[inner].worker.alive {
             self.kill_command(inner);

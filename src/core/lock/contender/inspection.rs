@@ -65,10 +65,9 @@ impl Inspection {
         let Some(container) = self.listing.take() else { return InspectionResult::Ask(vec![]) };
         match listed {
             Ok(names) => {
-                let names =
-                    names.into_iter().filter(|name| other_recipes::is_semaphore_child(container, name));
-                self.unread =
-                    names.map(|name| (format!("{container}/{name}"), Recipe::CuratorSemaphore)).collect();
+                let recipe_of = |name: &String| other_recipes::of_grandchild(container, name);
+                let found = names.iter().filter_map(|name| Some((name, recipe_of(name)?)));
+                self.unread = found.map(|(name, recipe)| (format!("{container}/{name}"), recipe)).collect();
                 self.begin(lock)
             }
             Err(RequestError::NoNode) => self.list_next(lock),
@@ -78,7 +77,7 @@ impl Inspection {
             }
             Err(RequestError::NoAuth) => InspectionResult::Fail(ContentionError::of(
                 RequestError::NoAuth,
-                "see whether a semaphore of Curator's is held here",
+                other_recipes::SEE_CONTAINERS,
                 "READ",
                 &lock.child(container),
             )),

@@ -1,85 +1,31 @@
 //! The fault that hits the first zklock, and its time.
 
 use super::history::{FIRST, History};
-use super::processes::first_child;
 use super::run::{Environment, Target};
-use crate::support::{Proxy, Rng, found_by_name};
-use clap::ValueEnum;
+use crate::support::{Fault, Proxy, Rng, first_child};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Fault {
-    KillMonitor,
-    KillWorker,
-    /// Both at once.
-    KillBoth,
-    /// All that an operator finds by zklock's name or its lock path, at once.
-    KillFound,
-    /// The monitor and the command's first process at once: what a search for the command's name finds.
-    KillCommand,
-    StopMonitor,
-    StopWorker,
-    /// An operator deletes the lock node, so that the command is stopped by force.
-    DeleteNode,
-    /// Nothing reaches the server or comes back until the lease is over.
-    Blackhole,
-}
-
-impl Fault {
-    /// The name on the command line.
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// Whether it kills the process that was started, which the command may outlive for a moment.
-    pub(super) fn kills_the_monitor(self) -> bool {
-        matches!(self, Self::KillMonitor | Self::KillBoth | Self::KillFound | Self::KillCommand)
-    }
-
-    /// Whether it takes effect only when the lease is nearly over.
-    fn is_slow(self) -> bool {
-        matches!(self, Self::StopWorker | Self::Blackhole)
-    }
-
-    /// Causes the fault. Returns `None` if its target no longer exists, or doesn't exist yet.
-    pub(super) fn inject(self, environment: &Environment<'_>, target: &Target<'_>) -> Option<Undo> {
-        let send = |pid, signal| kill(pid, signal).is_ok();
-        match self {
-            Self::KillMonitor => send(target.monitor, Signal::SIGKILL).then_some(Undo::Nothing),
-            Self::KillWorker => send(first_child(target.monitor)?, Signal::SIGKILL).then_some(Undo::Nothing),
-            Self::KillBoth => {
-                let worker = first_child(target.monitor)?;
-                [target.monitor, worker]
-                    .map(|pid| send(pid, Signal::SIGKILL))
-                    .contains(&true)
-                    .then_some(Undo::Nothing)
-            }
-            Self::KillFound => {
-                let found = found_by_name(target.monitor, target.path);
-                let hit = found.into_iter().filter(|&pid| send(pid, Signal::SIGKILL)).count();
-                (hit > 0).then_some(Undo::Nothing)
-            }
-            Self::KillCommand => {
-                let leader = first_child(first_child(target.monitor)?)?;
-                let hit = [leader, target.monitor].map(|pid| send(pid, Signal::SIGKILL));
-                hit.contains(&true).then_some(Undo::Nothing)
-            }
-            Self::StopMonitor => {
-                send(target.monitor, Signal::SIGSTOP).then_some(Undo::Continue(target.monitor))
-            }
-            Self::StopWorker => {
-                let worker = first_child(target.monitor)?;
-                send(worker, Signal::SIGSTOP).then_some(Undo::Continue(worker))
-            }
-            Self::DeleteNode => delete_node(environment, target).then_some(Undo::Nothing),
-            Self::Blackhole => {
-                target.link?.blackhole();
-                Some(Undo::Pass)
-            }
+/// Causes the fault. Returns `None` if its target no longer exists, or doesn't exist yet.
+pub(super) fn inject(fault: Fault, environment: &Environment<'_>, target: &Target<'_>) -> Option<Undo> {
+    match fault {
+        Fault::DeleteNode => delete_node(environment, target).then_some(Undo::Nothing),
+        Fault::Blackhole => {
+            target.link?.blackhole();
+            Some(Undo::Pass)
+        }
+        _ => {
+            let hit = fault.signal(target.monitor, first_child(target.monitor), target.path);
+            let &one = hit.first()?;
+            Some(if fault.stops_a_process() { Undo::Continue(one) } else { Undo::Nothing })
         }
     }
+}
+
+/// Whether it takes effect only when the lease is nearly over.
+fn is_slow(fault: Fault) -> bool {
+    matches!(fault, Fault::StopWorker | Fault::Blackhole)
 }
 
 /// How the fault is undone when the next contender has its turn.
@@ -142,7 +88,7 @@ impl Plan {
             0 | 1 => (Moment::Spawn(micros(0, 90_000)), brief),
             2 => (Moment::Begin(brief.saturating_sub(micros(0, 4_000)) + micros(0, 12_000)), brief),
             3 => (Moment::End(micros(0, 8_000)), brief),
-            _ if fault.is_slow() || matches!(fault, Fault::DeleteNode | Fault::KillBoth) => {
+            _ if is_slow(fault) || matches!(fault, Fault::DeleteNode | Fault::KillBoth) => {
                 (Moment::Begin(micros(0, 400_000)), Duration::from_secs(6))
             }
             _ => (Moment::Begin(micros(0, 400_000)), Duration::from_millis(400)),

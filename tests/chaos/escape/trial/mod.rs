@@ -4,7 +4,7 @@
 //! | module | topic |
 //! |---|---|
 //! | [`run`] | the course of a trial; read it first |
-//! | [`fault`] | the fault: its kind, its target and its time |
+//! | [`fault`] | the fault: its injection and its time |
 //! | [`history`] | the heartbeats, and what they show |
 //! | [`verdict`] | everything that must be true at the end |
 //! | [`helper`] | `beat.c`, the program that runs under the lock |
@@ -17,7 +17,6 @@ mod run;
 mod verdict;
 
 pub(crate) use {
-    fault::Fault,
     helper::{Beat, Crowd},
     history::Phase,
     run::{Environment, trial},

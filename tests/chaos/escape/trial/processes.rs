@@ -7,12 +7,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The first child of a process, such as the worker of a zklock.
-pub(super) fn first_child(of: Pid) -> Option<Pid> {
-    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).ok()?;
-    children.split_ascii_whitespace().next()?.parse().ok().map(Pid::from_raw)
-}
-
 /// The processes that are left after `within`. A chain of processes may fork faster than `/proc` is scanned, so a scan
 /// counts only if nothing was written to the history meanwhile. Two scans are needed, because a process has no
 /// environment for a moment during exec.

@@ -1,11 +1,11 @@
 //! The course of a trial.
 
-use super::fault::{Fault, Plan, Undo};
+use super::fault::{Plan, Undo, inject};
 use super::helper::Beat;
 use super::history::{FAULT, FIRST, GONE, History, NEXT, UNDONE};
 use super::processes;
 use super::verdict::{Evidence, Report, judge};
-use crate::support::{MARKER, Observer, Proxy, Rng, Server, clock, new_marker, try_for};
+use crate::support::{Fault, MARKER, Observer, Proxy, Rng, Server, clock, new_marker, try_for};
 use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
         } else if due.is_some_and(|due| due <= now) {
             let target = Target { monitor: first.pid(), path: &path, link: link.as_ref() };
             history.note(FAULT);
-            undo = fault.inject(environment, &target);
+            undo = inject(fault, environment, &target);
             was_injected = Some(undo.is_some());
         }
         // From here on, the next zklock queues behind the first, unless the fault hit the first before it had a

@@ -1,7 +1,7 @@
 //! The rules for the result of a trial.
 
-use super::fault::Fault;
 use super::history::{FIRST, History, Phase};
+use crate::support::Fault;
 use std::process::ExitStatus;
 use std::time::Duration;
 

@@ -1,0 +1,58 @@
+//! How the faults of one zklock's processes are injected into real ones.
+
+use super::fault::Fault;
+use super::inspect::found_by_name;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+
+impl Fault {
+    /// Sends the signals of this fault to the processes of a zklock that waits for this lock path or holds it. Returns
+    /// the processes that were hit: none if they don't exist yet, or no longer.
+    pub(crate) fn signal(self, monitor: Pid, worker: Option<Pid>, path: &str) -> Vec<Pid> {
+        let group = Pid::from_raw(-monitor.as_raw());
+        let (signal, targets) = match self {
+            Self::KillMonitor => (Signal::SIGKILL, vec![Some(monitor)]),
+            Self::KillWorker => (Signal::SIGKILL, vec![worker]),
+            Self::KillBoth => (Signal::SIGKILL, vec![worker.and(Some(monitor)), worker]),
+            Self::KillFound => {
+                (Signal::SIGKILL, found_by_name(monitor, path).into_iter().map(Some).collect())
+            }
+            Self::KillCommand => {
+                let first = worker.and_then(first_child);
+                (Signal::SIGKILL, vec![first, first.and(Some(monitor))])
+            }
+            Self::StopMonitor => (Signal::SIGSTOP, vec![Some(monitor)]),
+            Self::StopWorker => (Signal::SIGSTOP, vec![worker]),
+            // As the terminal does it; the command isn't in the foreground.
+            Self::Suspend => (Signal::SIGTSTP, vec![Some(group)]),
+            Self::Terminate => (Signal::SIGTERM, vec![Some(monitor)]),
+            _ => panic!("{self} has no signal"),
+        };
+        targets.into_iter().flatten().filter(|&pid| kill(pid, signal).is_ok()).collect()
+    }
+
+    /// Whether it kills the process that was started, which the command may outlive for a moment.
+    pub(crate) fn kills_the_monitor(self) -> bool {
+        matches!(
+            self,
+            Self::KillMonitor | Self::KillHost | Self::KillBoth | Self::KillFound | Self::KillCommand
+        )
+    }
+
+    /// Whether it kills a process of zklock.
+    pub(crate) fn kills(self) -> bool {
+        self == Self::KillWorker || self.kills_the_monitor()
+    }
+
+    /// Whether a process is stopped until it gets CONT.
+    pub(crate) fn stops_a_process(self) -> bool {
+        matches!(self, Self::StopMonitor | Self::StopWorker | Self::Suspend)
+    }
+}
+
+/// The first child of a process, such as the worker of a zklock.
+pub(crate) fn first_child(of: Pid) -> Option<Pid> {
+    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).ok()?;
+    children.split_ascii_whitespace().next()?.parse().ok().map(Pid::from_raw)
+}
