@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use uuid::Uuid;
-use zklock::core::lock::lease::Lease;
-use zklock::core::lock::name::{Family, Mode, Name, prefix};
-use zklock::core::lock::queue;
-use zklock::core::lock::record::Record;
+use zklock::core::lease::Lease;
+use zklock::core::queue::name::{Family, Mode, Name, prefix};
+use zklock::core::queue::order;
+use zklock::core::queue::record::Record;
 use zklock::core::time::BootTime;
-use zklock::runtime::identity;
+use zklock::process::identity;
 
 /// The numbers of contenders in a listing.
 const QUEUES: [i32; 5] = [10, 100, 500, 1000, 5000];
@@ -38,10 +38,10 @@ fn decisions(criterion: &mut Criterion) {
         let (children, last) = (children(count), node(count - 1));
         group.throughput(Throughput::Elements(count.unsigned_abs().into()));
         group.bench_with_input(BenchmarkId::new("last", count), &children, |bencher, children| {
-            bencher.iter(|| queue::decide(black_box(children), black_box(&last)));
+            bencher.iter(|| order::decide(black_box(children), black_box(&last)));
         });
         group.bench_with_input(BenchmarkId::new("look", count), &children, |bencher, children| {
-            bencher.iter(|| queue::look(black_box(children), Family::Curator, Mode::Exclusive));
+            bencher.iter(|| order::look(black_box(children), Family::Curator, Mode::Exclusive));
         });
     }
     group.finish();

@@ -3,12 +3,16 @@
 
 use std::io::{self, Write};
 
+use zklock::cli;
 use zklock::cli::{LogFormat, Options, StartError};
 use zklock::core::exit::{self, Exit};
 use zklock::core::text::escaped_lines;
-use zklock::runtime::end::end;
-use zklock::runtime::{run, stdout, sys, ui};
-use zklock::{admin, cli};
+use zklock::output;
+use zklock::output::stdout;
+use zklock::process::end::end;
+use zklock::process::sys;
+use zklock::run;
+use zklock::subcommands;
 
 zklock::start!(run_zklock);
 
@@ -18,25 +22,25 @@ fn run_zklock() {
     sys::tune_the_allocator();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
-    zklock::core::planted::plant(zklock::runtime::planted::named());
+    zklock::core::planted::plant(zklock::process::planted::named());
     if let Some(line) = cli::completion_request(words) {
-        end(admin::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
+        end(subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }
     let (options, settings) = match cli::parse(words) {
         Ok(parsed) => parsed,
         Err(error) => end(report(&error)),
     };
     let is_json = options.ensemble.log_format == LogFormat::Json;
-    ui::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
+    output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
     let done = match &options.subcommand {
-        Some(subcommand) => admin::run(subcommand, &options, &settings),
+        Some(subcommand) => subcommands::run(subcommand, &options, &settings),
         None => run_command(&options),
     };
     let exit = done.unwrap_or_else(|error| {
         log::error!("{error:#}");
         Exit::Code(exit::FAILURE)
     });
-    ui::drain_at_the_end();
+    output::drain_at_the_end();
     end(exit);
 }
 

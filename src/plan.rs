@@ -1,4 +1,4 @@
-//! What the user asks for, as plain data: the command line makes it, the runtime carries it out, and neither knows the
+//! What the user asks for, as plain data: the command line makes it, the rooms that act carry it out, and neither know the
 //! other.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::core::path::LockPath;
 /// arguments.
 pub const AUTH: &str = "ZKLOCK_AUTH";
 
-/// The command under its locks, and what only the runtime needs to know of it.
+/// The command under its locks, and what only the rooms that act need to know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The locks and the command.

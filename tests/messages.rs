@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock::core::lock::contender::ContentionError;
-use zklock::core::lock::name::{Family, Mode};
-use zklock::core::lock::other_recipes::Recipe;
-use zklock::core::lock::queue::QueueError;
 use zklock::core::loss::{Loss, Silence};
 use zklock::core::message::{Level, Message};
 use zklock::core::monitor::{MonitorMessage, WorkerFailure};
 use zklock::core::pair::Stage;
 use zklock::core::protocol::{ConnectFailure, RequestError};
+use zklock::core::queue::contender::ContentionError;
+use zklock::core::queue::name::{Family, Mode};
+use zklock::core::queue::order::QueueError;
+use zklock::core::queue::other_recipes::Recipe;
 
 const SPAN: Duration = Duration::from_secs(12);
 

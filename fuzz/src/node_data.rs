@@ -1,6 +1,6 @@
 //! The data of somebody else's node, as the server gives it.
 
-use zklock::core::lock::record::{Record, has_slot, revocation};
+use zklock::core::queue::record::{Record, has_slot, revocation};
 use zklock::core::text::printable;
 
 use super::shown::assert_harmless;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use zklock::core::lock::name::{Family, Mode, Name};
-use zklock::core::lock::queue::{Decision, anybody_behind, decide, look};
+use zklock::core::queue::name::{Family, Mode, Name};
+use zklock::core::queue::order::{Decision, anybody_behind, decide, look};
 
 use super::shown::assert_harmless;
 

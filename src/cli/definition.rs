@@ -75,8 +75,8 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
-/// Gives each subcommand its own help. The help of the subcommands `without_servers` leaves out the connection options, which they
-/// accept and ignore.
+/// Gives each subcommand its own help. The help of the subcommands `without_servers` leaves out the connection options,
+/// which they accept and ignore.
 pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
     // The copies for the subcommands read no variable: it would override an option before the subcommand.

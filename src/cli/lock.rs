@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use super::invocation::{self, InvocationError};
 use super::values;
 use crate::core::duration;
-use crate::core::lock::name::{Family, Mode};
+use crate::core::queue::name::{Family, Mode};
 use crate::plan::Invocation;
 
 /// How the lock is taken, held and lost.

@@ -1,4 +1,4 @@
-//! What the options ask for, as plain data for the runtime.
+//! What the options ask for, as plain data.
 
 use super::{InvocationError, Options};
 use crate::core::run::{Plan, Surroundings};

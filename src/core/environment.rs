@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::core::lock::name::Mode;
 use crate::core::path::LockPath;
+use crate::core::queue::name::Mode;
 
 /// Tells a zklock inside the command which locks are held around it.
 pub const HELD: &str = "ZKLOCK_HELD";

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::lock::contender::ContentionError;
 use super::protocol::{ConnectFailure, RequestError};
 use super::text;
+use crate::core::queue::contender::ContentionError;
 
 /// Why the lock can't be trusted any more.
 #[derive(Debug, Clone, PartialEq, Eq)]

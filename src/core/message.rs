@@ -1,5 +1,5 @@
-//! Every message of a run, in one place. Each message is about a lock path; the runtime writes it out, as text or as
-//! JSON. A new message is a variant of [`Message`] and its row in [`Message::report`].
+//! Every message of a run, in one place. Each message is about a lock path; [`crate::output`] writes it out, as text or
+//! as JSON. A new message is a variant of [`Message`] and its row in [`Message::report`].
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::duration;
-use super::lock::contender::ContentionError;
-use super::lock::latency::smallest_timeout;
-use super::lock::name::{Family, Mode};
-use super::lock::queue::QueueError;
 use super::loss::Loss;
 use super::protocol::RequestError;
 use super::signal;
 use super::text::{time, whole};
+use crate::core::lease::latency::smallest_timeout;
+use crate::core::queue::contender::ContentionError;
+use crate::core::queue::name::{Family, Mode};
+use crate::core::queue::order::QueueError;
 
 /// How important a message is. `-q`, `-v` and `-vv` choose which levels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

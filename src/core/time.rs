@@ -1,9 +1,9 @@
-//! Moments and spans of time, without a clock: the runtime reads the clock and passes the moment in.
+//! Moments and spans of time, without a clock: whoever reads the clock passes the moment in.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// A moment on the runtime's clock, which advances as fast as the faster of `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC_RAW`.
+/// A moment on zklock's clock, which advances as fast as the faster of `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC_RAW`.
 /// It is meaningful only within one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootTime(Duration);

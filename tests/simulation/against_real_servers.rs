@@ -3,7 +3,7 @@
 //! | module | topic |
 //! |---|---|
 //! | [`ensemble`] | servers that follow ZooKeeper's rules, on a virtual clock; faults |
-//! | [`client`] | a session of `zklock::runtime::zk` on that ensemble |
+//! | [`client`] | a session of `zklock::ensemble` on that ensemble |
 //! | [`scenes`] | short scenes that must end alike on the simulation and on real servers |
 //! | [`storm`] | faults drawn from a seed, and what must hold in spite of them |
 //! | [`speed`] | the speed of the simulation |

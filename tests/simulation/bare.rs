@@ -8,12 +8,12 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use zklock::core::exit::{Exit, FAILURE};
-use zklock::core::lock::contender::AttemptIds;
-use zklock::core::lock::name::{Family, Mode};
-use zklock::core::lock::record::Record;
 use zklock::core::pair::Deadline;
 use zklock::core::path::LockPath;
 use zklock::core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
+use zklock::core::queue::contender::AttemptIds;
+use zklock::core::queue::name::{Family, Mode};
+use zklock::core::queue::record::Record;
 use zklock::core::run::{
     Driver, Effect, Input, Introduction, KillRound, LeaderChange, PhaseName, Plan, Step,
 };

@@ -1,8 +1,8 @@
 //! Upper bounds on how long things may take.
 
-use zklock::core::lock::name::{Mode, Name};
-use zklock::core::lock::queue::{Decision, decide};
 use zklock::core::protocol::Reply;
+use zklock::core::queue::name::{Mode, Name};
+use zklock::core::queue::order::{Decision, decide};
 
 use super::aim::What;
 use super::host::Zklock;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use zklock::core::exit::{CONFLICT, Exit, FAILURE, LOST};
-use zklock::core::lock::name::Mode;
+use zklock::core::queue::name::Mode;
 
 use super::fault::Target;
 use super::world::World;

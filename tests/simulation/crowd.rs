@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use uuid::Uuid;
-use zklock::core::lock::name::{Family, Mode, prefix};
 use zklock::core::protocol::{Request, SessionChange};
+use zklock::core::queue::name::{Family, Mode, prefix};
 
 use super::bare::{Bare, BareOptions, Counts};
 use super::client::{Client, ContenderEvent, HostClock, Settings};

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use zklock::core::exit::{Exit, FAILURE};
-use zklock::core::lock::name::Mode;
+use zklock::core::queue::name::Mode;
 
 use super::fault::Fault;
 use super::scenario::{Contender, PlannedFault, pick};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use zklock::core::exit::Exit;
-use zklock::core::lock::name::Mode;
+use zklock::core::queue::name::Mode;
 use zklock::core::signal::{SIGHUP, SIGKILL};
 
 use super::acl_setup::AclSetup;

@@ -1,7 +1,7 @@
 //! Opening a session, and reconnecting to it when its connection was lost: which server to try, for how long, and when to
 //! pause or give up.
 //!
-//! [`retry`] has the attempts one after the other. The runtime and the simulation carry them out.
+//! [`retry`] has the attempts one after the other. The session and the simulation carry them out.
 
 pub mod retry;
 

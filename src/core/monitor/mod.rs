@@ -79,7 +79,7 @@ pub enum WorkerFailure {
     Dead(Death),
 }
 
-/// An action for the runtime, in order.
+/// An action for the monitor's loop, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MonitorEffect {
     /// Stop as the terminal's signal would have done, unless zklock is continued meanwhile.

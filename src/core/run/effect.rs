@@ -1,4 +1,4 @@
-//! Actions that a run requests from the runtime.
+//! Actions that a run requests from the worker.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 use crate::core::run::Input;
 use crate::core::time::BootTime;
 
-/// An action for the runtime, in order.
+/// An action for the worker, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Start a session, in place of the previous one if any, and give up connecting at this time; `None`: never.
@@ -92,7 +92,7 @@ pub enum Effect {
     Finish(End),
 }
 
-/// The content of the waiting line: the live line on a terminal. The runtime narrows it to the terminal's width.
+/// The content of the waiting line: the live line on a terminal. The worker narrows it to the terminal's width.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WaitingLine {
     pub path: LockPath,

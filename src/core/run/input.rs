@@ -1,12 +1,12 @@
 //! Events of a run.
 
 use crate::core::exit::Exit;
-use crate::core::lock::contender::AttemptIds;
-#[cfg(doc)]
-use crate::core::lock::record::Process;
-use crate::core::lock::record::Record;
 use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Node, Reply, RequestError, SessionChange, SessionKey};
+use crate::core::queue::contender::AttemptIds;
+#[cfg(doc)]
+use crate::core::queue::record::Process;
+use crate::core::queue::record::Record;
 #[cfg(doc)]
 use crate::core::run::Effect;
 use crate::core::time::BootTime;

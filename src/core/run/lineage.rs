@@ -3,13 +3,13 @@
 //! -i`.
 
 use super::{Ancestor, Context, Effect, Next};
-use crate::core::lock::name::{Mode, Name};
-use crate::core::lock::queue::entries;
-use crate::core::lock::record::Record;
 use crate::core::message::Message;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Request};
+use crate::core::queue::name::{Mode, Name};
+use crate::core::queue::order::entries;
+use crate::core::queue::record::Record;
 
 /// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
 /// most runs never wait.

@@ -34,12 +34,12 @@ use self::releasing::{FinalExit, ReleaseKind, Releasing};
 use self::running::Running;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
-use super::lock::record::Record;
 use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
 use super::protocol::{Asker, Request};
 use super::time::BootTime;
+use crate::core::queue::record::Record;
 
 /// The longest that the rest may take after the command: recording its success, the release, and the last messages.
 const LONGEST_END: Duration = Duration::from_secs(20);

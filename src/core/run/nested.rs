@@ -8,11 +8,11 @@ use super::variables::variables;
 use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
-use crate::core::lock::contender::ContentionError;
-use crate::core::lock::name::{Family, Mode, Name};
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Node;
+use crate::core::queue::contender::ContentionError;
+use crate::core::queue::name::{Family, Mode, Name};
 use crate::core::signal::{SIGKILL, SIGTSTP, ends_waiting};
 
 /// The check of the locks that are said to be held around zklock.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::core::environment::HeldLock;
-use crate::core::lock::name::{Family, Mode};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
+use crate::core::queue::name::{Family, Mode};
 use crate::core::time::BootTime;
 
 /// The user's settings, and the facts about zklock's surroundings.

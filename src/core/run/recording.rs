@@ -5,10 +5,10 @@
 use super::releasing::{FinalExit, ReleaseKind, answer_limit};
 use super::{Context, Effect, Input, Next};
 use crate::core::exit::Exit;
-use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::message::Message;
 use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Reply, Request, RequestError};
+use crate::core::queue::once::{LastSuccess, record_path};
 use crate::core::run::claim::ClaimEvent;
 use crate::core::time::BootTime;
 

@@ -2,8 +2,8 @@
 
 use super::Plan;
 use crate::core::environment::{HeldLock, environment, full_path};
-use crate::core::lock::contender::OwnNode;
 use crate::core::path::LockPath;
+use crate::core::queue::contender::OwnNode;
 use crate::core::run::claim::Claim;
 
 /// The variables for a command that runs under the given locks and those held around zklock.

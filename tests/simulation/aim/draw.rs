@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use zklock::core::exit::Exit;
-use zklock::core::lock::name::Mode;
+use zklock::core::queue::name::Mode;
 
 use super::{Aim, Kind, MS, Starvation, What};
 use crate::client::HostClock;

@@ -41,7 +41,7 @@ impl HostClock {
         u64::try_from((i128::from(since) * BILLION + rate - 1) / rate).unwrap_or(u64::MAX)
     }
 
-    /// The time as `runtime::clock` reports it to the core.
+    /// The time as `process::clock` reports it to the core.
     pub(crate) fn boot_time(self, time: u64) -> BootTime {
         let sleeps = planted(Mistake::SleepUncounted);
         BootTime::from_nanos(if sleeps { self.monotonic(time) } else { self.boot(time) })

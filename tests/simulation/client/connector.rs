@@ -1,5 +1,5 @@
-//! Connecting a session and reconnecting it after its connection was lost, as `src/runtime/zk/connect.rs` and
-//! `src/runtime/zk/session.rs` do, by the same rules: those of `src/core/connecting`.
+//! Connecting a session and reconnecting it after its connection was lost, as `src/ensemble/connect.rs` and
+//! `src/ensemble/session.rs` do, by the same rules: those of `src/core/connecting`.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! A client that behaves like a session of `zklock::runtime::zk`, with the same requests, replies, changes and time
+//! A client that behaves like a session of `zklock::ensemble`, with the same requests, replies, changes and time
 //! limits.
 //!
 //! | module | topic |

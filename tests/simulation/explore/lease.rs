@@ -20,8 +20,8 @@
 
 use std::time::Duration;
 
-use zklock::core::lock::name::Mode;
 use zklock::core::protocol::{Request, SessionChange};
+use zklock::core::queue::name::Mode;
 
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions};

@@ -11,7 +11,7 @@ mod choices;
 mod lease;
 mod recipe;
 
-use zklock::core::lock::name::Mode::{self, Exclusive, Shared, Slots};
+use zklock::core::queue::name::Mode::{self, Exclusive, Shared, Slots};
 
 use self::choices::report;
 use self::lease::{Fault, Setup};

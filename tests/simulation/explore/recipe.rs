@@ -14,8 +14,8 @@
 use std::time::Duration;
 
 use zklock::core::exit::Exit;
-use zklock::core::lock::name::{Mode, Name};
 use zklock::core::protocol::{Request, SessionChange};
+use zklock::core::queue::name::{Mode, Name};
 use zklock::core::signal::SIGTERM;
 
 use super::choices::{Choices, Outcome};

@@ -2,7 +2,7 @@
 //!
 //! The inner zklock's monitor is the first process of the outer zklock's command. The outer zklock kills that monitor
 //! immediately, and gives the inner worker a moment to end its own command and release its lock
-//! (`runtime::descendants::sweep`).
+//! (`job::descendants::sweep`).
 
 use std::ffi::OsStr;
 use std::time::Duration;

@@ -25,11 +25,11 @@ use std::time::Duration;
 use zklock::core::environment::HeldLock;
 use zklock::core::exit::Exit;
 use zklock::core::leftover_nodes::LeftoverNodes;
-use zklock::core::lock::name::Family;
 use zklock::core::monitor::{Monitor, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
+use zklock::core::queue::name::Family;
 use zklock::core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock::core::time::BootTime;
 

@@ -1,11 +1,11 @@
 //! The worker: its loop, and the effects of its state machine.
 
-use zklock::core::lock::contender::{AttemptIds, ContentionError};
-use zklock::core::lock::record::{Process, Record};
 use zklock::core::loss::Loss;
 use zklock::core::message::Message;
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::planted::{Mistake, planted};
+use zklock::core::queue::contender::{AttemptIds, ContentionError};
+use zklock::core::queue::record::{Process, Record};
 use zklock::core::run::{Effect, End, Input, Introduction, Step};
 use zklock::core::signal::{SIGCONT, SIGTSTP};
 use zklock::core::time::BootTime;

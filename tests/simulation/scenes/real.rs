@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use zklock::core::protocol::QuestionIndex;
-use zklock::runtime::zk::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
+use zklock::ensemble::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};

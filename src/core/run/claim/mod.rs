@@ -7,15 +7,15 @@ use std::time::Duration;
 use self::session::Gap;
 pub use self::session::Session;
 use super::Effect;
+use crate::core::lease::Lease;
+use crate::core::lease::renewal::Renewal;
 use crate::core::leftover_nodes::LeftoverNodes;
-use crate::core::lock::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
-use crate::core::lock::lease::Lease;
-use crate::core::lock::lock_set::LockSet;
-use crate::core::lock::renewal::Renewal;
 use crate::core::pair::OwnedNode;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, LockIndex, Reply, Request, RequestError, SessionChange, SessionKey};
+use crate::core::queue::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
+use crate::core::queue::lock_set::LockSet;
 use crate::core::time::BootTime;
 
 /// The result of a reply or of a change of the session.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::ClaimEvent;
-use crate::core::lock::latency::{LatencyEstimate, Start};
-use crate::core::lock::lock_set::LockSet;
-use crate::core::lock::renewal::Renewal;
+use crate::core::lease::latency::{LatencyEstimate, Start};
+use crate::core::lease::renewal::Renewal;
 use crate::core::loss::Silence;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
+use crate::core::queue::lock_set::LockSet;
 use crate::core::time::BootTime;
 
 /// An established session.

@@ -2,14 +2,14 @@
 
 use super::{Queueing, SeenBusy, StartProgress};
 use crate::core::exit::Exit;
-use crate::core::lock::contender::{ContenderEvent, ContentionError};
-use crate::core::lock::name::Mode;
-use crate::core::lock::once::Once;
-use crate::core::lock::record::{Record, describe};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
+use crate::core::queue::contender::{ContenderEvent, ContentionError};
+use crate::core::queue::name::Mode;
+use crate::core::queue::once::Once;
+use crate::core::queue::record::{Record, describe};
 use crate::core::run::claim::ClaimEvent;
 use crate::core::run::stopped::{GoOn, Stop, is_hopeless};
 use crate::core::run::{Context, Effect, Next, Plan, Seen};

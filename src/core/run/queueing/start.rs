@@ -2,11 +2,11 @@
 
 use super::{Queueing, StartProgress};
 use crate::core::exit::Exit;
-use crate::core::lock::latency::Start;
-use crate::core::lock::once::OnceDecision;
+use crate::core::lease::latency::Start;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Asker;
+use crate::core::queue::once::OnceDecision;
 use crate::core::run::releasing::{FinalExit, ReleaseKind};
 use crate::core::run::stopped::Stop;
 use crate::core::run::{Context, Next};

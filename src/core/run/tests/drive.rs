@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::script::{plan, record, seconds};
-use crate::core::lock::contender::AttemptIds;
+use crate::core::queue::contender::AttemptIds;
 use crate::core::run::{Driver, Effect, Input, Introduction, PhaseName, Step};
 use crate::core::signal::SIGTERM;
 use crate::core::time::BootTime;

@@ -2,8 +2,8 @@
 
 use super::script::{OURS, Script, node, plan, record, seconds};
 use crate::core::exit::Exit;
-use crate::core::lock::once::{LastSuccess, record_path};
 use crate::core::protocol::{Asker, Node, Reply, RequestError, SessionChange};
+use crate::core::queue::once::{LastSuccess, record_path};
 use crate::core::run::{Input, Plan};
 use crate::core::signal::SIGINT;
 

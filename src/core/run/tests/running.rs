@@ -2,8 +2,8 @@
 
 use super::script::{OURS, Script, node, other, plan, record, seconds};
 use crate::core::exit::Exit;
-use crate::core::lock::record::Record;
 use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::queue::record::Record;
 use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
 

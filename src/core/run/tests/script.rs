@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::core::environment::HeldLock;
-use crate::core::lock::contender::AttemptIds;
-use crate::core::lock::name::{Family, Mode};
-use crate::core::lock::once::record_path;
-use crate::core::lock::record::{Process, Record};
 use crate::core::path::LockPath;
 use crate::core::protocol::{
     Asker, Created, LockIndex, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
 };
+use crate::core::queue::contender::AttemptIds;
+use crate::core::queue::name::{Family, Mode};
+use crate::core::queue::once::record_path;
+use crate::core::queue::record::{Process, Record};
 use crate::core::run::{Effect, Input, Introduction, KillRound, LeaderChange, LookUp, Plan, Run};
 use crate::core::time::BootTime;
 
@@ -161,7 +161,7 @@ impl Script {
         self
     }
 
-    /// Answers [`Effect::Introduce`], as the runtime would.
+    /// Answers [`Effect::Introduce`], as the worker would.
     pub(super) fn introduce(&mut self, locks: usize) -> &mut Self {
         let ids = (0..locks as u128).map(|lock| AttemptIds((lock + 1) << 64)).collect();
         self.on(Input::Introduced(Introduction { record: record("web1", 7), ids }))

@@ -1,11 +1,11 @@
 //! Stories of the queue.
 
 use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record, seconds};
-use crate::core::lock::name::Mode;
-use crate::core::lock::once::record_path;
-use crate::core::lock::record::Record;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::queue::name::Mode;
+use crate::core::queue::once::record_path;
+use crate::core::queue::record::Record;
 use crate::core::run::{Ancestor, Input, LookUp, Plan};
 use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 

@@ -1,0 +1,10 @@
+//! The queue of one lock: names, order, contenders, other recipes. Everything here is pure.
+
+pub mod contender;
+pub mod lock_set;
+pub mod name;
+pub mod once;
+pub mod order;
+pub mod other_recipes;
+mod queue_error;
+pub mod record;

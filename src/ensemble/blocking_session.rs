@@ -1,0 +1,419 @@
+//! A session for synchronous use, without a lock: it sends requests and waits for the answers.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::session::EventSink;
+use super::{
+    Asker, Created, Node, NodePath, Reply, Request, RequestError, Session, SessionChange, SessionKey,
+    Settings,
+};
+use crate::core::duration;
+use crate::core::message::Message;
+use crate::core::protocol::QuestionIndex;
+use crate::core::time::BootTime;
+use crate::process::clock;
+
+/// The most requests in flight at once, because the ensemble serves other clients too.
+const MOST_IN_FLIGHT: usize = 500;
+
+/// How often to check whether the caller wants to give up.
+const GIVE_UP_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The longest wait for the end of a session that owns nothing.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long to wait for answers.
+#[derive(Debug, Clone, Copy)]
+pub enum Limit {
+    /// This long for each answer.
+    Each(Duration),
+    /// Until this time for all answers.
+    Until(BootTime),
+}
+
+impl Limit {
+    /// The deadline for the next answer.
+    fn deadline(self) -> BootTime {
+        match self {
+            Self::Each(time) => clock::now() + time,
+            Self::Until(deadline) => deadline,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum BlockingError {
+    /// No session was opened by the deadline of the settings. Has the limit, and each server's diagnosis.
+    #[error("{}", unreachable(*.0, .1))]
+    Unreachable(Duration, Vec<String>),
+    /// The session has ended.
+    #[error(transparent)]
+    SessionEnded(RequestError),
+    /// No answer came within this time, or the caller gave up.
+    #[error("no answer within {}; check the servers' load", duration::text(*.0))]
+    TimedOut(Duration),
+}
+
+fn unreachable(within: Duration, servers: &[String]) -> Message {
+    Message::Unreachable { within: Some(within), servers: servers.to_vec() }
+}
+
+/// What the server answered.
+pub type Answer<T> = Result<T, RequestError>;
+
+/// A session whose requests wait for their answers.
+///
+/// Each method returns what the server answered, within why there is no answer.
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
+pub struct BlockingSession<'a> {
+    session: Session,
+    messages: Receiver<SessionMessage>,
+    limit: Limit,
+    /// The time that the limit allowed when the session was opened.
+    within: Duration,
+    has_chroot: bool,
+    gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
+    /// A watched node may have changed since it was last read.
+    changed: bool,
+    /// The connection is new and has no watches.
+    unwatched: bool,
+    /// The connection is lost, which the caller hasn't been told yet.
+    disconnected: bool,
+    /// The session timeout that the servers granted.
+    timeout: Option<Duration>,
+}
+
+/// The reason why a wait for a change has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakeup {
+    /// Something that is watched may have changed.
+    Changed,
+    /// The connection is lost. Changes since then are noticed after a reconnection.
+    Disconnected,
+}
+
+enum SessionMessage {
+    Change(SessionChange),
+    Reply(Asker, Reply),
+}
+
+impl EventSink for Sender<SessionMessage> {
+    fn session(&self, _: SessionKey, change: SessionChange) {
+        // An error means that there is no receiver any more.
+        let _ = self.send(SessionMessage::Change(change));
+    }
+
+    fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
+        let _ = self.send(SessionMessage::Reply(asker, reply));
+    }
+}
+
+/// A function that takes what it expects out of a reply, and returns any other reply.
+macro_rules! expect {
+    ($expected:pat => $answer:expr) => {
+        |reply| match reply {
+            $expected => Ok($answer),
+            other => Err(other),
+        }
+    };
+}
+
+impl<'a> BlockingSession<'a> {
+    /// Starts connecting. Requests can be made immediately; they wait for the session, for which the settings have
+    /// their own deadline.
+    pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
+        let (sender, messages) = mpsc::channel();
+        let within = limit.deadline().since(clock::now());
+        let within = if let Limit::Each(time) = limit { time } else { within };
+        let has_chroot = settings.hosts.chroot.is_some();
+        let session = Session::open(SessionKey(0), settings, sender)?;
+        Ok(Self {
+            session,
+            messages,
+            limit,
+            within,
+            has_chroot,
+            gives_up: None,
+            changed: false,
+            unwatched: true,
+            disconnected: false,
+            timeout: None,
+        })
+    }
+
+    /// Makes it give up when `gives_up` returns `true`. It is called ten times a second.
+    #[must_use]
+    pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
+        self.gives_up = Some(Box::new(gives_up));
+        self
+    }
+
+    /// Waits until there is a session.
+    pub fn connect(&mut self) -> Result<(), BlockingError> {
+        loop {
+            if let SessionMessage::Change(change) = self.next_message(None)? {
+                if let SessionChange::Connected { timeout, .. } = change {
+                    self.timeout = Some(timeout);
+                    return Ok(());
+                }
+                self.session_changed(change)?;
+            }
+        }
+    }
+
+    /// Reads a node.
+    pub fn get(&mut self, node: NodePath) -> Result<Answer<Node>, BlockingError> {
+        self.one(Request::Get(node), expect!(Reply::Read(_, answer) => answer))
+    }
+
+    /// Reads nodes, all in flight together; the answers are in their order, with the paths.
+    pub fn get_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+        let requests = nodes.into_iter().map(Request::Get);
+        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
+    }
+
+    /// Reads nodes as [`get_all`](Self::get_all) does. Of one without READ, the list of children shows whether it
+    /// exists.
+    pub fn watch_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+        let requests = nodes.into_iter().map(Request::Watch);
+        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
+    }
+
+    /// Lists the children of a node.
+    pub fn list(&mut self, node: NodePath) -> Result<Answer<Vec<String>>, BlockingError> {
+        self.one(Request::List(node), expect!(Reply::Listed(answer) => answer))
+    }
+
+    /// Lists the children of nodes, all in flight together; the answers are in their order.
+    pub fn list_all(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<Answer<Vec<String>>>, BlockingError> {
+        self.all(nodes.into_iter().map(Request::List), expect!(Reply::Listed(answer) => answer))
+    }
+
+    /// Watches these paths and everything below them; the answers are in their order.
+    pub fn watch_below(
+        &mut self,
+        nodes: impl IntoIterator<Item = NodePath>,
+    ) -> Result<Vec<Answer<()>>, BlockingError> {
+        self.all(nodes.into_iter().map(Request::WatchBelow), expect!(Reply::Watching(answer) => answer))
+    }
+
+    /// Creates an ephemeral sequential node without data.
+    pub fn create(&mut self, parent: NodePath, prefix: String) -> Result<Answer<Created>, BlockingError> {
+        let create = Request::Create { parent, prefix, data: vec![] };
+        self.one(create, expect!(Reply::Created(answer) => answer))
+    }
+
+    /// Creates a node that stays, and the missing nodes above it.
+    pub fn create_persistent(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::CreatePersistent(node), expect!(Reply::ParentsMade(answer) => answer))
+    }
+
+    /// Replaces a node's data, if it still has this version.
+    pub fn write(
+        &mut self,
+        node: NodePath,
+        data: Vec<u8>,
+        version: i32,
+    ) -> Result<Answer<()>, BlockingError> {
+        let write = Request::Write(node, data, version);
+        self.one(write, expect!(Reply::Written(answer) => answer.map(drop)))
+    }
+
+    /// Deletes a node, whatever version it has.
+    pub fn delete(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::Delete(node), expect!(Reply::Deleted(answer) => answer))
+    }
+
+    /// Deletes a node, if it still has this version.
+    pub fn delete_unchanged(&mut self, node: NodePath, version: i32) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::DeleteUnchanged(node, version), expect!(Reply::Deleted(answer) => answer))
+    }
+
+    /// Makes a quorum write that changes nothing, and returns how long that took. A refusal takes a quorum too.
+    pub fn round_trip(&mut self, node: NodePath) -> Result<Duration, BlockingError> {
+        let confirm = Request::Confirm(vec![node]);
+        self.one(confirm, expect!(Reply::Confirmed(sent, _) => clock::now().since(sent)))
+    }
+
+    fn one<T>(
+        &mut self,
+        request: Request,
+        decode: impl Fn(Reply) -> Result<T, Reply>,
+    ) -> Result<T, BlockingError> {
+        let mut answers = self.all([request], decode)?;
+        answers.pop().ok_or(BlockingError::TimedOut(self.within))
+    }
+
+    fn all<T>(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+        decode: impl Fn(Reply) -> Result<T, Reply>,
+    ) -> Result<Vec<T>, BlockingError> {
+        let replies = self.ask_all(&requests.into_iter().collect::<Vec<_>>())?;
+        let other = |reply| RequestError::Other(format!("an answer to another question: {reply:?}"));
+        let decode = |reply| decode(reply).map_err(|reply| BlockingError::SessionEnded(other(reply)));
+        replies.into_iter().map(decode).collect()
+    }
+
+    /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
+    /// requests. A request whose answer was lost is retried, except for a delete or a write, which may have been carried
+    /// out: the node may be another client's by then, or have changed.
+    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
+        let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
+        let mut waiting = requests.iter().cloned().enumerate();
+        let mut left = requests.len();
+        for (number, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
+            self.session.ask(question(number), request);
+        }
+        let mut until = self.limit.deadline();
+        while left > 0 {
+            match self.next_message(Some(until))? {
+                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
+                SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
+                    if reply.failure() == Some(&RequestError::ConnectionLost)
+                        && let Some(request) = requests.get(number)
+                        && !changes_a_node(request)
+                    {
+                        self.session.ask(question(number), request.clone());
+                        continue;
+                    }
+                    // Only an answer shows that a server is answering.
+                    until = self.limit.deadline();
+                    if let Some(answer) = answers.get_mut(number)
+                        && answer.replace(reply).is_none()
+                    {
+                        left -= 1;
+                    }
+                    if let Some((number, request)) = waiting.next() {
+                        self.session.ask(question(number), request);
+                    }
+                }
+                SessionMessage::Reply(..) => {}
+                SessionMessage::Change(change) => self.session_changed(change)?,
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Whether the connect string has a chroot, below which all paths are.
+    pub fn has_chroot(&self) -> bool {
+        self.has_chroot
+    }
+
+    /// Whether the caller must set its watches, for the first time or again.
+    pub fn must_watch(&mut self) -> bool {
+        std::mem::take(&mut self.unwatched)
+    }
+
+    /// Waits until something that is watched may have changed, or the connection is lost, however long that takes.
+    pub fn wait_for_change(&mut self) -> Result<Wakeup, BlockingError> {
+        while !self.changed {
+            if std::mem::take(&mut self.disconnected) {
+                return Ok(Wakeup::Disconnected);
+            }
+            match self.next_message(None)? {
+                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
+                SessionMessage::Reply(..) => {}
+                SessionMessage::Change(change) => self.session_changed(change)?,
+            }
+        }
+        // All changes so far are handled together.
+        while let Ok(message) = self.messages.try_recv() {
+            if let SessionMessage::Change(change) = message {
+                self.session_changed(change)?;
+            }
+        }
+        self.changed = false;
+        Ok(Wakeup::Changed)
+    }
+
+    /// The session timeout that the servers granted, once there is a session.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Like [`close`](Self::close), even if the caller has given up: the session's nodes are deleted with it.
+    pub fn close_in_any_case(mut self) {
+        self.gives_up = None;
+        self.close();
+    }
+
+    /// Ends the session, and waits a short time for its end.
+    pub fn close(mut self) {
+        self.session.release(vec![]);
+        let until = clock::now() + CLOSE_LIMIT;
+        while let Ok(message) = self.next_message(Some(until)) {
+            if matches!(message, SessionMessage::Change(SessionChange::Closed | SessionChange::Lost(_))) {
+                break;
+            }
+        }
+    }
+
+    /// The next message from the session.
+    fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, BlockingError> {
+        // A session thread that ends without a message was told to end.
+        let ended = BlockingError::SessionEnded(RequestError::GivenUp);
+        loop {
+            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
+                return Err(BlockingError::TimedOut(self.within));
+            }
+            let left = until.map(|until| clock::now().until(until));
+            let interval = self.gives_up.as_ref().map(|_| GIVE_UP_INTERVAL);
+            let message = match [left, interval].into_iter().flatten().min() {
+                Some(span) => self.messages.recv_timeout(span),
+                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(message) => return Ok(message),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended),
+                Err(RecvTimeoutError::Timeout)
+                    if left.is_some_and(|left| interval.is_none_or(|interval| left <= interval)) =>
+                {
+                    return Err(BlockingError::TimedOut(self.within));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
+        match change {
+            SessionChange::Unreachable(servers) => Err(BlockingError::Unreachable(self.within, servers)),
+            SessionChange::Lost(failure) => Err(BlockingError::SessionEnded(failure)),
+            SessionChange::Closed => Err(BlockingError::SessionEnded(RequestError::Expired)),
+            SessionChange::Disconnected => {
+                self.disconnected = true;
+                Ok(())
+            }
+            SessionChange::Reconnected => {
+                self.disconnected = false;
+                // The new connection reports no watch for changes made during the gap.
+                (self.changed, self.unwatched) = (true, true);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn changes_a_node(request: &Request) -> bool {
+    matches!(request, Request::Delete(_) | Request::DeleteUnchanged(..) | Request::Write(..))
+}
+
+fn question(number: usize) -> Asker {
+    Asker::Question(QuestionIndex(number))
+}

@@ -1,0 +1,70 @@
+//! Sessions with ZooKeeper. This is the only module that uses the client library or anything async.
+//!
+//! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The subcommands and the
+//! cleanup use a [`BlockingSession`], which waits for the answers.
+
+mod blocking_session;
+mod connect;
+mod diagnose;
+mod diagnosis;
+mod failure;
+mod handshake;
+mod inspect;
+mod library_task;
+mod read;
+mod requests;
+mod resolver;
+mod security;
+mod session;
+mod watches;
+mod write;
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
+pub use self::inspect::{ServerInfo, ServerReport, inspect};
+pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
+pub use self::session::{EventSink, Session};
+pub use crate::core::hosts::Hosts;
+pub use crate::core::path::NodePath;
+pub use crate::core::protocol::{
+    Asker, ConnectFailure, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
+};
+use crate::core::time::BootTime;
+use crate::plan::Connection;
+use crate::process::open_files;
+
+/// Everything needed to open a session.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The ensemble.
+    pub hosts: Hosts,
+    /// The session timeout to request. The server may grant another one, which then applies.
+    pub session_timeout: Duration,
+    /// When to give up connecting; `None` means never.
+    pub deadline: Option<BootTime>,
+    /// Whether to give up as soon as every server refuses the connection.
+    pub refusals_end: bool,
+    /// Credentials, TLS, and the ACL of the nodes that zklock creates.
+    pub security: Security,
+}
+
+impl Settings {
+    /// The settings for a session that must be open by `deadline`. Reads and checks the files that the user named.
+    ///
+    /// # Errors
+    /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
+    /// other, or if too few files may be open.
+    pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
+        open_files::check_limit()?;
+        Ok(Self {
+            hosts: connection.hosts.clone(),
+            session_timeout: connection.session_timeout,
+            deadline: Some(deadline),
+            refusals_end: connection.refusals_end,
+            security: security::resolve(&connection.security)?,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! The security settings that follow from what the user chose.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::{Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
+use crate::core::acl::Acl;
+use crate::files;
+use crate::plan::{AUTH, AclChoice, SecurityChoice};
+use crate::process::memory;
+
+/// Reads and checks the files.
+///
+/// Before the first secret is read, the process hides its memory (see [`memory::hide`]).
+///
+/// # Errors
+/// If a file can't be read or other users can read its secret, if its content is invalid, or if options contradict
+/// each other.
+pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> {
+    let mut security = Security::default();
+    let mut add = |place: &str, text: &str| -> Result<()> {
+        let added = security.credentials.add_lines(text);
+        added.map_err(|(line, error)| explain(place, text, line, &error))
+    };
+    if chosen.auth_file.is_some() || !chosen.auth.is_empty() {
+        memory::hide();
+    }
+    for lines in &chosen.auth {
+        let text = lines.text.to_str().ok_or_else(|| anyhow!("{}: it isn't UTF-8", lines.place))?;
+        add(&lines.place, text)?;
+    }
+    if let Some(path) = &chosen.auth_file {
+        let place = path.display().to_string();
+        add(&place, &files::read_secret(path).with_context(|| chosen.place("auth-file"))?)?;
+        if security.credentials.is_empty() {
+            bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
+        }
+    }
+    security.tls = tls(chosen)?;
+    let is_authenticated =
+        !security.credentials.is_empty() || security.tls.as_ref().is_some_and(Tls::has_identity);
+    security.acl = acl(chosen, is_authenticated)?;
+    Ok(security)
+}
+
+fn tls(chosen: &SecurityChoice) -> Result<Option<Tls>> {
+    let identity = match (&chosen.tls_cert, &chosen.tls_key) {
+        (Some(certificate), Some(key)) => Some(identity(chosen, certificate, key)?),
+        (Some(_), None) => {
+            bail!("{} needs --tls-key FILE, the key that belongs to it", chosen.place("tls-cert"))
+        }
+        (None, Some(_)) => {
+            bail!("{} needs --tls-cert FILE, the certificate that belongs to it", chosen.place("tls-key"))
+        }
+        (None, None) => None,
+    };
+    let ca = match &chosen.tls_ca {
+        Some(file) => {
+            let text = files::read_public(file).with_context(|| chosen.place("tls-ca"))?;
+            Ca::new(file, text).with_context(|| format!("{}: {}", chosen.place("tls-ca"), file.display()))?
+        }
+        None if chosen.tls || identity.is_some() => Ca::system().with_context(|| chosen.place("tls"))?,
+        None => return Ok(None),
+    };
+    let files =
+        TlsFiles::new(chosen.tls_ca.as_deref(), chosen.tls_cert.as_deref(), chosen.tls_key.as_deref());
+    Ok(Some(Tls::new(ca, identity, files)))
+}
+
+fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
+    let acl = match &chosen.acl {
+        None if is_authenticated => Acl::creator(),
+        None | Some(AclChoice::Open) => Acl::open(),
+        Some(AclChoice::Creator) => Acl::creator(),
+        Some(AclChoice::List(list)) => list.clone(),
+    };
+    if acl.needs_credentials() && !is_authenticated {
+        bail!(
+            "{} {acl} gives the nodes to their creator, which needs credentials: \
+             add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
+            chosen.place("acl")
+        );
+    }
+    Ok(acl)
+}
+
+fn identity(chosen: &SecurityChoice, certificate: &Path, key: &Path) -> Result<Identity> {
+    memory::hide();
+    let (chain, secret) = (
+        files::read_short(certificate).with_context(|| chosen.place("tls-cert"))?,
+        files::read_secret(key).with_context(|| chosen.place("tls-key"))?,
+    );
+    Identity::new(chain, secret).map_err(|error| match error {
+        TlsError::NoCertificate => {
+            anyhow!("{}: {}: {error}", chosen.place("tls-cert"), certificate.display())
+        }
+        error => anyhow!("{}: {}: {error}", chosen.place("tls-key"), key.display()),
+    })
+}
+
+/// Adds the place to the error, and the line number if there are several lines.
+fn explain(place: &str, text: &str, line: usize, error: &CredentialError) -> anyhow::Error {
+    if text.lines().nth(1).is_some() {
+        anyhow!("{place}: line {line}: {error}")
+    } else {
+        anyhow!("{place}: {error}")
+    }
+}

@@ -1,0 +1,167 @@
+//! The descendants of this process.
+//!
+//! Each process of zklock is a child subreaper: a process that loses its parent becomes a child of the nearest zklock
+//! process above it. The tree below the worker is therefore the whole command, and the tree below the monitor also
+//! includes the worker.
+
+mod sweep;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use nix::unistd::{Pid, getpid};
+
+pub use self::sweep::{Left, Sweep};
+use crate::process::proc_file;
+use crate::process::proc_stat::{self, ProcessStat};
+
+/// The children of this process.
+#[derive(Debug)]
+pub struct Children {
+    /// Opened in advance, so that ending processes can't fail for lack of a file descriptor. `None` on a kernel without
+    /// this file.
+    file: Option<File>,
+}
+
+impl Children {
+    /// The children of the calling process for as long as it lives; after a fork, the child needs its own.
+    pub fn of_this_process() -> Self {
+        let own = getpid();
+        Self { file: File::open(format!("/proc/{own}/task/{own}/children")).ok() }
+    }
+
+    /// All children, including dead ones that aren't reaped. `None` if the kernel doesn't provide the list.
+    ///
+    /// The list is exact if only the calling thread reaps: children that appear while the list is read are added at its
+    /// end, and none disappears (`get_children_pid` in Linux's `fs/proc/array.c`). It is the list of the first thread,
+    /// which starts all children and inherits the orphans.
+    pub fn list(&self) -> Option<Vec<Pid>> {
+        if let Some(text) = self.file.as_ref().and_then(read_again) {
+            return Some(parse_pids(&text));
+        }
+        // Without the file, every process has to be read.
+        let all = all()?;
+        let children = all.iter().filter(|process| process.parent == getpid().as_raw());
+        Some(children.map(|process| Pid::from_raw(process.pid)).collect())
+    }
+}
+
+/// A process that is checked repeatedly.
+#[derive(Debug)]
+pub struct Observed(File);
+
+impl Observed {
+    /// The process with this pid.
+    pub fn new(pid: Pid) -> io::Result<Self> {
+        Ok(Self(File::open(format!("/proc/{pid}/stat"))?))
+    }
+
+    /// Whether the process has begun to end: from then on it inherits no orphans, and once it has ended it has no
+    /// children. That is long before it can be reaped.
+    pub fn is_ending(&self) -> bool {
+        read_again(&self.0).and_then(|text| proc_stat::parse(&text)).is_none_or(|process| process.is_ending)
+    }
+}
+
+/// Whether the first thread of this process has begun to end. `false` if `/proc` hides the process.
+pub fn is_ending(pid: Pid) -> bool {
+    proc_stat::of(pid).is_some_and(|process| process.is_ending)
+}
+
+/// The current content of a file in `/proc`.
+fn read_again(file: &File) -> Option<String> {
+    let mut content = vec![];
+    let mut part = [0; 1024];
+    loop {
+        match file.read_at(&mut part, u64::try_from(content.len()).ok()?) {
+            Ok(0) => return Some(proc_file::text(content)),
+            Ok(length) => content.extend_from_slice(part.get(..length)?),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// The `roots` and all their descendants. A process that starts during the scan may be missed.
+pub fn with_descendants(roots: Vec<Pid>) -> Vec<Pid> {
+    let mut all = roots;
+    let mut next = 0;
+    while let Some(&process) = all.get(next) {
+        all.extend(children_of(process));
+        next += 1;
+    }
+    all
+}
+
+/// The name of a process, for messages.
+pub fn name(pid: Pid) -> Option<String> {
+    Some(proc_stat::of(pid)?.name)
+}
+
+fn is_child_of(parent: Pid, child: Pid) -> bool {
+    proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
+}
+
+/// The children of any process. Each of its threads has a separate list.
+pub fn children_of(pid: Pid) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
+    let children =
+        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    children.flat_map(|children| parse_pids(&children)).collect()
+}
+
+fn parse_pids(text: &str) -> Vec<Pid> {
+    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
+}
+
+/// Every process shown in `/proc`. `None` if `/proc` can't be read: then an empty result would prove nothing.
+fn all() -> Option<Vec<ProcessStat>> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let processes = entries
+        .flatten()
+        .filter_map(|entry| proc_stat::of(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
+    let processes: Vec<ProcessStat> = processes.collect();
+    processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_process_whose_name_is_not_utf8_is_seen() -> io::Result<()> {
+        // The kernel cuts a name after 15 bytes, if need be within a character.
+        let rename = "printf 'nachtsicherung\\303' > /proc/$$/comm; echo; read line";
+        let mut child =
+            Command::new("sh").args(["-c", rename]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut line = [0];
+        child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let seen = (name(pid), is_child_of(getpid(), pid), Observed::new(pid)?.is_ending());
+        child.kill()?;
+        child.wait()?;
+        assert_eq!(seen, (Some("nachtsicherung\u{fffd}".to_owned()), true, false));
+        Ok(())
+    }
+
+    #[test]
+    fn a_grandchild_is_found_below_its_parent() -> io::Result<()> {
+        let mut child =
+            Command::new("sh").args(["-c", "sleep 60 & echo; wait"]).stdout(Stdio::piped()).spawn()?;
+        let mut line = [0];
+        child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let found = with_descendants(vec![pid]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(name(pid).as_deref(), Some("sh"));
+        for pid in found {
+            nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL)?;
+        }
+        child.wait()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! The command under the lock: started, supervised, stopped and reaped by one thread.
+
+mod become_command;
+pub mod descendants;
+pub mod lineage;
+mod prepared;
+pub mod spawn;
+pub mod terminal;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgid};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+pub use self::become_command::become_command;
+use self::descendants::{Children, Left, Sweep};
+pub use self::prepared::PreparedLaunch;
+use self::spawn::SpawnError;
+use self::terminal::Terminal;
+use crate::core::exit::Exit;
+use crate::core::planted::{Mistake, planted};
+use crate::core::run::{Foreground, LeaderChange};
+use crate::core::time::BootTime;
+use crate::link::WorkerSide;
+use crate::process::sys::{self, DeadMansSwitch};
+
+/// The most scans for processes to signal: a job that forks all the time is never listed completely.
+const SCANS: usize = 16;
+
+/// The command, running in its own process group.
+#[derive(Debug)]
+pub struct Job {
+    group: Pid,
+    terminal: Terminal,
+    /// The process group of the monitor.
+    own_group: Pid,
+    /// Sent instead of TERM by a forced stop.
+    stop_signal: i32,
+    in_foreground: bool,
+    status: Option<ExitStatus>,
+    refused: bool,
+    children: Children,
+    sweep: Option<Sweep>,
+    /// `None` if the kernel provides none, or the command has ended.
+    switch: Option<DeadMansSwitch>,
+}
+
+impl Job {
+    /// Starts the command with these variables added, in the terminal's foreground if it belongs there; not after
+    /// `latest`.
+    pub fn start(
+        prepared: PreparedLaunch,
+        variables: &[(String, String)],
+        worker: &WorkerSide,
+        latest: Option<BootTime>,
+        stop_signal: Signal,
+    ) -> Result<Self, SpawnError> {
+        if descendants::is_ending(worker.monitor) {
+            return Err(SpawnError::MonitorEnding);
+        }
+        let PreparedLaunch { launch, children, terminal } = prepared;
+        let in_foreground = terminal.starts_in_foreground(worker.monitor);
+        let switch = DeadMansSwitch::new()
+            .inspect_err(|error| log::debug!("can't make a dead man's switch: {error}"))
+            .ok();
+        let foreground = in_foreground.then_some(&terminal);
+        let group = spawn::spawn(launch, variables, foreground, latest, worker.page(), switch.as_ref())?;
+        Ok(Self {
+            group,
+            terminal,
+            own_group: worker.group,
+            stop_signal: stop_signal as i32,
+            in_foreground,
+            status: None,
+            refused: false,
+            children,
+            sweep: None,
+            switch,
+        })
+    }
+
+    /// Reaps the job's dead processes, except for the leader.
+    pub fn reap_orphans(&self) {
+        reap_all_but(self.group, &self.children);
+    }
+
+    /// A change of the leader, if there is one. It isn't reaped, so its pid and its group's id can't be reused yet. A
+    /// stop is reported once.
+    pub fn observe(&self) -> Option<LeaderChange> {
+        let leader = WaitId::Pid(rustix::process::Pid::from_raw(self.group.as_raw())?);
+        let change = |what| waitid(leader.clone(), what | WaitIdOptions::NOHANG).ok().flatten();
+        if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            return Some(LeaderChange::Died { by: end.terminating_signal() });
+        }
+        let signal = change(WaitIdOptions::STOPPED)?.stopping_signal()?;
+        Some(LeaderChange::Stopped { signal, terminal: self.foreground() })
+    }
+
+    /// The process group that has the terminal.
+    fn foreground(&self) -> Foreground {
+        self.terminal.foreground(self.group)
+    }
+
+    /// The job's process group; its id is the leader's pid.
+    pub fn group(&self) -> Pid {
+        self.group
+    }
+
+    /// Whether no process of the job is left except the leader, which waits to be reaped.
+    pub fn none_left(&self) -> bool {
+        let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
+        let is_fine = |&child: &Pid| child == self.group || is_other(child);
+        self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
+    }
+
+    /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
+    /// but not past `latest`. Returns whether only the dead leader is left, which waits to be reaped.
+    pub fn kill(&mut self, latest: BootTime, now: BootTime) -> bool {
+        // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
+        let _ = killpg(self.group, Signal::SIGKILL);
+        if planted(Mistake::GroupOnly) {
+            return self.none_left();
+        }
+        let sweep = self.sweep.get_or_insert_with(|| Sweep::with_grace_until(Some(latest), now));
+        sweep.round(&self.children, Some(self.group), &[], now)
+    }
+
+    /// When to kill again, if the job was killed and processes are left.
+    pub fn next_kill(&self) -> Option<BootTime> {
+        self.sweep.as_ref()?.next()
+    }
+
+    /// Processes that have been left for long after KILL, reported once.
+    pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
+        self.sweep.as_mut()?.left_for_long(now)
+    }
+
+    /// Whether a process is left that may never end.
+    pub fn is_stuck(&self) -> bool {
+        self.sweep.as_ref().is_some_and(Sweep::is_stuck)
+    }
+
+    /// Gives the job the terminal's foreground.
+    pub fn give_terminal(&mut self) {
+        self.in_foreground = true;
+        self.terminal.give(self.group);
+    }
+
+    /// Gives the terminal back to the job if zklock has it, and continues the job.
+    pub fn resume(&mut self) {
+        if self.in_foreground && self.foreground() == Foreground::Zklock {
+            self.terminal.give(self.group);
+        }
+        self.signal_group(nix::libc::SIGCONT);
+    }
+
+    /// Takes the terminal back from a stopped job before zklock stops. Returns whether the job had the terminal, so
+    /// that its signal reached no other process: then the rest of the pipeline or script around zklock must be stopped
+    /// with it.
+    pub fn gives_up_terminal(&mut self) -> bool {
+        let alone = self.terminal.take_back(self.group);
+        self.in_foreground |= alone;
+        alone
+    }
+
+    /// Sends this signal to the job's process group.
+    pub fn signal_group(&mut self, signal: i32) {
+        match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
+            Ok(Err(Errno::EPERM)) if !self.refused => {
+                self.refused = true;
+                log::warn!("the command has become another user, and zklock may not send it signals");
+            }
+            outcome => log::trace!("signal {signal} to the group: {outcome:?}"),
+        }
+    }
+
+    /// Sends this signal to every process of the job, including those that left its group.
+    pub fn signal_all(&mut self, signal: i32) {
+        let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
+        self.signal_group(signal);
+        if planted(Mistake::GroupOnly) {
+            return;
+        }
+        let Ok(signal) = Signal::try_from(signal) else {
+            return;
+        };
+        // A process that loses its parent during a scan is in neither list; the next scan finds it.
+        let mut seen = HashSet::new();
+        for _ in 0..SCANS {
+            let mut new = descendants::with_descendants(self.children.list().unwrap_or_default());
+            new.retain(|&pid| seen.insert(pid));
+            if new.is_empty() {
+                break;
+            }
+            for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
+                let _ = kill(pid, signal);
+            }
+        }
+    }
+
+    /// Reaps the leader, and takes the terminal back. Nothing is signalled after this.
+    pub fn reap(&mut self) -> io::Result<()> {
+        // Background processes of the command live on.
+        if let Some(switch) = self.switch.take() {
+            switch.disarm();
+        }
+        let had_terminal = self.terminal.take_back(self.group);
+        let status = sys::reap(self.group)?;
+        self.status = Some(status);
+        // A Ctrl-C while the job was in the foreground reached only the job. Without zklock, it would also have reached
+        // the surrounding script or pipeline.
+        if had_terminal
+            && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
+            && let Ok(signal) = Signal::try_from(signal)
+        {
+            let _ = killpg(self.own_group, signal);
+        }
+        Ok(())
+    }
+
+    /// How the command ended, once it is reaped.
+    pub fn exit(&self) -> Option<Exit> {
+        let status = self.status?;
+        Some(match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(crate::core::exit::FAILURE)),
+            (None, signal) => Exit::Signal(signal.unwrap_or(nix::libc::SIGKILL)),
+        })
+    }
+}
+
+/// Reaps dead children except for this one: orphaned descendants, and as PID 1 all orphans.
+pub fn reap_all_but(spared: Pid, children: &Children) {
+    while let Some(dead) = sys::any_dead_child().map(Pid::from_raw) {
+        if dead == spared {
+            // The spared child hides the dead ones behind it, so the children are checked one by one.
+            let others = children.list().unwrap_or_default().into_iter().filter(|&child| child != spared);
+            others.for_each(|child| {
+                let _ = sys::reap_if_dead(child);
+            });
+            break;
+        }
+        if sys::reap(dead).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What the start of the command needs, made in advance: from the news that the lock is held to the exec, as little as
+//! possible is copied, opened or looked up.
+
+use super::spawn::Launch;
+use super::terminal::Terminal;
+use crate::job::descendants::Children;
+use crate::link::WorkerSide;
+use crate::plan::Invocation;
+
+/// A command that is ready to be started by [`Job::start`](super::Job::start).
+///
+/// The dead man's switch isn't part of it: every waiter would hold a pipe, and the kernel limits the pipes of a user.
+#[derive(Debug)]
+pub struct PreparedLaunch {
+    pub(super) launch: Launch,
+    pub(super) children: Children,
+    pub(super) terminal: Terminal,
+}
+
+impl PreparedLaunch {
+    /// Prepares the start of the command in this worker.
+    pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Self {
+        Self {
+            launch: Launch::new(invocation.program.clone(), &invocation.arguments, worker.inherited),
+            children: Children::of_this_process(),
+            terminal: Terminal::new(worker.group),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Starts the command: in its own process group, with its own environment, and otherwise in the state in which zklock
+//! was started.
+
+use std::ffi::{NulError, OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
+use thiserror::Error;
+
+use super::terminal::Terminal;
+use crate::core::exit;
+use crate::core::planted::{Mistake, planted};
+use crate::core::shell_line::is_for_a_shell;
+use crate::core::text::escaped;
+use crate::core::time::BootTime;
+use crate::link::{InheritedState, Page};
+use crate::process::clock;
+use crate::process::sys::{self, DeadMansSwitch, Image, Spawned};
+
+/// The command to start.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program, looked up in `PATH` unless it contains a slash.
+    pub program: OsString,
+    /// The program with its arguments and environment, if they can be passed on.
+    image: Result<Image, NulError>,
+    /// The signal state that zklock was started with, restored for the command.
+    pub inherited: InheritedState,
+}
+
+/// Why the command didn't start.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is no such program.
+    #[error("'{}' was not found: {}", escaped(.0.as_encoded_bytes()), how_to_find(.0))]
+    NotFound(OsString),
+    /// It exists but can't be run.
+    #[error("'{}' can't be run: {}", escaped(.0.as_encoded_bytes()), .1)]
+    CannotRun(OsString, String),
+    /// The lease was over just before the exec.
+    #[error(
+        "the command was not started: zklock hung just before (stopped, or starved of processor time), and \
+         its lease ran out"
+    )]
+    TooLate,
+    /// The monitor is ending: the worker learns that by the socket only when all of its threads have ended.
+    #[error("the command was not started: zklock's first process was killed")]
+    MonitorEnding,
+    /// The system can't create another process.
+    #[error("can't start a process for '{}': {}", escaped(.0.as_encoded_bytes()), .1)]
+    NoProcess(OsString, String),
+}
+
+impl Launch {
+    /// The start of this program in zklock's environment.
+    pub fn new(program: OsString, arguments: &[OsString], inherited: InheritedState) -> Self {
+        let image = Image::new(&program, arguments);
+        Self { program, image, inherited }
+    }
+
+    /// The image to exec, with these variables added.
+    pub fn image(&mut self, variables: &[(String, String)]) -> Result<&Image, SpawnError> {
+        let image = self.image.as_mut().map_err(|error| error.clone());
+        let added = image.and_then(|image| image.add(variables).map(|()| &*image));
+        added.map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
+    }
+}
+
+impl SpawnError {
+    /// The exit code for this error.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::NotFound(_) => exit::NOT_FOUND,
+            Self::CannotRun(..) => exit::CANNOT_RUN,
+            Self::NoProcess(..) | Self::TooLate | Self::MonitorEnding => exit::FAILURE,
+        }
+    }
+}
+
+/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With
+/// `foreground`, it starts in that terminal's foreground. The `switch` is armed for its process group.
+pub fn spawn(
+    mut launch: Launch,
+    variables: &[(String, String)],
+    foreground: Option<&Terminal>,
+    latest: Option<BootTime>,
+    page: Page,
+    switch: Option<&DeadMansSwitch>,
+) -> Result<Pid, SpawnError> {
+    let InheritedState { mask, ignores_children, .. } = launch.inherited;
+    let worker = getpid();
+    let before_exec = mask | Signal::SIGTSTP;
+    let latest = latest.map(clock::on_clocks);
+    let tty = foreground.and_then(Terminal::tty);
+    let started = sys::spawn(launch.image(variables)?, || {
+        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        page.set_group(getpid());
+        // These end the command if both of zklock's processes are killed at once: the switch its process group, and
+        // the signal its first process, whatever group that joins.
+        if !planted(Mistake::NoDeathSignal) {
+            sys::die_with(worker)?;
+            let _ = switch.map(|switch| switch.arm(getpid()));
+        }
+        if let Some(tty) = &tty {
+            // Not essential: a job that finds itself in the background is given the terminal when it asks.
+            let _ = tcsetpgrp(tty, getpid());
+        }
+        sys::restore_ignored(ignores_children);
+        // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
+        sys::ignore_until_exec(nix::libc::SIGTSTP);
+        before_exec.thread_set_mask()?;
+        // The last check, in case all of zklock was frozen since it checked its lease.
+        if latest.is_some_and(clock::has_come) {
+            return Err(Errno::ETIME.into());
+        }
+        // Only the exec follows.
+        Ok(mask.thread_set_mask()?)
+    });
+    let explained = |error: io::Error| explain(launch.program.clone(), &error);
+    let Spawned { pid, failed } = started.map_err(explained)?;
+    let Some(error) = failed else { return Ok(pid) };
+    if let Some(terminal) = foreground {
+        terminal.take_back(pid);
+    }
+    if let Err(error) = sys::reap(pid) {
+        log::debug!("can't reap the child that failed: {error}");
+    }
+    Err(explained(error))
+}
+
+/// The error for a failed fork or exec of `program`.
+pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
+    match error.raw_os_error() {
+        Some(nix::libc::ETIME) => SpawnError::TooLate,
+        Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
+        Some(nix::libc::ENOENT) => SpawnError::CannotRun(
+            program,
+            "the interpreter that its first line names was not found".to_owned(),
+        ),
+        // A line may be longer than a name can be; and "." is a directory.
+        Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
+            if is_for_a_shell(program.as_encoded_bytes()) && !is_there(&program) =>
+        {
+            SpawnError::NotFound(program)
+        }
+        Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
+            SpawnError::NoProcess(program, without_number(error))
+        }
+        _ => SpawnError::CannotRun(program, without_number(error)),
+    }
+}
+
+const FOR_A_SHELL: &str = "a shell command line needs -c, as in zklock PATH -c 'cd /tmp; ls -l'";
+
+/// A hint at what the user may have meant.
+fn how_to_find(program: &OsStr) -> &'static str {
+    match program.as_encoded_bytes() {
+        name if is_for_a_shell(name) => FOR_A_SHELL,
+        [b'-', ..] => "options go before the lock path",
+        [b'/', ..] => "check its name; for several locks put -- before the command",
+        name if name.contains(&b'/') => "check its name, and the directory you are in",
+        _ => "check its name, and the directories in the variable PATH",
+    }
+}
+
+/// "Permission denied" without "(os error 13)".
+fn without_number(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
+}
+
+/// Whether the program exists although the system reports that something wasn't found.
+fn is_there(program: &OsStr) -> bool {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Path::new(program).exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}

@@ -1,0 +1,299 @@
+//! Two processes with one fate: the monitor, which the user started, and its worker.
+//!
+//! The *monitor* does next to nothing, so that nothing can block it: it forwards signals to the worker, stops and
+//! continues like the command, and exits as the worker says. The *worker* has the session, the queue, the lease and the
+//! command. If either is killed, or the worker hangs for longer than its lease, the other ends every process of
+//! the command, and then deletes the lock nodes. `docs/signals.md` has the details.
+
+mod clean;
+mod page;
+mod socket;
+mod title;
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
+use std::time::Duration;
+use std::{fs, io, mem, process};
+
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+use nix::unistd::{Pid, getpgrp, setpgid};
+
+pub use self::clean::clean;
+pub use self::page::Page;
+pub use self::socket::{PairSocket, Received};
+pub use self::title::is_worker;
+use crate::core::exit::Exit;
+use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
+use crate::core::signal::SIGCONT;
+use crate::process::clock;
+use crate::process::sys::{self, ForkSide};
+
+/// The signal state that zklock was started with, to be restored for the command.
+#[derive(Debug, Clone, Copy)]
+pub struct InheritedState {
+    /// The signal mask.
+    pub mask: SigSet,
+    /// Whether SIGCHLD was ignored.
+    pub ignores_children: bool,
+    /// Whether this process was a child subreaper.
+    pub was_subreaper: bool,
+}
+
+/// One of the two processes, after the fork. Every signal is blocked in both.
+#[derive(Debug)]
+pub enum Side {
+    /// The process that the user started.
+    Monitor(MonitorSide),
+    /// Its child.
+    Worker(WorkerSide),
+}
+
+/// The monitor's side.
+#[derive(Debug)]
+pub struct MonitorSide {
+    /// The socket to the worker.
+    pub socket: PairSocket,
+    /// The worker's state, readable without a message.
+    pub page: Page,
+    /// The worker's process.
+    pub worker: Pid,
+    /// The signal state that zklock was started with.
+    pub inherited: InheritedState,
+}
+
+/// The worker's side.
+#[derive(Debug)]
+pub struct WorkerSide {
+    socket: Rc<PairSocket>,
+    page: Page,
+    deadline: Option<Deadline>,
+    continued: Rc<Cell<u64>>,
+    exit: Rc<Cell<Option<Exit>>>,
+    /// The process that the user knows as zklock.
+    pub monitor: Pid,
+    /// The monitor's process group.
+    pub group: Pid,
+    /// The signal state that zklock was started with.
+    pub inherited: InheritedState,
+}
+
+/// Forks into two processes. Nothing may have been started before, not even a thread.
+pub fn split() -> io::Result<Side> {
+    // The pids in `/proc` must be those used for sending signals.
+    if fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse().ok()) != Some(process::id()) {
+        return Err(io::Error::other(
+            "/proc isn't mounted, or is that of another PID namespace; mount it, as unshare --mount-proc does",
+        ));
+    }
+    let page = Page::map()?;
+    let (monitors, workers) =
+        socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+    let group = getpgrp();
+    let was_subreaper = prctl::get_child_subreaper().unwrap_or_default();
+    // Done before the fork so that there is no gap.
+    adopt_orphans()?;
+    // If SIGCHLD were ignored, the kernel would reap the worker unnoticed.
+    let ignores_children = sys::stop_ignoring_children();
+    // Signals that arrive meanwhile stay pending until one of the processes can take them.
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let inherited = InheritedState { mask, ignores_children, was_subreaper };
+    match sys::split() {
+        Ok(ForkSide::Parent(worker)) => {
+            drop(workers);
+            // Done on both sides, so that it is done whichever runs first.
+            let _ = setpgid(worker, worker);
+            Ok(Side::Monitor(MonitorSide { socket: PairSocket(monitors), page, worker, inherited }))
+        }
+        Ok(ForkSide::Child(monitor)) => {
+            drop(monitors);
+            let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+            let socket = Rc::new(PairSocket(workers));
+            Ok(Side::Worker(WorkerSide {
+                socket,
+                page,
+                deadline: None,
+                continued: Rc::default(),
+                exit: Rc::default(),
+                monitor,
+                group,
+                inherited,
+            }))
+        }
+        Err(error) => {
+            let _ = mask.thread_set_mask();
+            Err(error)
+        }
+    }
+}
+
+/// Makes this process a subreaper: from here on, a descendant that loses its parent becomes its child and can be found.
+/// If this fails, nothing is started.
+fn adopt_orphans() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+impl WorkerSide {
+    /// Makes the worker a subreaper, and has it continued when the monitor dies. Returns `false` if the monitor is
+    /// already dead.
+    pub fn set_up(&self) -> io::Result<bool> {
+        // A fork doesn't inherit the subreaper flag.
+        adopt_orphans()?;
+        Ok(sys::wake_on_death_of(self.monitor))
+    }
+
+    /// Gives the worker its own name and command line. Not part of [`set_up`](Self::set_up), because only a worker that
+    /// has something to release needs it, and connecting shouldn't wait for it.
+    pub fn take_its_name(&self) {
+        title::set(self.monitor);
+    }
+
+    /// The receiver of the monitor's messages.
+    pub fn orders(&self) -> Orders {
+        Orders { socket: Rc::clone(&self.socket), page: self.page, continued: Rc::clone(&self.continued) }
+    }
+
+    /// A sender of reports to the monitor, for the time after `self` is dropped.
+    pub fn reporter(&self) -> Reporter {
+        Reporter { socket: Rc::clone(&self.socket), exit: Rc::clone(&self.exit) }
+    }
+
+    /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
+    /// before.
+    pub fn command_begins(&mut self, deadline: Option<Deadline>) {
+        self.page.set_stage(Stage::Running);
+        self.set_deadline(deadline);
+    }
+
+    /// The command has ended and is reaped, or could not be started; zklock exits with `exit`. The worker counts as
+    /// frozen if the rest takes longer than `limit`.
+    pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
+        let end = clock::now() + limit;
+        // The report wakes the monitor, which then reads the deadline, too.
+        self.show_deadline(Some(Deadline { act: end, latest: end }));
+        self.reporter().send_exit(exit);
+        self.page.set_stage(Stage::Over);
+    }
+
+    /// Sets the time from which on the monitor ends the command.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
+        if self.show_deadline(deadline) {
+            self.send(&Report::Shorter);
+        }
+    }
+
+    /// Puts the deadline into the page. Returns whether the monitor may be asleep until a later moment.
+    fn show_deadline(&mut self, deadline: Option<Deadline>) -> bool {
+        if self.deadline == deadline {
+            return false;
+        }
+        self.page.set_deadline(deadline);
+        match (mem::replace(&mut self.deadline, deadline), deadline) {
+            (Some(old), Some(new)) => new.act < old.act,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        }
+    }
+
+    /// Stops zklock as the terminal's signal would have done.
+    pub fn stop(&self, signal: i32, whole_group: bool) {
+        self.send(&Report::Stop { signal, whole_group, continued: self.continued.get() });
+    }
+
+    /// Shows the monitor that a node with this path, without its number, is about to be created.
+    pub fn enters(&self, path: &str) {
+        self.page.set_entering(Some(path));
+    }
+
+    /// Tells the monitor that zklock owns these nodes, which the monitor may have to delete. `session_timeout` is in
+    /// milliseconds.
+    pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
+        self.send(&Report::Nodes { session_timeout, nodes });
+        self.page.set_entering(None);
+    }
+
+    /// The page in which the command's child shows its group to the monitor between fork and exec.
+    pub fn page(&self) -> Page {
+        self.page
+    }
+
+    fn send(&self, report: &Report) {
+        self.reporter().send(report);
+    }
+}
+
+/// Sends reports to the monitor.
+#[derive(Debug)]
+pub struct Reporter {
+    socket: Rc<PairSocket>,
+    /// The last exit that was reported.
+    exit: Rc<Cell<Option<Exit>>>,
+}
+
+impl Reporter {
+    /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
+    pub fn send_final(&self, report: &Report) {
+        if let Err(error) = self.socket.send_and_wait(report) {
+            log::debug!("the monitor doesn't listen: {error}");
+        }
+    }
+
+    /// Sends the final exit, unless the monitor has it since the command's end: another message would only wake it
+    /// before the worker can be reaped.
+    pub fn send_final_exit(&self, exit: Exit) {
+        if self.exit.get() != Some(exit) {
+            self.send_final(&Report::Exit(exit));
+        }
+    }
+
+    /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
+    /// way. Returns whether it was sent.
+    pub fn send(&self, report: &Report) -> bool {
+        let sent = self.socket.send(report);
+        if let Err(error) = &sent {
+            log::debug!("the monitor doesn't listen: {error}");
+        }
+        sent.is_ok()
+    }
+
+    fn send_exit(&self, exit: Exit) {
+        if self.send(&Report::Exit(exit)) {
+            self.exit.set(Some(exit));
+        }
+    }
+}
+
+/// Receives the monitor's messages.
+#[derive(Debug)]
+pub struct Orders {
+    socket: Rc<PairSocket>,
+    page: Page,
+    continued: Rc<Cell<u64>>,
+}
+
+impl Orders {
+    /// The next message of the monitor. Signals are counted, so that the monitor sees that they were received.
+    pub fn receive(&self) -> Received<Order> {
+        let received = self.socket.receive();
+        if let Received::Message(Order::Signal(_)) = received {
+            self.page.count_taken();
+        }
+        received
+    }
+
+    /// Must be called before a signal is handled: a SIGCONT makes every stop that was requested before outdated.
+    pub fn before_handling(&self, signal: i32) {
+        if signal == SIGCONT {
+            self.continued.set(self.continued.get() + 1);
+        }
+    }
+}
+
+impl AsFd for Orders {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

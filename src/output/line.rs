@@ -1,0 +1,237 @@
+//! Draws the live line: on a narrow terminal, details, label and path are cut first, the holder's process id never.
+
+use std::env;
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use console::{Term, measure_text_width, truncate_str};
+use nix::unistd::{Pid, tcgetpgrp};
+
+use crate::core::run::WaitingLine;
+use crate::core::text::whole;
+use crate::output::buffer;
+
+/// A shorter rest of a path isn't worth showing.
+const LEAST_OF_PATH: usize = 8;
+
+/// Nor is a shorter rest of a label.
+const LEAST_OF_LABEL: usize = 5;
+
+/// A longer host name is cut before anything but details, label and path is left out.
+const MOST_OF_NAME: usize = 26;
+
+/// Whether stderr is a terminal that can show the line, and `--quiet` doesn't hide it.
+pub fn can_draw_line() -> bool {
+    // A dumb terminal can't erase a line.
+    let smart = env::var_os("TERM").is_some_and(|term| term != "dumb");
+    smart && stderr().is_terminal() && log::log_enabled!(log::Level::Warn)
+}
+
+/// Shows this line below all other output, if the process group is in the terminal's foreground.
+pub fn draw_line(line: &WaitingLine, group: Pid) {
+    if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == group) {
+        let columns = Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
+        buffer::line(Some(line.fit(columns.filter(|&columns| columns > 0))));
+    }
+}
+
+/// Removes the line from the screen.
+pub fn erase_line() {
+    buffer::line(None);
+}
+
+impl WaitingLine {
+    /// The line for a terminal with this many columns; `None`: unlimited.
+    fn fit(&self, columns: Option<usize>) -> String {
+        let path = self.path.as_str();
+        let full = format!("{}{}{}", self.head(path), self.who, self.details);
+        let columns = columns.unwrap_or(usize::MAX);
+        if measure_text_width(&full) <= columns {
+            return full;
+        }
+        let (name, label) = match self.who.split_once(" (") {
+            Some((name, label)) => (name, label.strip_suffix(')')),
+            None => (self.who.as_str(), None),
+        };
+        let room_beside = |head: &str| columns.saturating_sub(measure_text_width(head));
+        let least = measure_text_width(&cut_name(name, MOST_OF_NAME));
+        let head = self.head(path);
+        if room_beside(&head) >= least {
+            let line = format!("{head}{}", cut_name(name, room_beside(&head)));
+            return label.map_or_else(|| line.clone(), |label| with_label(&line, label, columns));
+        }
+        let for_path = room_beside(&self.head("")).saturating_sub(least);
+        let mut heads = self.short_heads();
+        if for_path >= LEAST_OF_PATH {
+            heads.insert(0, self.head(&end_of(path, for_path)));
+        }
+        let fitting = heads.iter().find(|head| room_beside(head) >= least);
+        let head = fitting.or(heads.last()).map_or("", String::as_str);
+        format!("{head}{}", cut_name(name, room_beside(head)))
+    }
+
+    fn relation(&self) -> &'static str {
+        if self.is_holder { "held by" } else { "behind" }
+    }
+
+    fn head(&self, path: &str) -> String {
+        format!("zklock: {path}: {}", self.position_and_times(whole))
+    }
+
+    fn position_and_times(&self, shown: fn(Duration) -> String) -> String {
+        let (waited, left) = (shown(self.waited), self.left_as(shown));
+        format!("position {}, waiting {waited}{left}; {} ", self.position, self.relation())
+    }
+
+    fn left_as(&self, shown: fn(Duration) -> String) -> String {
+        self.left.map(|left| format!(", {} left", shown(left))).unwrap_or_default()
+    }
+
+    /// What comes before the holder, ever shorter.
+    fn short_heads(&self) -> Vec<String> {
+        let (position, left) = (self.position, self.left_as(coarse));
+        let waited = format!(", {}", coarse(self.waited));
+        let relation = self.relation();
+        let before_name = if self.is_holder { ": ".to_owned() } else { format!("; {relation} ") };
+        let time = if self.left.is_some() { &left } else { &waited };
+        vec![
+            format!("zklock: {}", self.position_and_times(whole)),
+            format!("zklock: {}", self.position_and_times(coarse)),
+            self.position_and_times(coarse),
+            format!("position {position}{waited}{left}; {relation} "),
+            format!("position {position}{time}{before_name}"),
+        ]
+    }
+}
+
+/// The time in its largest unit: `4 min`.
+fn coarse(span: Duration) -> String {
+    let text = whole(span);
+    let end = text.match_indices(' ').nth(1).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or_default().to_owned()
+}
+
+/// `host:pid` cut to this width, with the whole process id, or another name cut at its end.
+fn cut_name(name: &str, width: usize) -> String {
+    match name.rsplit_once(':') {
+        _ if measure_text_width(name) <= width => name.to_owned(),
+        Some((host, pid)) if pid.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{}:{pid}", truncate_str(host, width.saturating_sub(pid.len() + 1), "…"))
+        }
+        _ => truncate_str(name, width, "…").into_owned(),
+    }
+}
+
+fn with_label(line: &str, label: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(measure_text_width(line) + " ()".len());
+    if room < LEAST_OF_LABEL.min(measure_text_width(label)) {
+        return line.to_owned();
+    }
+    format!("{line} ({})", truncate_str(label, room, "…"))
+}
+
+/// The end of a path, in this width.
+fn end_of(path: &str, width: usize) -> String {
+    let mut rest = path;
+    while measure_text_width(rest) + 1 > width {
+        let mut chars = rest.chars();
+        if chars.next().is_none() {
+            break;
+        }
+        rest = chars.as_str();
+    }
+    format!("…{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::path::LockPath;
+
+    fn parts(path: &str, who: &str, waited: u64, left: Option<u64>) -> WaitingLine {
+        WaitingLine {
+            path: LockPath::parse(path.as_ref()).unwrap(),
+            position: 2,
+            waited: Duration::from_secs(waited),
+            left: left.map(Duration::from_secs),
+            is_holder: true,
+            who: who.to_owned(),
+            details: " for 10 s, queued 4 min 10 s ago".to_owned(),
+        }
+    }
+
+    #[test]
+    fn details_then_the_label_then_the_path_are_cut() {
+        let parts = parts("/locks/deploy", "vm:27259 (build 1041)", 12, None);
+        for (columns, expected) in [
+            (
+                None,
+                "zklock: /locks/deploy: position 2, waiting 12 s; held by vm:27259 (build 1041) for 10 s, queued \
+                 4 min 10 s ago",
+            ),
+            (Some(80), "zklock: /locks/deploy: position 2, waiting 12 s; held by vm:27259 (build 1041)"),
+            (Some(75), "zklock: /locks/deploy: position 2, waiting 12 s; held by vm:27259 (build …)"),
+            (Some(70), "zklock: /locks/deploy: position 2, waiting 12 s; held by vm:27259"),
+            (Some(60), "zklock: …/deploy: position 2, waiting 12 s; held by vm:27259"),
+            (Some(50), "zklock: position 2, waiting 12 s; held by vm:27259"),
+            (Some(45), "position 2, waiting 12 s; held by vm:27259"),
+            (Some(40), "position 2, 12 s; held by vm:27259"),
+            (Some(30), "position 2, 12 s: vm:27259"),
+        ] {
+            assert_eq!(parts.fit(columns), expected, "{columns:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_left_stays_too() {
+        let parts = parts("/locks/deploy", "web-1:27259 (build 1041)", 730, Some(2_870));
+        for (columns, expected) in [
+            (80, "zklock: position 2, waiting 12 min 10 s, 47 min 50 s left; held by web-1:27259"),
+            (70, "zklock: position 2, waiting 12 min, 47 min left; held by web-1:27259"),
+            (60, "position 2, waiting 12 min, 47 min left; held by web-1:27259"),
+            (55, "position 2, 12 min, 47 min left; held by web-1:27259"),
+            (40, "position 2, 47 min left: web-1:27259"),
+            (35, "position 2, 47 min left: web…:27259"),
+        ] {
+            assert_eq!(parts.fit(Some(columns)), expected, "{columns}");
+        }
+    }
+
+    #[test]
+    fn the_pid_fits_60_and_40_columns_whatever_the_rest() {
+        let long = "x".repeat(60);
+        for path in ["/a", "/locks/deploy-staging", &format!("/{long}"), "/locks/日本語の名前"] {
+            for host in ["vm", "web-1", "ip-10-20-30-40.eu-central-1.compute.internal", "日本語の名前日本語"]
+            {
+                for label in ["sh", "a label that is longer than the terminal is wide", "a) (b"] {
+                    for (waited, left) in [(0, None), (8_000, None), (5, Some(2)), (86_000, Some(90_000))] {
+                        let parts = parts(path, &format!("{host}:4194304 ({label})"), waited, left);
+                        for columns in [60, 40] {
+                            let text = parts.fit(Some(columns));
+                            assert!(measure_text_width(&text) <= columns, "{text}");
+                            assert!(text.contains(":4194304") && text.contains("position 2"), "{text}");
+                            let first: String = host.chars().take(2).collect();
+                            assert!(text.contains(&first), "{text}");
+                            assert_eq!(text.contains(" left"), left.is_some(), "{text}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_holder_without_a_pid_is_cut_at_its_end() {
+        let parts =
+            parts("/locks/job", "node _c_4d3f89d0-7b59-451a-8a18-0241c87403ba-lock-0000000011", 1, None);
+        assert_eq!(parts.fit(Some(60)), "position 2, waiting 1 s; held by node _c_4d3f89d0-7b59-451a…");
+    }
+
+    #[test]
+    fn the_contender_ahead_is_not_called_the_holder() {
+        let parts = WaitingLine { is_holder: false, ..parts("/locks/job", "vm:27259 (x)", 1, Some(9)) };
+        for columns in [None, Some(60), Some(40), Some(20)] {
+            assert!(parts.fit(columns).contains("; behind "), "{columns:?}");
+        }
+    }
+}

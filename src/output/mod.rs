@@ -1,0 +1,125 @@
+//! Messages on stderr: stdout belongs to the command.
+
+mod buffer;
+mod json;
+mod line;
+pub mod stdout;
+
+use std::env;
+use std::fmt::Display;
+use std::io;
+use std::sync::OnceLock;
+
+use env_logger::Target;
+use log::{Level, LevelFilter};
+
+pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
+pub use self::line::{can_draw_line, draw_line, erase_line};
+use crate::core::message::{self, Message};
+use crate::core::pair::OwnedNode;
+use crate::core::path::LockPath;
+use crate::core::text::{escaped_lines, without_controls};
+
+/// The variable that overrides the log levels, in `env_logger`'s syntax.
+const LOG: &str = "RUST_LOG";
+
+/// Whether messages are written as JSON.
+static JSON: OnceLock<bool> = OnceLock::new();
+
+fn is_json() -> bool {
+    JSON.get() == Some(&true)
+}
+
+/// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` overrides both `verbose` and `quiet`.
+pub fn init(verbose: u8, quiet: bool, as_json: bool) {
+    let _ = JSON.set(as_json);
+    let (own, library) = match verbose {
+        _ if quiet => (LevelFilter::Error, LevelFilter::Off),
+        0 => (LevelFilter::Warn, LevelFilter::Off),
+        1 => (LevelFilter::Info, LevelFilter::Off),
+        2 => (LevelFilter::Debug, LevelFilter::Debug),
+        _ => (LevelFilter::Trace, LevelFilter::Trace),
+    };
+    let filters = env::var(LOG).ok();
+    // env_logger would report an invalid value itself, and not in zklock's format.
+    let (filters, mistake) =
+        match filters.map(|text| (env_filter::Builder::new().try_parse(&text).is_ok(), text)) {
+            Some((false, text)) => (None, Some(text)),
+            filters => (filters.map(|(_, text)| text), None),
+        };
+    env_logger::Builder::new()
+        .filter_level(LevelFilter::Off)
+        .filter_module("zklock", own)
+        .filter_module("zookeeper_client", library)
+        .parse_filters(filters.as_deref().unwrap_or_default())
+        .target(Target::Pipe(Box::new(io::sink())))
+        .format(|_, record| {
+            let (level, target, text) = (record.level(), record.target(), record.args());
+            let line = if is_json() {
+                json::log_record(level, target, &text.to_string())
+            } else if level <= Level::Info && target.starts_with("zklock") {
+                format!("zklock: {}\n", escaped_lines(&text.to_string()))
+            } else {
+                // The client library logs text from servers, which may contain control characters.
+                let text = without_controls(&text.to_string());
+                format!("zklock: {} {target}: {text}\n", level.as_str().to_lowercase())
+            };
+            buffer::text(level, line.into_bytes());
+            Ok(())
+        })
+        .init();
+    if let Some(text) = mistake {
+        log::warn!("{LOG}: {text}: not a list of TARGET=LEVEL; ignored");
+    }
+}
+
+/// Writes a message of a run about the lock `path`; `own` is zklock's node there.
+pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
+    let report = message.report();
+    let level = match report.level {
+        message::Level::Error => Level::Error,
+        message::Level::Warning | message::Level::Notice => Level::Warn,
+        message::Level::Step => Level::Info,
+        message::Level::Debug => Level::Debug,
+    };
+    if is_json() {
+        let shown_from = if report.is_milestone() { level.min(Level::Warn) } else { level };
+        if log::log_enabled!(shown_from) {
+            buffer::text(level, json::run_message(path, own, report).into_bytes());
+        }
+    } else if level == Level::Debug {
+        log::debug!("{}", report.text);
+    } else {
+        write_message(level, path, report.text);
+    }
+}
+
+fn write_message(level: Level, path: &LockPath, text: impl Display) {
+    if !is_json() {
+        log::log!(level, "{path}: {text}");
+    } else if log::log_enabled!(level) {
+        buffer::text(level, json::lock_message(level, path, &text.to_string()).into_bytes());
+    }
+}
+
+/// Reports a step, which is shown with `-v`.
+pub fn step(path: &LockPath, text: impl Display) {
+    write_message(Level::Info, path, text);
+}
+
+/// Reports a problem in spite of which zklock continues.
+pub fn warn(path: &LockPath, text: impl Display) {
+    write_message(Level::Warn, path, text);
+}
+
+/// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.
+pub fn new_line() {
+    if !is_json() {
+        buffer::text(Level::Error, b"\n".to_vec());
+    }
+}
+
+/// Reports a problem that ends zklock.
+pub fn error(path: &LockPath, text: impl Display) {
+    write_message(Level::Error, path, text);
+}

@@ -1,0 +1,48 @@
+//! Output to stdout, by the subcommands and by help. With a command, stdout belongs to the command.
+
+use std::io::{self, ErrorKind, Write};
+
+use anyhow::{Result, bail};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc;
+use nix::sys::signal::Signal;
+
+use crate::core::exit::Exit;
+use crate::process::sys;
+
+/// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
+///
+/// # Errors
+/// If stdout can't be written to.
+pub fn print(bytes: &[u8]) -> Result<Exit> {
+    if bytes.is_empty() {
+        return Ok(Exit::Code(0));
+    }
+    print_by(|| io::stdout().write_all(bytes))
+}
+
+/// Like [`print()`], for something that writes to stdout itself.
+///
+/// # Errors
+/// If stdout can't be written to.
+pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
+    // The standard library takes a write to a closed descriptor for a success.
+    if !is_open_for_writing() {
+        bail!(unwritable("it is closed, or open for reading only"));
+    }
+    match write().and_then(|()| io::stdout().flush()) {
+        Ok(()) => Ok(Exit::Code(0)),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Signal(Signal::SIGPIPE as i32)),
+        Err(error) => bail!(unwritable(&error.to_string())),
+    }
+}
+
+fn is_open_for_writing() -> bool {
+    let flags = fcntl(io::stdout(), FcntlArg::F_GETFL).unwrap_or(libc::O_RDONLY);
+    let is_read_only = OFlag::from_bits_retain(flags) & OFlag::O_ACCMODE == OFlag::O_RDONLY;
+    !(is_read_only || sys::stdout_was_closed())
+}
+
+fn unwritable(why: &str) -> String {
+    format!("can't write to stdout: {why}; redirect it to a file, or to /dev/null to discard the output")
+}

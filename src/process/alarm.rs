@@ -1,0 +1,50 @@
+//! Waits for file descriptors until a moment on the boot clock.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+use crate::core::time::BootTime;
+use crate::process::clock;
+
+/// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. It fires
+/// late while that clock runs slow, and never early.
+#[derive(Debug)]
+pub struct Alarm(TimerFd);
+
+impl Alarm {
+    /// A timer that isn't set.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        Ok(Self(TimerFd::new(ClockId::CLOCK_BOOTTIME, flags)?))
+    }
+
+    /// Waits until one of `sources` is readable or `until` passes; a signal may end the wait too. The caller must check
+    /// which of these happened. Without `until` it waits forever.
+    pub fn wait<const N: usize>(
+        &self,
+        sources: [BorrowedFd<'_>; N],
+        until: Option<BootTime>,
+    ) -> io::Result<()> {
+        match until {
+            Some(until) => {
+                // Zero would disarm the timer.
+                let moment =
+                    TimeSpec::from_duration(Duration::from_nanos(clock::on_clocks(until).boot.max(1)));
+                self.0.set(Expiration::OneShot(moment), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+            }
+            None => self.0.unset()?,
+        }
+        let all = sources.into_iter().chain([self.0.as_fd()]);
+        let mut ready: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::POLLIN)).collect();
+        match poll(&mut ready, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

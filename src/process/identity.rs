@@ -1,0 +1,62 @@
+//! The identity of a process, and the description of this zklock that is stored in its lock nodes.
+
+use std::fs;
+use std::path::Path;
+
+use nix::unistd::Pid;
+
+use super::{proc_file, proc_stat};
+use crate::core::queue::name::Mode;
+use crate::core::queue::record::{Process, Record};
+
+/// The name of this host, as recorded in lock nodes.
+pub fn host() -> String {
+    nix::unistd::gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The record of the zklock with this `pid` on this host, which is about to contend in `mode` for `program`.
+pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Record {
+    let uid = nix::unistd::Uid::current();
+    let user =
+        nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
+    let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    Record {
+        version: 1,
+        host: host(),
+        pid: u32::try_from(pid.as_raw()).unwrap_or_default(),
+        user,
+        program,
+        label,
+        mode: mode.word().to_owned(),
+        slots: mode.slots(),
+        has_slot: false,
+        stopped: false,
+        held_after_ms: None,
+        process: process(pid).map(Box::new),
+        revoked_by: None,
+    }
+}
+
+/// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
+/// provide it.
+fn process(pid: Pid) -> Option<Process> {
+    let started = proc_stat::of(pid)?.started;
+    let boot = proc_file::read("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();
+    Some(Process { boot, namespace, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::unistd::{getpid, getppid};
+
+    use super::*;
+
+    #[test]
+    fn this_process_differs_from_its_parent() {
+        let own = process(getpid());
+        assert!(own.is_some());
+        assert_ne!(own, process(getppid()));
+        assert_eq!(process(Pid::from_raw(i32::MAX)), None);
+    }
+}

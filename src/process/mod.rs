@@ -1,0 +1,13 @@
+//! What the kernel tells and does: processes, signals, clocks, memory. All `unsafe` code is in [`sys`].
+
+pub mod alarm;
+pub mod clock;
+pub mod end;
+pub mod identity;
+pub mod memory;
+pub mod open_files;
+#[cfg(planted)]
+pub mod planted;
+pub mod proc_file;
+pub mod proc_stat;
+pub mod sys;

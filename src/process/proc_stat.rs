@@ -1,0 +1,78 @@
+//! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
+
+use nix::unistd::Pid;
+
+use super::proc_file;
+
+/// The fields of `/proc/PID/stat` that zklock needs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Its pid.
+    pub pid: i32,
+    /// Its name: at most 15 bytes of the program's name.
+    pub name: String,
+    /// Its parent's pid.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+    /// Whether its first thread has ended or is about to end.
+    pub is_ending: bool,
+    /// When it was started, in clock ticks since boot: together with the pid, this distinguishes it from every later
+    /// process.
+    pub started: u64,
+}
+
+/// The process with this pid. `None` if there is none, or the kernel doesn't show it.
+pub fn of(pid: Pid) -> Option<ProcessStat> {
+    parse(&proc_file::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.
+const EXITING: u64 = 4;
+
+/// Parses `pid (name) state parent …`; the name may contain anything, including closing brackets.
+pub fn parse(stat: &str) -> Option<ProcessStat> {
+    let (pid, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    // After terminal and the terminal's foreground.
+    let flags: u64 = fields.nth(2)?.parse().ok()?;
+    let is_ending = is_dead || flags & EXITING != 0;
+    // Field 22; the flags were field 9.
+    let started = fields.nth(12)?.parse().ok()?;
+    let (pid, name) = (pid.parse().ok()?, name.to_owned());
+    Some(ProcessStat { pid, name, parent, group, session, is_ending, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_contain_any_character() {
+        let process = |name: &str, is_ending| ProcessStat {
+            pid: 12,
+            name: name.to_owned(),
+            parent: 3,
+            group: 5,
+            session: 6,
+            is_ending,
+            started: 22,
+        };
+        let stat = |before: &str, flags: u64| {
+            let after: Vec<String> = (10..=30).map(|field| field.to_string()).collect();
+            parse(&format!("{before} 3 5 6 7 8 {flags} {}", after.join(" ")))
+        };
+        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", false)));
+        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", true)));
+        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", true)));
+        assert_eq!(parse("12 (sh) R 3 4 5"), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! The start of the program, in place of the start-up code of Rust's standard library, which costs 4 % of a short run:
+//! it looks for the main thread's stack in `/proc/self/maps`, and maps a stack for a handler of stack overflows in each
+//! thread (docs/decisions/0005-link.md). A stack overflow ends zklock by SIGSEGV, without a message.
+
+use std::env;
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::panic;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::libc::{self, c_char, c_int};
+
+/// The exit code of the standard library after a panic.
+const PANICKED: c_int = 101;
+
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The variable that sets the stack size of each thread of the standard library's that names none, such as those of the
+/// libraries. It is meant for the command: a small value would end zklock by SIGSEGV.
+const MIN_STACK: &str = "RUST_MIN_STACK";
+
+/// The variable's value, which zklock's own environment lacks.
+static COMMANDS_MIN_STACK: OnceLock<OsString> = OnceLock::new();
+
+static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Makes a function the program's `main`. It is a macro because the C library looks for `main` in the program, and
+/// because `unsafe` stays in this module.
+#[macro_export]
+macro_rules! start {
+    ($run:path) => {
+        // SAFETY: the program has no other function with this name. The C library calls it once, before there is
+        // another thread, with the arguments as `start` needs them.
+        #[unsafe(no_mangle)]
+        extern "C" fn main(
+            count: std::ffi::c_int,
+            arguments: *const *const std::ffi::c_char,
+        ) -> std::ffi::c_int {
+            unsafe { $crate::process::sys::start(count, arguments, $run) }
+        }
+    };
+}
+
+/// Prepares the process as the standard library does, calls `run`, and returns the exit code.
+///
+/// # Safety
+///
+/// For `main` only: `arguments` are `count` C strings that stay valid, and there is one thread.
+#[doc(hidden)]
+pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) -> c_int {
+    let arguments = (0..usize::try_from(count).unwrap_or_default()).map(|index| {
+        // SAFETY: the caller promises both.
+        let argument = unsafe { CStr::from_ptr(*arguments.add(index)) };
+        OsStr::from_bytes(argument.to_bytes()).to_owned()
+    });
+    let _ = ARGUMENTS.set(arguments.collect());
+    // Writing to a pipe without a reader shall be an error, which has a message.
+    // SAFETY: runs no handler.
+    let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    SIGPIPE_WAS_IGNORED.store(before == libc::SIG_IGN, Ordering::Relaxed);
+    fill_standard_descriptors();
+    if let Some(value) = env::var_os(MIN_STACK) {
+        let _ = COMMANDS_MIN_STACK.set(value);
+        // SAFETY: there is one thread.
+        unsafe { env::remove_var(MIN_STACK) };
+    }
+    panic::catch_unwind(run).map_or(PANICKED, |()| 0)
+}
+
+/// Opens `/dev/null` in place of closed standard descriptors: a file that is opened later would get their number, and
+/// messages would be written to it.
+fn fill_standard_descriptors() {
+    for standard in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+        // SAFETY: system calls on numbers and a constant string. An open file gets the lowest free number: this one.
+        unsafe {
+            if libc::fcntl(standard, libc::F_GETFD) < 0 {
+                if standard == libc::STDOUT_FILENO {
+                    STDOUT_WAS_CLOSED.store(true, Ordering::Relaxed);
+                }
+                if libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) < 0 {
+                    libc::abort();
+                }
+            }
+        }
+    }
+}
+
+/// The program's arguments with its name.
+pub fn arguments() -> &'static [OsString] {
+    ARGUMENTS.get().map_or(&[], Vec::as_slice)
+}
+
+/// The environment that zklock was started with.
+pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
+    let hidden = COMMANDS_MIN_STACK.get().map(|value| (MIN_STACK.into(), value.clone()));
+    env::vars_os().chain(hidden)
+}
+
+/// Whether zklock was started with SIGPIPE ignored.
+pub fn sigpipe_was_ignored() -> bool {
+    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
+}
+
+/// Whether zklock was started without a stdout, in place of which there is `/dev/null`.
+pub fn stdout_was_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+}

@@ -1,0 +1,67 @@
+//! Runs the command under its locks, in two processes: a worker, and a monitor that watches it.
+
+use std::env;
+
+use anyhow::{Context, Result};
+
+use super::job::become_command;
+use super::job::spawn::Launch;
+use super::monitor;
+use super::worker;
+use crate::core::environment::{self, held_outside};
+use crate::core::exit::Exit;
+use crate::core::monitor::Outcome;
+use crate::core::run::{Plan, Surroundings};
+use crate::ensemble::Settings;
+use crate::link::{self, InheritedState, Side};
+use crate::output;
+use crate::plan::{Connection, Invocation, Job};
+use crate::process::clock;
+
+/// Runs the command under its locks, and returns how zklock is to exit.
+pub fn run(plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+    under_lock(plan, job, connection).with_context(|| job.invocation.first_lock().to_string())
+}
+
+fn under_lock(mut plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+    // All files are read before there are two processes that could wait for a disk.
+    let settings = Settings::new(connection, plan.connect_by())?;
+    plan.has_credentials = !settings.security.credentials.is_empty();
+    match link::split().context("can't start a second process to watch over the command")? {
+        Side::Worker(worker) => worker::work(worker, plan, job, &settings),
+        Side::Monitor(monitor) => {
+            output::mute();
+            let inherited = monitor.inherited;
+            let outcome = monitor::watch(monitor, job.invocation.first_lock(), &settings);
+            output::queue_output();
+            match outcome? {
+                Outcome::Exit(exit) => Ok(exit),
+                Outcome::Become(variables) => Ok(under_outer_locks(&job.invocation, &variables, inherited)),
+            }
+        }
+    }
+}
+
+/// Runs the command without locks, because the surrounding zklock holds all of them, and its lease and monitor cover
+/// the command.
+fn under_outer_locks(
+    invocation: &Invocation,
+    variables: &[(String, String)],
+    inherited: InheritedState,
+) -> Exit {
+    output::step(invocation.first_lock(), "already held by the surrounding command");
+    output::drain();
+    let launch = Launch::new(invocation.program.clone(), &invocation.arguments, inherited);
+    let error = become_command(launch, variables);
+    output::error(invocation.first_lock(), &error);
+    Exit::Code(error.code())
+}
+
+/// What is around a run that begins now. A waiting line is only shown if messages are text.
+pub fn surroundings(is_text: bool) -> Surroundings {
+    Surroundings {
+        began: clock::now(),
+        shows_line: is_text && output::can_draw_line(),
+        outer: held_outside(env::var_os(environment::HELD).as_deref()),
+    }
+}

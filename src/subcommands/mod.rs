@@ -1,0 +1,35 @@
+//! The subcommands, such as `status` and `revoke`: everything that zklock does besides running a command.
+
+mod check;
+mod complete;
+mod forget;
+mod listing;
+mod manual;
+mod manual_text;
+mod neighbours;
+mod owner;
+mod revoke;
+mod session;
+mod settings;
+mod status;
+
+use anyhow::Result;
+
+pub use self::complete::{complete, completions};
+pub use self::manual::manual;
+use crate::cli::{Options, Setting, Subcommand};
+use crate::core::exit::Exit;
+use crate::output::stdout::print;
+
+/// Carries out a subcommand, and returns how zklock is to exit.
+pub fn run(subcommand: &Subcommand, options: &Options, all: &[Setting]) -> Result<Exit> {
+    match subcommand {
+        Subcommand::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
+        Subcommand::Status(status) => status::run(status, options),
+        Subcommand::Revoke(revoke) => revoke::run(revoke, options),
+        Subcommand::Check(check) => check::run(check, options),
+        Subcommand::Forget(forget) => forget::run(forget, options),
+        Subcommand::Completions { shell } => print(completions(*shell).as_bytes()),
+        Subcommand::Man => print(&manual()?),
+    }
+}

@@ -1,0 +1,50 @@
+//! The session of a subcommand.
+
+use anyhow::{Result, bail};
+
+use crate::cli::Options;
+use crate::core::path::NodePath;
+use crate::core::text::without_controls;
+use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
+use crate::process::clock;
+
+/// The most attempts to delete a node if the connection is lost each time.
+const MOST_TRIES: usize = 10;
+
+/// Connects, within `--connect-timeout`.
+pub(super) fn open(options: &Options) -> Result<BlockingSession<'static>> {
+    let connect_timeout = options.ensemble.connect_timeout;
+    let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
+    let mut session = BlockingSession::open(settings, Limit::Each(connect_timeout))?;
+    session.connect()?;
+    Ok(session)
+}
+
+/// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
+pub(super) fn check_chroot(session: &mut BlockingSession<'_>, options: &Options) -> Result<()> {
+    let chroot = options.ensemble.zookeeper.chroot_text();
+    if session.has_chroot()
+        && let Err(RequestError::NoNode) = session.get("/".into())?
+    {
+        bail!(
+            "the chroot {chroot} of the connect string doesn't exist: create it once with \
+             'zklock check --create-chroot' and the same connect string, or correct the connect string"
+        );
+    }
+    Ok(())
+}
+
+/// Deletes a node whatever version it has, again if the answer was lost. Returns whether it was there.
+pub(super) fn delete_any_version(session: &mut BlockingSession<'_>, node: &NodePath) -> Result<Answer<bool>> {
+    for tries in 0..MOST_TRIES {
+        match session.delete(node.clone())? {
+            Ok(()) => return Ok(Ok(true)),
+            // Deleted already, if an answer was lost.
+            Err(RequestError::NoNode) => return Ok(Ok(tries > 0)),
+            Err(RequestError::ConnectionLost) => {}
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    let node = without_controls(node.as_str());
+    bail!("{node}: the connection was lost {MOST_TRIES} times before an answer came")
+}

@@ -1,0 +1,270 @@
+//! The table of `status`: a block for each lock, columns aligned across all of them.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+
+use console::{Term, measure_text_width, pad_str, style, truncate_str};
+
+use super::super::listing::{ListedContender, Lock, State, Success};
+use super::super::neighbours;
+use super::super::owner::place;
+use super::fold::Fold;
+use crate::core::queue::name::Mode;
+use crate::core::text::without_controls;
+use crate::ensemble::ServerTime;
+
+/// The capabilities of stdout that the table depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    /// The columns of the terminal; `None` means no limit, because there is no terminal.
+    pub(super) width: Option<usize>,
+    /// The lines that there is room for; `None` means no limit.
+    pub(super) height: Option<usize>,
+    /// Whether long queues are folded, so that every lock is visible: on a terminal only.
+    pub(super) folds: bool,
+    pub(super) colour: bool,
+}
+
+impl Style {
+    /// The style for stdout. `NO_COLOR` (no-color.org) is respected.
+    pub(super) fn of_stdout() -> Self {
+        let terminal = stdout().is_terminal();
+        let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let width = terminal.then(|| usize::from(Term::stdout().size().1));
+        Self { width, height: None, folds: terminal, colour: terminal && !no_color && !dumb }
+    }
+
+    /// The text as one line, cut off where it would wrap.
+    pub(super) fn cut(self, text: &str) -> String {
+        self.width.map_or_else(|| text.to_owned(), |width| truncate_str(text, width, "…").into_owned()) + "\n"
+    }
+
+    /// The number of rows that a line takes if it wraps.
+    pub(super) fn rows(self, text: &str) -> usize {
+        self.width.map_or(1, |width| measure_text_width(text).div_ceil(width.max(1)).max(1))
+    }
+
+    /// This style for a table that must fit on the screen together with `other_lines`.
+    pub(super) fn on_screen(self, other_lines: usize) -> Self {
+        // One line is left for the cursor.
+        let rows = || usize::from(Term::stdout().size().0).saturating_sub(1 + other_lines);
+        Self { height: self.folds.then(rows), ..self }
+    }
+}
+
+/// A column of the table.
+struct Column {
+    title: &'static str,
+    /// If there is no room for all columns, those with the highest number are left out first. Zero is always shown.
+    rank: u8,
+    cell: fn(&ListedContender) -> String,
+}
+
+/// Columns from this rank on are left out before a label is cut, because they are wide and rarely needed.
+const RARE: u8 = 7;
+
+/// A label is cut down to this width before any other column is left out.
+const LABEL: usize = 10;
+
+const RUNS: &str = "RUNS";
+
+/// The column whose host name is cut as the last resort. Its process id is always shown.
+const PLACE: &str = "HOST:PID";
+
+const COLUMNS: &[Column] = &[
+    Column { title: "POS", rank: 0, cell: |contender| contender.position.to_string() },
+    Column { title: "STATE", rank: 0, cell: |contender| state(contender).to_owned() },
+    Column { title: "MODE", rank: 4, cell: |contender| mode(contender.mode) },
+    Column { title: PLACE, rank: 0, cell: |contender| contender.owner.place() },
+    Column {
+        title: "USER",
+        rank: 6,
+        cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
+    },
+    Column { title: RUNS, rank: 0, cell: |contender| work(contender).to_owned() },
+    Column { title: "SINCE", rank: 2, cell: |contender| time(contender.since) },
+    Column { title: "HELD SINCE", rank: 3, cell: |contender| time(contender.held_since) },
+    Column { title: "TOKEN", rank: 5, cell: |contender| known(contender.fencing_token) },
+    Column { title: "SESSION", rank: 7, cell: |contender| known(contender.session.as_deref()) },
+    Column { title: "NODE", rank: 8, cell: |contender| node_name(contender) },
+];
+
+const INDENT: &str = "  ";
+const GAP: &str = "  ";
+
+/// The table of these locks.
+pub(super) fn text(locks: &[Lock], style: &Style) -> String {
+    if locks.is_empty() {
+        return "no locks\n".to_owned();
+    }
+    let fold = fold(locks, style);
+    let shown = |lock: &'_ Lock| fold.shown(lock.contenders().len());
+    let rows: Vec<&ListedContender> =
+        locks.iter().flat_map(|lock| lock.contenders().iter().take(shown(lock))).collect();
+    let columns = fitting(&rows, style.width);
+    let mut lines = vec![];
+    if locks.iter().any(|lock| !lock.contenders().is_empty()) {
+        lines.push(line(&columns, |column| column.title.to_owned()));
+    }
+    for lock in locks {
+        lines.push(heading(lock, style));
+        let (contenders, more) = lock.contenders().split_at(shown(lock));
+        lines.extend(contenders.iter().map(|contender| row(&columns, contender, style)));
+        if !more.is_empty() {
+            lines.push(format!("{INDENT}... {} more", more.len()));
+        }
+    }
+    if let Some(height) = style.height.filter(|&height| height < lines.len()) {
+        let more = lines.split_off(height.saturating_sub(1)).len();
+        lines.push(format!("... {more} more lines"));
+    }
+    let cut = |line: &String| match style.width {
+        Some(width) => truncate_str(line, width, "…").into_owned(),
+        None => line.clone(),
+    };
+    lines.iter().map(cut).map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+fn fold(locks: &[Lock], style: &Style) -> Fold {
+    if !style.folds {
+        return Fold::Never;
+    }
+    let lengths: Vec<usize> = locks.iter().map(|lock| lock.contenders().len()).collect();
+    Fold::fitting(&lengths, style.height)
+}
+
+/// The columns that fit into `room`, each with its width.
+fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Column, usize)> {
+    let width = |column: &Column| {
+        let widths = rows.iter().map(|row| measure_text_width(&(column.cell)(row)));
+        widths.chain([column.title.len()]).max().unwrap_or(0)
+    };
+    let mut columns: Vec<(&Column, usize)> = COLUMNS.iter().map(|column| (column, width(column))).collect();
+    let Some(room) = room else { return columns };
+    loop {
+        let needed: usize = columns.iter().map(|(_, width)| width + GAP.len()).sum();
+        let over = needed.saturating_sub(room);
+        let next = columns.iter().map(|(column, _)| column.rank).max().unwrap_or(0);
+        let label = columns.iter_mut().find(|(column, _)| column.title == RUNS).map(|(_, width)| width);
+        match label {
+            _ if over == 0 => return columns,
+            Some(width) if next == 0 || next < RARE && *width >= LABEL + over => {
+                let narrowed = width.saturating_sub(over).max(RUNS.len()).min(*width);
+                let over = over - (*width - narrowed);
+                *width = narrowed;
+                if let Some((_, width)) = columns.iter_mut().find(|(column, _)| column.title == PLACE) {
+                    *width = width.saturating_sub(over).max(PLACE.len());
+                }
+                return columns;
+            }
+            _ => columns.retain(|(column, _)| column.rank != next),
+        }
+    }
+}
+
+fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> String {
+    let cells = columns.iter().map(|(column, width)| {
+        let text = cell(column);
+        let text = if column.title == PLACE { cut_host(&text, *width) } else { text };
+        pad_str(&text, *width, console::Alignment::Left, Some("…")).into_owned()
+    });
+    format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
+}
+
+/// `place` (`host:pid`) cut to this width, with the whole process id.
+fn cut_host(place: &str, width: usize) -> String {
+    match place.rsplit_once(':') {
+        Some((host, pid)) if measure_text_width(place) > width => {
+            format!("{}:{pid}", truncate_str(host, width.saturating_sub(pid.len() + 1), "…"))
+        }
+        _ => place.to_owned(),
+    }
+}
+
+fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style) -> String {
+    let text = line(columns, |column| (column.cell)(contender));
+    if contender.state == State::Held && style.colour {
+        console::style(text).green().force_styling(true).to_string()
+    } else {
+        text
+    }
+}
+
+fn heading(lock: &Lock, how: &Style) -> String {
+    let path = without_controls(&lock.path);
+    let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
+    let neighbours = neighbours::summary(&lock.neighbours);
+    let state = match &lock.contenders {
+        None => "hidden: no permission to list the queue (READ)".to_owned(),
+        Some(contenders) if !contenders.is_empty() => counts(contenders),
+        Some(_) if neighbours.is_empty() => "free".to_owned(),
+        Some(_) => format!("used by {neighbours}"),
+    };
+    let also_used = if neighbours.is_empty() || state.starts_with("used") {
+        String::new()
+    } else {
+        format!("; also used by {neighbours}")
+    };
+    let last = lock.last_success.as_ref().map(last_success).unwrap_or_default();
+    format!("{path}  {state}{also_used}{last}")
+}
+
+/// How many contenders hold, wait, and neither.
+fn counts(contenders: &[ListedContender]) -> String {
+    let count = |counted: fn(State) -> bool| contenders.iter().filter(|one| counted(one.state)).count();
+    let parts = [
+        ("held by ", count(|state| state == State::Held), ""),
+        ("", count(|state| state == State::Waiting), " waiting"),
+        ("", count(|state| matches!(state, State::Unowned { .. })), " unowned"),
+    ];
+    let parts = parts.iter().filter(|(_, count, _)| *count > 0);
+    parts.map(|(before, count, after)| format!("{before}{count}{after}")).collect::<Vec<_>>().join(", ")
+}
+
+fn last_success(last: &Success) -> String {
+    format!("; last success {} on {}", time(last.at), place(last.host.as_deref(), last.pid))
+}
+
+fn state(contender: &ListedContender) -> &'static str {
+    match (contender.state, contender.asked_to_stop, contender.stopped) {
+        (State::Held, true, _) => "held, asked to stop",
+        (State::Held, false, true) => "held, stopped",
+        (State::Held, false, false) => "held",
+        (State::Waiting, _, true) => "waiting, stopped",
+        (State::Waiting, _, false) => "waiting",
+        (State::Unowned { .. }, ..) => "unowned",
+    }
+}
+
+/// The label or program; `(hidden)` for a node that can't be read.
+fn work(contender: &ListedContender) -> &str {
+    if contender.is_hidden() { "(hidden)" } else { contender.owner.work() }
+}
+
+fn known(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+pub(super) fn time(time: Option<ServerTime>) -> String {
+    known(time.map(|time| seconds(&time.to_string())))
+}
+
+fn mode(mode: Mode) -> String {
+    match mode {
+        Mode::Slots(slots) => format!("slots {slots}"),
+        other => other.to_string(),
+    }
+}
+
+fn node_name(contender: &ListedContender) -> String {
+    without_controls(contender.node.name())
+}
+
+/// A time without its milliseconds.
+fn seconds(time: &str) -> String {
+    match time.split_once('.') {
+        Some((seconds, _)) => format!("{}Z", seconds.replace('T', " ")),
+        None => time.to_owned(),
+    }
+}

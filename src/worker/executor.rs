@@ -1,0 +1,211 @@
+//! Carries out the core's effects.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use uuid::Uuid;
+
+use super::side_sessions::SideSessions;
+use crate::core::message::Message;
+use crate::core::pair::OwnedNode;
+use crate::core::path::LockPath;
+use crate::core::queue::contender::AttemptIds;
+use crate::core::queue::name::Mode;
+use crate::core::run::{Effect, End, Input, Introduction, KillRound};
+use crate::core::signal::SIGTSTP;
+use crate::ensemble::{Session, Settings};
+use crate::job::{Job, PreparedLaunch, lineage};
+use crate::link::WorkerSide;
+use crate::output;
+use crate::plan;
+use crate::process::{clock, identity, sys};
+use crate::worker::inbox::Emitter;
+
+/// The result of an effect.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// There is no immediate answer.
+    Nothing,
+    /// This is the immediate answer for the core.
+    Answer(Input),
+    /// The run is over.
+    Over(End),
+}
+
+/// The worker's resources for carrying out effects.
+#[derive(Debug)]
+pub(super) struct Executor<'a> {
+    worker: WorkerSide,
+    plan: &'a plan::Job,
+    mode: Mode,
+    settings: &'a Settings,
+    events: Emitter,
+    session: Option<Session>,
+    side_sessions: SideSessions,
+    /// The command, until it is started.
+    prepared: Option<PreparedLaunch>,
+    job: Option<Job>,
+    /// zklock's nodes: a message in JSON names the node that it is about.
+    own: Vec<OwnedNode>,
+    /// Whether only the command had the terminal when it last stopped.
+    stopped_alone: bool,
+}
+
+impl<'a> Executor<'a> {
+    /// An executor that hasn't opened a session or started a command.
+    pub(super) fn new(
+        worker: WorkerSide,
+        plan: &'a plan::Job,
+        mode: Mode,
+        settings: &'a Settings,
+        events: Emitter,
+    ) -> Self {
+        let side_sessions = SideSessions::new(settings.clone(), events.clone());
+        Self {
+            worker,
+            plan,
+            mode,
+            settings,
+            events,
+            session: None,
+            side_sessions,
+            prepared: None,
+            job: None,
+            own: vec![],
+            stopped_alone: false,
+        }
+    }
+
+    /// Whether there is, or was, a session or a command.
+    pub(super) fn has_begun(&self) -> bool {
+        self.session.is_some() || self.job.is_some()
+    }
+
+    /// Carries out an effect. After an error zklock can no longer control the command.
+    pub(super) fn carry_out(&mut self, effect: Effect) -> Result<Done> {
+        match effect {
+            Effect::Connect { key, deadline } => {
+                self.own.clear();
+                let settings = Settings { deadline, ..self.settings.clone() };
+                let session = Session::open(key, settings, self.events.clone());
+                self.session = Some(session.context("can't start the session")?);
+            }
+            // The session is connecting meanwhile, and there is no node yet.
+            Effect::Introduce => {
+                self.worker.take_its_name();
+                let introduction = self.introduction();
+                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, &self.worker));
+                return Ok(Done::Answer(Input::Introduced(introduction)));
+            }
+            Effect::FindAncestors => {
+                return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
+            }
+            Effect::Ask(asker, request) => {
+                if let Some(session) = &self.session {
+                    session.ask(asker, request);
+                }
+            }
+            Effect::Release(nodes) => {
+                if let Some(session) = &self.session {
+                    session.release(nodes);
+                }
+            }
+            Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
+            Effect::Clean(leftover) => self.side_sessions.clean(leftover)?,
+            Effect::ReportCreate(path) => self.worker.enters(&path),
+            Effect::ReportNodes { session_timeout, nodes } => {
+                let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
+                self.own.clone_from(&nodes);
+                self.worker.own(millis, nodes);
+            }
+            Effect::StartCommand { variables, latest, deadline } => {
+                self.worker.command_begins(deadline);
+                let prepare = || PreparedLaunch::new(&self.plan.invocation, &self.worker);
+                let (prepared, signal) = (self.prepared.take().unwrap_or_else(prepare), self.plan.signal);
+                let started = Job::start(prepared, &variables, &self.worker, latest, signal);
+                let started = started.map(|job| self.job = Some(job));
+                let started = started.map_err(|error| (error.code(), error.to_string()));
+                return Ok(Done::Answer(Input::Started(started)));
+            }
+            Effect::SignalGroup(_)
+            | Effect::SignalAll(_)
+            | Effect::GiveTerminal
+            | Effect::TakeTerminal
+            | Effect::Resume
+            | Effect::LookAtChildren { .. }
+            | Effect::Kill { .. }
+            | Effect::Reap => return self.carry_out_on_job(&effect),
+            // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
+            // them.
+            Effect::StopWithCommand(signal) => {
+                self.worker.stop(signal, self.stopped_alone || signal != SIGTSTP);
+            }
+            Effect::StopWaiting => self.worker.stop(SIGTSTP, false),
+            Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
+            Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
+            Effect::Say(path, message) => self.say(&path, &message),
+            Effect::Line(Some(line)) => output::draw_line(&line, self.worker.group),
+            Effect::Line(None) => output::erase_line(),
+            Effect::FlushOutput(limit) => {
+                output::drain_before_others(limit);
+                return Ok(Done::Answer(Input::OutputFlushed));
+            }
+            Effect::FlushBeforeStop(limit) => {
+                output::drain_before_others(limit);
+            }
+            Effect::Detach => {
+                output::drain();
+                sys::detach_from_caller();
+            }
+            Effect::Finish(end) => return Ok(Done::Over(end)),
+        }
+        Ok(Done::Nothing)
+    }
+
+    /// Carries out an effect on the command. Without a command there is nothing to do.
+    fn carry_out_on_job(&mut self, effect: &Effect) -> Result<Done> {
+        let Some(job) = &mut self.job else { return Ok(Done::Nothing) };
+        if let Effect::SignalGroup(_) | Effect::SignalAll(_) | Effect::GiveTerminal | Effect::Resume = effect
+        {
+            log::debug!("job: {effect:?}");
+        }
+        match effect {
+            Effect::SignalGroup(signal) => job.signal_group(*signal),
+            Effect::SignalAll(signal) => job.signal_all(*signal),
+            Effect::GiveTerminal => job.give_terminal(),
+            Effect::TakeTerminal => self.stopped_alone = job.gives_up_terminal(),
+            Effect::Resume => job.resume(),
+            Effect::LookAtChildren { all } => {
+                job.reap_orphans();
+                let leader = job.observe();
+                return Ok(Done::Answer(Input::Children { leader, none_left: *all && job.none_left() }));
+            }
+            Effect::Kill { latest } => {
+                let now = clock::now();
+                let gone = job.kill(*latest, now);
+                let left = job.left_for_long(now).into_iter().flatten().map(|left| left.to_string());
+                let left = left.collect();
+                let round = KillRound { gone, next: job.next_kill(), stuck: job.is_stuck(), left };
+                return Ok(Done::Answer(Input::KillRound(round)));
+            }
+            Effect::Reap => {
+                job.reap().context("zklock can't control the command any more")?;
+                return Ok(Done::Answer(Input::Reaped(job.exit())));
+            }
+            _ => {}
+        }
+        Ok(Done::Nothing)
+    }
+
+    fn introduction(&self) -> Introduction {
+        let program = Path::new(&self.plan.invocation.shown);
+        let record = identity::record(self.worker.monitor, program, self.plan.label.clone(), self.mode);
+        let ids = self.plan.invocation.locks.iter().map(|_| AttemptIds(Uuid::new_v4().as_u128())).collect();
+        Introduction { record, ids }
+    }
+
+    fn say(&self, path: &LockPath, message: &Message) {
+        let is_of_lock = |node: &&OwnedNode| node.path.is_child_of(path);
+        output::say(path, self.own.iter().find(is_of_lock), message);
+    }
+}

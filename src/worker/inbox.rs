@@ -1,0 +1,183 @@
+//! All events of a running zklock in one channel, read by one loop.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::core::pair::Order;
+use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
+use crate::core::run::Input;
+use crate::core::time::BootTime;
+use crate::ensemble::EventSink;
+use crate::link::{Orders, Received};
+use crate::process::alarm::Alarm;
+
+/// The reading end of the channel.
+#[derive(Debug)]
+pub(super) struct Events {
+    queue: Receiver<Input>,
+    sender: Sender<Input>,
+    bell: Arc<EventFd>,
+    alarm: Alarm,
+    /// The worker's other sources of events, once [`listen`](Self::listen) was called.
+    sources: Option<Sources>,
+}
+
+#[derive(Debug)]
+struct Sources {
+    /// SIGCHLD.
+    children: SignalFd,
+    monitor: Orders,
+    monitor_died: Cell<bool>,
+}
+
+/// A sending end of the channel.
+#[derive(Debug, Clone)]
+pub(super) struct Emitter {
+    queue: Sender<Input>,
+    bell: Arc<EventFd>,
+}
+
+/// Creates the channel.
+pub(super) fn channel() -> io::Result<(Emitter, Events)> {
+    let (sender, queue) = mpsc::channel();
+    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+    let alarm = Alarm::new()?;
+    let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
+    Ok((emitter, Events { queue, sender, bell, alarm, sources: None }))
+}
+
+impl Emitter {
+    /// Adds `event` to the channel. It is silently dropped if there is no reader any more: zklock is exiting then.
+    pub(super) fn emit(&self, event: Input) {
+        if self.queue.send(event).is_ok() {
+            // A full counter is fine: it only has to be above zero.
+            let _ = self.bell.write(1);
+        }
+    }
+}
+
+impl EventSink for Emitter {
+    fn session(&self, session: SessionKey, change: SessionChange) {
+        self.emit(Input::Session(session, change));
+    }
+
+    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
+        self.emit(Input::Reply(session, asker, reply));
+    }
+}
+
+impl Events {
+    /// Also reports the monitor's messages and changes of children as events from now on. SIGCHLD must be blocked.
+    pub(super) fn listen(&mut self, monitor: Orders) -> io::Result<()> {
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
+        self.sources = Some(Sources { children, monitor, monitor_died: Cell::new(false) });
+        Ok(())
+    }
+
+    /// The next pending event, if any.
+    pub(super) fn pending(&self) -> Option<Input> {
+        if let Some(sources) = &self.sources {
+            // The queue can't be closed: its reader is this very object.
+            sources.read(|event| drop(self.sender.send(event)));
+        }
+        let event = self.queue.try_recv().ok()?;
+        if let (Input::Signal(signal), Some(sources)) = (&event, &self.sources) {
+            sources.monitor.before_handling(*signal);
+        }
+        Some(event)
+    }
+
+    /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
+    pub(super) fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
+        let bell = self.bell.as_fd();
+        match &self.sources {
+            // A socket is always readable once its other end is closed.
+            Some(sources) if sources.monitor_died.get() => {
+                self.alarm.wait([bell, sources.children.as_fd()], until)?;
+            }
+            Some(sources) => {
+                self.alarm.wait([bell, sources.children.as_fd(), sources.monitor.as_fd()], until)?;
+            }
+            None => self.alarm.wait([bell], until)?,
+        }
+        // An empty counter is fine: the bell was already read with an earlier event.
+        let _ = self.bell.read();
+        Ok(())
+    }
+}
+
+impl Sources {
+    fn read(&self, emit: impl Fn(Input)) {
+        while !self.monitor_died.get() {
+            match self.monitor.receive() {
+                Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
+                Received::Message(Order::NotStopped) => emit(Input::NotStopped),
+                Received::Nothing => break,
+                Received::Closed => {
+                    self.monitor_died.set(true);
+                    emit(Input::MonitorDied);
+                }
+            }
+        }
+        // One event is enough for all children, because its handler checks every child.
+        let mut any = false;
+        while let Ok(Some(_)) = self.children.read_signal() {
+            any = true;
+        }
+        if any {
+            emit(Input::Child);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::clock;
+
+    #[test]
+    fn events_come_in_the_order_they_were_sent() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        for signal in [15, 1] {
+            emitter.emit(Input::Signal(signal));
+        }
+        assert!(matches!(events.pending(), Some(Input::Signal(15))));
+        assert!(matches!(events.pending(), Some(Input::Signal(1))));
+        assert!(events.pending().is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_deadline_ends_the_wait_and_an_event_ends_it_sooner() -> io::Result<()> {
+        let (emitter, events) = channel()?;
+        let start = clock::now();
+        while clock::now().since(start) < Duration::from_millis(20) {
+            events.wait(Some(start + Duration::from_millis(20)))?;
+        }
+        assert!(events.pending().is_none());
+
+        let sender = thread::spawn(move || emitter.emit(Input::Child));
+        let much_later = start + Duration::from_mins(1);
+        let event = loop {
+            if let Some(event) = events.pending() {
+                break event;
+            }
+            events.wait(Some(much_later))?;
+            assert!(clock::now() < much_later);
+        };
+        assert!(matches!(event, Input::Child));
+        assert!(sender.join().is_ok());
+        Ok(())
+    }
+}
