@@ -34,6 +34,16 @@ fn the_manual_page_is_valid_for_man_groff_and_mandoc() {
 }
 
 #[test]
+fn the_manual_and_the_help_begin_with_what_zklock_does() {
+    let case = Case::new("manual-name");
+    let manual = case.zklock().arg("man").run().stdout;
+    let line = "Runs COMMAND while it holds the lock PATH in ZooKeeper\n";
+    assert!(manual.contains(&format!(".SH NAME\nzklock \\- {line}")), "{manual}");
+    let help = case.zklock().arg("--help").run().stdout;
+    assert!(help.starts_with(line), "{help}");
+}
+
+#[test]
 fn the_manual_has_every_option_of_the_help() {
     let case = Case::new("manual");
     let manual = case.zklock().arg("man").run().stdout.replace("\\-", "-");

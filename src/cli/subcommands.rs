@@ -10,7 +10,7 @@ use super::values;
 use crate::core::path::{LockPath, NodePath, PathError};
 use crate::core::text::escaped;
 
-/// A subcommand with its options.
+// A subcommand with its options. It has no doc comment: clap would make it the first line of zklock's own help.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Subcommand {
     /// Show who holds the locks and who waits
