@@ -98,6 +98,18 @@ mod tests {
         let pauses: Vec<_> = [999; 9].map(&mut after).into();
         assert_eq!(pauses, [0, 25, 50, 100, 200, 400, 800, 1000, 1000]);
         assert_eq!([after(1000), after(0), after(0)], [0, 0, 25]);
+        let mut pause = ReconnectPause { next: T, ..ReconnectPause::new(now) };
+        assert_eq!(
+            pause.after_loss(now + Duration::from_millis(250), T / 4),
+            Duration::ZERO,
+            "long for a short session"
+        );
+    }
+
+    #[test]
+    fn a_session_is_given_up_when_it_has_certainly_ended() {
+        assert!(longest_reconnection(T) > T, "until then the servers may keep it");
+        assert!(longest_reconnection(T) < T * 3 / 2, "it won't come back");
     }
 
     #[test]

@@ -262,7 +262,7 @@ mod tests {
         });
         let usual = AttemptLimit::Usual(T / 8);
         let patient = AttemptLimit::Patient(T * 3 / 5);
-        assert_eq!(limits.take(4).collect::<Vec<_>>(), [usual, patient, usual, patient]);
+        assert_eq!(limits.take(5).collect::<Vec<_>>(), [usual, patient, usual, patient, usual]);
         retry.pass(vec!["a", "b"], at(0), &mut random());
         assert_eq!(retry.limit(&all[0]), usual, "the other server may answer");
         let slow = ConnectSpeed::of(T / 7, patient, T);
