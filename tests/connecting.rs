@@ -175,3 +175,22 @@ fn too_few_open_files_are_reported_before_connecting() {
         }
     }
 }
+
+#[test]
+fn inherited_open_files_count_as_long_as_the_limit_is_low() {
+    let case = Case::new("inherited-files");
+    // First those that the shell inherits, of which there may be any number.
+    let inherit =
+        "for open in /proc/$$/fd/*; do open=${open##*/}; ((open < 3)) || eval \"exec $open<&-\"; done
+        exec 3</dev/null 4<&3 5<&3 6<&3 7<&3 8<&3 9<&3";
+    for (limit, code) in [(15, 125), (20, 125), (21, 0)] {
+        let limited = format!("{inherit}\nulimit -n {limit}");
+        let output = case.zklock().prelude(&limited).args([case.path(), "echo", "ran"]).run();
+        output.assert_code(code);
+        if code != 0 {
+            let message = format!("zklock may have {limit} open files and needs 21, because it inherits 7");
+            output.assert_stderr(&message);
+            assert_eq!(output.stdout, "");
+        }
+    }
+}

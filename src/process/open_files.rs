@@ -1,11 +1,19 @@
 //! The limit of open files, which the shell's `ulimit -n` shows.
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 use nix::sys::resource::{Resource, getrlimit};
 
-/// The smallest limit with which zklock starts: POSIX promises as many. A lock takes 12, with TLS too; the others are for
-/// files that zklock inherits, for looking up names, and for finding out why a server doesn't answer.
+/// The smallest limit with which zklock starts: POSIX promises as many.
 const FEWEST: u64 = 20;
+
+/// What zklock takes, with stdin, stdout and stderr: 12 for a lock, with TLS too, and 2 for looking up names and for
+/// finding out why a server doesn't answer.
+const TAKEN: u64 = 14;
+
+/// From this limit on, inherited files aren't counted: hardly anyone leaves so many open.
+const PLENTY: u64 = 256;
 
 /// Fails if so few files may be open that zklock would fail later, at whatever opens one more.
 ///
@@ -13,10 +21,21 @@ const FEWEST: u64 = 20;
 /// If the limit is too low.
 pub fn check_limit() -> Result<()> {
     let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let inherited = if limit < PLENTY { inherited(limit) } else { 0 };
+    let needed = FEWEST.max(TAKEN + inherited);
+    let because = if needed == FEWEST { String::new() } else { format!(", because it inherits {inherited}") };
     ensure!(
-        limit >= FEWEST,
-        "zklock may have {limit} open files and needs {FEWEST}: raise the limit, as by 'ulimit -n 1024' or \
+        limit >= needed,
+        "zklock may have {limit} open files and needs {needed}{because}: raise the limit, as by 'ulimit -n 1024' or \
          LimitNOFILE=1024"
     );
     Ok(())
+}
+
+/// How many of the numbers below the limit are taken, not counting stdin, stdout, stderr and the directory that is read
+/// here. If none is left for that directory, all are taken.
+fn inherited(limit: u64) -> u64 {
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return limit };
+    let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
+    (numbers.filter(|number| (3..limit).contains(number)).count() as u64).saturating_sub(1)
 }
