@@ -8,9 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// The process that would become zklock starts it instead, in a process group of its own. It waits for zklock's end,
-/// and not for a stop.
-const WITH_JOB_CONTROL: &str = "set -m; \"$0\" \"$@\" & \
-     while wait -f $!; code=$?; kill -0 $! 2>/dev/null; do sleep 0.05; done; exit $code";
+/// and not for a stop: bash 5.2 hangs in `wait -f` now and then ("No record of process"), and a loop ends at a stop.
+const WITH_JOB_CONTROL: &str = "set -m; \"$0\" \"$@\" & tail -f --pid $! -s 0.1 /dev/null; wait $!; exit $?";
 
 /// The same with a process group of its own, but with a caller that doesn't use job control.
 const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait $!; exit $?";
