@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::script::{plan, record, seconds};
+use super::script::{OURS, TIMEOUT, plan, record, seconds};
+use crate::core::protocol::{SessionChange, SessionKey};
 use crate::core::queue::contender::AttemptIds;
 use crate::core::run::{Driver, Effect, Input, Introduction, PhaseName, Step};
 use crate::core::signal::SIGTERM;
@@ -54,4 +55,14 @@ fn other_inputs_come_before_the_check_of_the_time() {
     let (effects, _) = until_wait(&mut driver, plan.began + seconds(60.0), vec![Input::Signal(SIGTERM)]);
     assert_eq!(driver.run().phase(), PhaseName::Releasing);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(..))), "{effects:?}");
+}
+
+/// The worker is introduced before it hears of its session, so it enters the queue at once.
+#[test]
+fn an_answer_comes_before_other_inputs() {
+    let plan = plan();
+    let connected = SessionChange::Connected { id: OURS, timeout: TIMEOUT, began: plan.began };
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(..))), "{effects:?}");
 }
