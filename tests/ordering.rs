@@ -121,8 +121,8 @@ fn after_a_holder_is_killed_the_next_runs_when_the_session_ends() {
     let case = Case::new("killed-holder");
     let history = case.history();
     // The job ends before the session, so it does no harm if it survives its zklock.
-    let job = history.job("first", 0.2);
-    let first = contender(&case, &["--session-timeout", "2"], &job);
+    let job = history.job("first", 3.0);
+    let first = contender(&case, &["--session-timeout", "4"], &job);
     wait_until("the first contender to run", DEADLINE, || section_count(&history) == 1);
     let second = contender(&case, &[], &history.job("second", 0.0));
     let nodes = case.wait_for_contenders(2);
@@ -138,11 +138,11 @@ fn after_a_holder_is_killed_the_next_runs_when_the_session_ends() {
             break;
         }
         assert_eq!(sections, 1, "another command runs while the first contender's node exists");
-        assert!(killed.elapsed() < Duration::from_secs(6), "the node still exists after the session timeout");
+        assert!(killed.elapsed() < Duration::from_secs(12), "the node outlives the session");
         thread::sleep(Duration::from_millis(10));
     }
     let free = Instant::now();
     second.wait(DEADLINE).assert_code(0);
-    assert!(free.elapsed() < Duration::from_secs(1), "{:?}", free.elapsed());
+    assert!(free.elapsed() < Duration::from_secs(5), "{:?}", free.elapsed());
     assert_eq!(history.exclusive_order(), ["first", "second"]);
 }

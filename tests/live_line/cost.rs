@@ -19,7 +19,7 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     let (before, position) = (counted(), case.contenders().len() + 1);
     let by_time = || proxy.count(op::MULTI) + proxy.count(op::PING);
     let started = by_time();
-    let options = &["--session-timeout", "4"][..];
+    let options = &["--session-timeout", "8"][..];
     if terminal {
         let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
         wait_until("several redraws", DEADLINE, || waiter.text().matches(LINE).count() >= 4);
