@@ -62,6 +62,22 @@ fn a_worker_that_leaves_runs_on() {
 }
 
 #[test]
+fn a_worker_that_was_to_leave_and_ended_before_is_cleaned_up_first() {
+    let (mut monitor, leftover) = with_a_node();
+    worker_ended(&mut monitor, Death::Killed(9), Stage::Waiting);
+    assert_eq!(monitor.on(at(2), MonitorInput::Reported(Report::Leave(Exit::Signal(2)))), []);
+    let ended = monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), None));
+    assert_eq!(ended.last(), Some(&MonitorEffect::Clean(leftover)));
+}
+
+#[test]
+fn an_exit_code_doesn_t_excuse_a_worker_that_is_killed_after_it() {
+    let (mut monitor, _) = with_a_node();
+    monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(7))));
+    assert_eq!(worker_ended(&mut monitor, Death::Killed(9), Stage::Over), [MonitorEffect::EndNobody]);
+}
+
+#[test]
 fn zklock_stops_unless_it_was_continued_meanwhile() {
     let mut monitor = monitor();
     let stop =
