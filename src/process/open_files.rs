@@ -1,9 +1,9 @@
 //! The limit of open files, which the shell's `ulimit -n` shows.
 
-use std::fs;
-
 use anyhow::{Result, ensure};
 use nix::sys::resource::{Resource, getrlimit};
+
+use super::sys::inherited_descriptors;
 
 /// The smallest limit with which zklock starts: POSIX promises as many.
 const FEWEST: u64 = 20;
@@ -32,10 +32,11 @@ pub fn check_limit() -> Result<()> {
     Ok(())
 }
 
-/// How many of the numbers below the limit are taken, not counting stdin, stdout, stderr and the directory that is read
-/// here. If none is left for that directory, all are taken.
+/// How many of the numbers below the limit inherited files have, not counting stdin, stdout and stderr. If they can't be
+/// listed, all numbers are taken.
 fn inherited(limit: u64) -> u64 {
-    let Ok(open) = fs::read_dir("/proc/self/fd") else { return limit };
-    let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
-    (numbers.filter(|number| (3..limit).contains(number)).count() as u64).saturating_sub(1)
+    inherited_descriptors().map_or(limit, |numbers| {
+        numbers.iter().filter(|&&number| u64::try_from(number).is_ok_and(|number| number < limit)).count()
+            as u64
+    })
 }

@@ -20,7 +20,9 @@ pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::SharedPage;
-pub use self::process::{detach_from_caller, exit_at_once, fail_on_abort, tune_the_allocator};
+pub use self::process::{
+    detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors, tune_the_allocator,
+};
 pub use self::signals::{
     die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, stop_by, stop_ignoring_children,
 };

@@ -1,16 +1,32 @@
 //! File descriptors, the memory allocator, and the handler for SIGABRT of this process.
 
 use std::fs::File;
+use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use nix::libc;
 
 use super::signals::disposition;
 use crate::core::exit;
 
+/// The file descriptors, but for stdin, stdout and stderr, that this process has from its caller: those that aren't
+/// close-on-exec, because all of zklock's own are.
+///
+/// # Errors
+/// If they can't be listed, as when no further file may be opened.
+pub fn inherited_descriptors() -> io::Result<Vec<RawFd>> {
+    let entries = std::fs::read_dir("/proc/self/fd")?.flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_inherited = |&number: &RawFd| {
+        // SAFETY: only reads the flags.
+        let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+        number > 2 && flags >= 0 && flags & libc::FD_CLOEXEC == 0
+    };
+    Ok(numbers.filter(is_inherited).collect())
+}
+
 /// Releases the file descriptors, the terminal and the working directory that this process has from its caller.
-/// A descriptor that isn't close-on-exec is an inherited one, because all of zklock's own are close-on-exec.
 pub fn detach_from_caller() {
     let _ = std::env::set_current_dir("/");
     let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") else { return };
@@ -18,16 +34,9 @@ pub fn detach_from_caller() {
         // SAFETY: a system call on numbers; later writes to these descriptors go to the new file.
         unsafe { libc::dup2(nothing.as_raw_fd(), standard) };
     }
-    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    for number in numbers.filter(|&number: &i32| number > 2).collect::<Vec<_>>() {
-        // SAFETY: only reads the flags, and closes descriptors that zklock doesn't use.
-        unsafe {
-            let flags = libc::fcntl(number, libc::F_GETFD);
-            if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
-                libc::close(number);
-            }
-        }
+    for number in inherited_descriptors().unwrap_or_default() {
+        // SAFETY: zklock doesn't use what it has inherited.
+        unsafe { libc::close(number) };
     }
 }
 
