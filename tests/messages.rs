@@ -42,7 +42,7 @@ variants!(Message, message_name, MESSAGES:
 );
 
 variants!(ContentionError, trouble_name, TROUBLES:
-    Deleted, Refused, Permission, OwnNodeHidden, NotEphemeral, EphemeralParent, NoChroot, ParentsVanish, Server,
+    Deleted, Refused, Permission, OwnNodeHidden, NotEphemeral, EphemeralParent, NoChroot, ParentsVanish, Closed, Server,
 );
 
 variants!(RequestError, failure_name, FAILURES:
@@ -99,6 +99,7 @@ fn troubles() -> Vec<ContentionError> {
         ContentionError::EphemeralParent,
         ContentionError::NoChroot,
         ContentionError::ParentsVanish,
+        ContentionError::Closed("create its lock node"),
         ContentionError::Server(RequestError::Quota),
     ];
     troubles.extend(refusals().map(ContentionError::Refused));

@@ -211,10 +211,20 @@ impl<'a> BlockingSession<'a> {
         self.all(nodes.into_iter().map(Request::WatchBelow), expect!(Reply::Watching(answer) => answer))
     }
 
-    /// Creates an ephemeral sequential node without data.
-    pub fn create(&mut self, parent: NodePath, prefix: String) -> Result<Answer<Created>, BlockingError> {
-        let create = Request::Create { parent, prefix, data: vec![] };
+    /// Creates an ephemeral sequential node.
+    pub fn create(
+        &mut self,
+        parent: NodePath,
+        prefix: String,
+        data: Vec<u8>,
+    ) -> Result<Answer<Created>, BlockingError> {
+        let create = Request::Create { parent, prefix, data };
         self.one(create, expect!(Reply::Created(answer) => answer))
+    }
+
+    /// Creates a node as a container where the server supports it, and the missing nodes above it.
+    pub fn make_parents(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
+        self.one(Request::MakeParents(node), expect!(Reply::ParentsMade(answer) => answer))
     }
 
     /// Creates a node that stays, and the missing nodes above it.
@@ -411,7 +421,14 @@ impl<'a> BlockingSession<'a> {
 }
 
 fn changes_a_node(request: &Request) -> bool {
-    matches!(request, Request::Delete(_) | Request::DeleteUnchanged(..) | Request::Write(..))
+    matches!(
+        request,
+        Request::Create { .. }
+            | Request::MakeParents(_)
+            | Request::Delete(_)
+            | Request::DeleteUnchanged(..)
+            | Request::Write(..)
+    )
 }
 
 fn question(number: usize) -> Asker {

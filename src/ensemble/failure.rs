@@ -13,8 +13,9 @@ impl From<LibraryError> for RequestError {
         use LibraryError as Error;
 
         match error {
-            // The library reports a connection that it gave up for lack of a response as Custom.
-            Error::ConnectionLoss | Error::Custom(_) => Self::ConnectionLost,
+            // The library reports a connection that it gave up for lack of a response as Custom. A session that has
+            // moved is served over another connection.
+            Error::ConnectionLoss | Error::Custom(_) | Error::SessionMoved => Self::ConnectionLost,
             // The library reports this for a request that it hadn't handled yet when its task ended with the
             // connection.
             Error::UnexpectedError(text) if text.ends_with("expect response, but got none") => {
@@ -28,7 +29,7 @@ impl From<LibraryError> for RequestError {
             Error::NoChildrenForEphemerals => Self::EphemeralParent,
             Error::QuotaExceeded => Self::Quota,
             Error::NotReadOnly => Self::ReadOnly,
-            Error::SessionExpired | Error::SessionMoved => Self::Expired,
+            Error::SessionExpired => Self::Expired,
             Error::AuthFailed => Self::AuthFailed,
             Error::UnexpectedErrorCode(EPHEMERAL_ON_LOCAL_SESSION) => Self::LocalSession,
             // The text may come from the server and contain control characters.

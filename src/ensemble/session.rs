@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use futures::future::{Either, select};
+use futures::future::{Either, ready, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
@@ -334,6 +334,11 @@ async fn serve(
             // Watches before replies: a reply's reader should know of a change that was already seen.
             (asker, reply) = Box::pin(watches.next()).fuse() => sink.reply(asker, reply),
             (asker, Answer { reply, watch }) = requests.select_next_some() => {
+                // The server says that the session has moved to another connection: a new one takes it back.
+                if reply.failure() == Some(&RequestError::ConnectionLost) {
+                    requests.push(Box::pin(ready((asker, reply.into()))));
+                    break;
+                }
                 if let Some((path, watcher)) = watch {
                     watches.add(asker, path, watcher);
                 }

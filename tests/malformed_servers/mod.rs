@@ -4,6 +4,7 @@
 mod answers;
 mod attacked;
 pub(crate) mod attacker;
+mod closing;
 mod cuts;
 mod cutter;
 mod flood;

@@ -6,6 +6,8 @@ use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
 use super::gather::host_time;
+use crate::core::protocol::Created;
+use crate::core::queue::contender::ContentionError;
 use crate::core::queue::name::sequence;
 use crate::ensemble::{Answer, BlockingError, BlockingSession, RequestError, ServerTime};
 use crate::process::clock;
@@ -15,6 +17,12 @@ const TRIPS: usize = 5;
 
 /// The prefix of the node's name. No recipe takes it for a contender, because it doesn't contain a lock's marker.
 const PREFIX: &str = "zk-check-";
+
+/// As much data as a contender's node has: a server may limit the size of a request.
+const DATA: [u8; 400] = [b' '; 400];
+
+/// How many answers to one request may be lost with the connection.
+const MOST_LOST: usize = 4;
 
 /// Tries the requests at the lock path, or at its nearest ancestor that exists, and adds the results to the facts.
 pub(super) fn probe(
@@ -27,9 +35,7 @@ pub(super) fn probe(
     let mut parent = path.as_str();
     let (answer, before) = loop {
         let before = host_time();
-        let parent_node = format!("{chroot}{parent}");
-        let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
-        match (session.create(parent_node.into(), prefix)?, parent.rsplit_once('/')) {
+        match (create(session, &format!("{chroot}{parent}"))?, parent.rsplit_once('/')) {
             (Err(RequestError::NoNode), Some((above, _))) => parent = above,
             (answer, _) => break (answer, before),
         }
@@ -41,6 +47,11 @@ pub(super) fn probe(
         }
         Err(failure) => (Err(failure), None, None),
     };
+    let made = match &create {
+        Ok(_) if parent != path => try_parent(session, &format!("{chroot}{parent}"))?,
+        _ => Ok(()),
+    };
+    let create = create.and_then(|ahead| made.map(|()| ahead));
     let parent_path = if parent.is_empty() { "/" } else { parent };
     facts.probe = Some(Probe { parent: parent_path.to_owned(), create, number, read: None, delete: None });
     let read = match (&facts.path, parent == path) {
@@ -63,6 +74,45 @@ pub(super) fn probe(
 /// between `before` and `after` on this host's clock.
 fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
     at.0 - at.0.clamp(before.0.min(after.0), after.0.max(before.0))
+}
+
+/// Creates a probe node as a contender creates its lock node.
+fn create(session: &mut BlockingSession<'_>, parent: &str) -> Result<Answer<Created>, BlockingError> {
+    try_some_times("create its lock node", || {
+        let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
+        session.create(parent.into(), prefix, DATA.to_vec())
+    })
+}
+
+/// Creates a node as a contender creates a missing lock path, with a node in it, and deletes both. If that is denied, the
+/// server removes the empty container.
+fn try_parent(session: &mut BlockingSession<'_>, ancestor: &str) -> Result<Answer<()>, BlockingError> {
+    let container = format!("{ancestor}/{PREFIX}{}", Uuid::new_v4());
+    let made = try_some_times("create the lock path", || session.make_parents(container.clone().into()))?;
+    if made.is_err() {
+        return Ok(made);
+    }
+    let created = create(session, &container)?;
+    if let Ok(created) = &created {
+        delete(session, format!("{container}/{}", created.name))?.ok();
+    }
+    delete(session, container)?.ok();
+    Ok(created.map(drop))
+}
+
+/// Makes a request again if its answer was lost with the connection, but not for ever: the server may close it because of
+/// the request.
+fn try_some_times<T>(
+    action: &'static str,
+    mut request: impl FnMut() -> Result<Answer<T>, BlockingError>,
+) -> Result<Answer<T>, BlockingError> {
+    for _ in 0..MOST_LOST {
+        match request()? {
+            Err(RequestError::ConnectionLost) => {}
+            answer => return Ok(answer),
+        }
+    }
+    Ok(Err(RequestError::Other(ContentionError::Closed(action).to_string())))
 }
 
 fn delete(session: &mut BlockingSession<'_>, node: String) -> Result<Answer<()>, BlockingError> {

@@ -106,7 +106,8 @@ fn failure(refusal: WireError) -> RequestError {
         Code::NoAuth => RequestError::NoAuth,
         Code::BadVersion => RequestError::Changed,
         Code::NoChildrenForEphemerals => RequestError::EphemeralParent,
-        Code::SessionExpired | Code::SessionMoved => RequestError::Expired,
+        Code::SessionExpired => RequestError::Expired,
+        Code::SessionMoved => RequestError::ConnectionLost,
         other => RequestError::Other(format!("{other:?}")),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::{ContentionError, cannot_list};
 use super::step::{ContenderEvent, OwnNode, Step};
-use super::{Contender, ContenderPhase, MOST_ENTRIES};
+use super::{Contender, ContenderPhase, MOST_ENTRIES, MOST_LOST_CREATES};
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Created, Reply, Request, RequestError, ServerTime};
 use crate::core::queue::name::{Name, prefix};
@@ -35,6 +35,9 @@ impl Contender {
     pub(super) fn parents_made(&mut self, result: Result<(), RequestError>) -> Step {
         match result {
             Ok(()) => self.enter(),
+            Err(RequestError::ConnectionLost) if self.loses_each_create() => {
+                self.fail(ContentionError::Closed("create the lock path"))
+            }
             Err(RequestError::ConnectionLost) => self.make_parents(),
             Err(RequestError::NoNode) => self.fail(ContentionError::NoChroot),
             Err(failure) => {
@@ -105,6 +108,9 @@ impl Contender {
             Ok(created) => created,
             Err(RequestError::NoNode) => return self.make_parents(),
             Err(RequestError::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
+            Err(RequestError::ConnectionLost) if self.loses_each_create() => {
+                return self.fail(ContentionError::Closed("create its lock node"));
+            }
             Err(RequestError::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
             Err(failure) => {
                 return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.entry.path));
@@ -117,6 +123,12 @@ impl Contender {
             Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
         });
         step
+    }
+
+    /// Counts a create whose answer was lost with the connection. Returns whether there were too many for chance.
+    fn loses_each_create(&mut self) -> bool {
+        self.lost_creates += 1;
+        self.lost_creates == MOST_LOST_CREATES
     }
 
     pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {

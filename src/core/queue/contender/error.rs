@@ -55,6 +55,12 @@ pub enum ContentionError {
              deletes it"
     )]
     ParentsVanish,
+    /// The connection ended with each create that was sent.
+    #[error(
+        "the server closed the connection each time zklock tried to {0}, and its log says why: it may not be an Apache \
+         ZooKeeper 3.5 or newer, or its jute.maxbuffer may be too small"
+    )]
+    Closed(&'static str),
     /// The server refused the request.
     #[error("{0}")]
     Server(RequestError),

@@ -26,6 +26,10 @@ use crate::core::queue::order::QueueError;
 /// reaped. More often than this isn't chance.
 const MOST_ENTRIES: u32 = 10;
 
+/// How many creates in a row may lose their answer with the connection. In a rolling restart a few do; one that loses more
+/// makes the server close the connection.
+const MOST_LOST_CREATES: u32 = 8;
+
 /// A contender's state, which decides how it interprets the next reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum ContenderPhase {
@@ -79,6 +83,7 @@ pub struct Contender {
     own_version: i32,
     content: NodeContent,
     entries: u32,
+    lost_creates: u32,
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
@@ -100,6 +105,7 @@ impl Contender {
             own_version: 0,
             content: NodeContent::default(),
             entries: 0,
+            lost_creates: 0,
             seen_busy: false,
             inspected: false,
             recipe_check: RecipeCheck::default(),

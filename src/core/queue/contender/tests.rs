@@ -313,6 +313,26 @@ fn parents_that_keep_vanishing_are_an_error() {
     panic!("the contender never gave up");
 }
 
+#[test]
+fn a_create_that_is_never_answered_is_an_error() {
+    let closed = |action| Some(ContentionError::Closed(action));
+    let lost = RequestError::ConnectionLost;
+    let (mut node, mut parents) = (contender(false), contender(false));
+    node.begin();
+    parents.begin();
+    parents.take(Reply::Created(Err(RequestError::NoNode)));
+    parents.take(Reply::Listed(Err(RequestError::NoNode)));
+    for number in 1..=MOST_LOST_CREATES {
+        let is_last = number == MOST_LOST_CREATES;
+        let step = parents.take(Reply::ParentsMade(Err(lost.clone())));
+        assert_eq!(failed(&step).cloned(), closed("create the lock path").filter(|_| is_last));
+        node.take(Reply::Created(Err(lost.clone())));
+        let step = node.take(Reply::Listed(Err(lost.clone())));
+        assert_eq!(failed(&step).cloned(), closed("create its lock node").filter(|_| is_last));
+        node.take(Reply::Listed(Ok(vec![])));
+    }
+}
+
 /// The reply to the create is lost; ends with the request for the listing that follows.
 fn searching() -> (Contender, String) {
     let mut contender = contender(false);
