@@ -17,7 +17,7 @@
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
-//! | the sources | [`architecture`] |
+//! | the sources and the pages | [`architecture`], [`documentation`] |
 //! | what `scripts/package` builds | [`packages`] |
 #![allow(
     clippy::unwrap_used,
@@ -38,6 +38,7 @@ mod configuration;
 mod connecting;
 mod counter_end;
 mod ctrl_z;
+mod documentation;
 mod escape_small;
 #[path = "chaos/escape/trial/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a few trials need a part of what `scripts/chaos` uses")]

@@ -1,0 +1,174 @@
+//! What the pages name exists: tests, modules, files and planted mistakes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::ValueEnum as _;
+use zklock::core::planted::Mistake;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    let tests: BTreeSet<String> = behaviour_tests().into_iter().chain(unit_tests()).collect();
+    let modules: Vec<String> = sources("src").chain(sources("tests")).map(|(module, _)| module).collect();
+    let mut stale = Vec::new();
+    for quoted in quoted_in_pages().iter().filter(|quoted| is_name(&quoted.text)) {
+        let name = quoted.text.trim_end_matches("::*");
+        let is_there = tests.iter().chain(&modules).any(|full| contains_name(full, name));
+        if !is_there {
+            let (_, last) = name.rsplit_once("::").unwrap();
+            let renamed = tests.iter().filter(|full| full.ends_with(&format!("::{last}")));
+            let hint: String = renamed.map(|full| format!("; it is now {full}")).collect();
+            stale.push(format!("{}: there is no test {name}{hint}", quoted.place));
+        }
+    }
+    assert!(stale.is_empty(), "stale names of tests:\n{}", stale.join("\n"));
+}
+
+#[test]
+fn every_file_of_the_project_that_a_page_names_exists() {
+    const DIRECTORIES: [&str; 7] = ["src/", "tests/", "scripts/", "docs/", "fuzz/", "benches/", ".github/"];
+    let missing: Vec<String> = quoted_in_pages()
+        .iter()
+        .filter(|quoted| DIRECTORIES.iter().any(|directory| quoted.text.starts_with(directory)))
+        .flat_map(|quoted| files_of(quoted.text.split(' ').next().unwrap()).map(|file| (&quoted.place, file)))
+        .filter(|(_, file)| !Path::new(ROOT).join(file).exists())
+        .map(|(place, file)| format!("{place}: there is no {file}"))
+        .collect();
+    assert!(missing.is_empty(), "stale names of files:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_planted_mistake_that_a_page_names_exists() {
+    let names: BTreeSet<String> = Mistake::value_variants()
+        .iter()
+        .map(|mistake| mistake.to_possible_value().unwrap().get_name().to_owned())
+        .collect();
+    let mut stale = Vec::new();
+    for quoted in quoted_in_pages() {
+        let mut words = quoted.text.split(' ');
+        while let Some(word) = words.next() {
+            // The page shows a word in capitals where it explains the option.
+            let named =
+                words.clone().next().filter(|name| name.starts_with(|first: char| first.is_lowercase()));
+            if let Some(name) = named.filter(|_| ["--planted", "--broken"].contains(&word))
+                && !names.contains(name)
+                && !["all", "list"].contains(&name)
+            {
+                stale.push(format!("{}: no planted mistake is named {name}", quoted.place));
+            }
+        }
+    }
+    assert!(stale.is_empty(), "{}", stale.join("\n"));
+}
+
+/// A text between backticks, and where it is.
+struct Quoted {
+    place: String,
+    text: String,
+}
+
+/// Decisions are left out: they stay as they were made.
+fn quoted_in_pages() -> Vec<Quoted> {
+    let docs = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| Path::new(ROOT).join(page));
+    let mut all = Vec::new();
+    for page in pages.into_iter().chain(docs).filter(|page| page.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(&page).unwrap();
+        let name = page.strip_prefix(ROOT).unwrap().display();
+        let mut in_block = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            in_block ^= line.starts_with("```");
+            let quoted = line.split('`').skip(1).step_by(2).filter(|_| !in_block);
+            all.extend(
+                quoted.map(|text| Quoted { place: format!("{name}:{number}"), text: text.to_owned() }),
+            );
+        }
+    }
+    assert!(all.len() > 1000, "only {} quoted texts were found", all.len());
+    all
+}
+
+/// Whether this is the name of a test or a module: words with `::` between them, and `*` for all tests of a module.
+fn is_name(text: &str) -> bool {
+    let is_word = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let words = text.trim_end_matches("::*");
+    text.contains("::") && words.split("::").all(is_word)
+}
+
+/// Whether a full name has these words beside each other: pages leave out what leads to a module, and a test that is run
+/// in several situations has these behind its name.
+fn contains_name(full: &str, name: &str) -> bool {
+    format!("::{full}::").contains(&format!("::{name}::"))
+}
+
+/// The files that a name with `{a,b}` or `*` stands for; for `*`, the directory.
+fn files_of(name: &str) -> impl Iterator<Item = String> {
+    let name = match name.split_once('*') {
+        Some((before, _)) => before.rsplit_once('/').unwrap().0,
+        None => name,
+    };
+    let (before, choices, after) =
+        match name.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+            Some((before, (choices, after))) => (before, choices, after),
+            None => (name, "", ""),
+        };
+    choices.split(',').map(|choice| format!("{before}{choice}{after}")).collect::<Vec<_>>().into_iter()
+}
+
+fn behaviour_tests() -> Vec<String> {
+    let this = std::env::current_exe().unwrap();
+    let list = Command::new(this).args(["--list", "--format", "terse"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    list.lines().filter_map(|line| Some(line.strip_suffix(": test")?.to_owned())).collect()
+}
+
+/// The unit tests, by the text of the sources: their binary is not this one.
+fn unit_tests() -> Vec<String> {
+    let mut names = Vec::new();
+    for (file, text) in sources("src") {
+        let (mut module, mut is_test) = (file.clone(), false);
+        for line in text.lines().map(str::trim) {
+            if let Some(inner) = line.strip_prefix("mod ").and_then(|line| line.strip_suffix(" {")) {
+                module = format!("{file}::{inner}");
+            } else if line == "#[test]" {
+                is_test = true;
+            } else if let Some((name, _)) = line.strip_prefix("fn ").and_then(|line| line.split_once('('))
+                && std::mem::take(&mut is_test)
+            {
+                names.push(format!("{module}::{name}"));
+            }
+        }
+    }
+    assert!(names.len() > 200, "only {} unit tests were found", names.len());
+    names
+}
+
+/// The modules below a directory, with their texts.
+fn sources(directory: &str) -> impl Iterator<Item = (String, String)> {
+    let top = Path::new(ROOT).join(directory);
+    let mut files = Vec::new();
+    rust_files(&top, &mut files);
+    files.into_iter().map(move |file| {
+        let name = file.strip_prefix(&top).unwrap().with_extension("");
+        let module = name.to_str().unwrap().replace('/', "::");
+        (module.trim_end_matches("::mod").to_owned(), fs::read_to_string(&file).unwrap())
+    })
+}
+
+fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            files.push(path);
+        }
+    }
+}
