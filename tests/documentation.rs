@@ -20,8 +20,8 @@ fn every_test_that_a_page_names_exists() {
         let is_there = tests.iter().chain(&modules).any(|full| contains_name(full, name));
         if !is_there {
             let (_, last) = name.rsplit_once("::").unwrap();
-            let renamed = tests.iter().filter(|full| full.ends_with(&format!("::{last}")));
-            let hint: String = renamed.map(|full| format!("; it is now {full}")).collect();
+            let renamed = tests.iter().find(|full| full.ends_with(&format!("::{last}")));
+            let hint = renamed.map_or_else(String::new, |full| format!("; it is now {full}"));
             stale.push(format!("{}: there is no test {name}{hint}", quoted.place));
         }
     }
@@ -43,7 +43,7 @@ fn every_file_of_the_project_that_a_page_names_exists() {
 
 #[test]
 fn every_planted_mistake_that_a_page_names_exists() {
-    let names: BTreeSet<String> = Mistake::value_variants()
+    let mistakes: BTreeSet<String> = Mistake::value_variants()
         .iter()
         .map(|mistake| mistake.to_possible_value().unwrap().get_name().to_owned())
         .collect();
@@ -55,7 +55,7 @@ fn every_planted_mistake_that_a_page_names_exists() {
             let named =
                 words.clone().next().filter(|name| name.starts_with(|first: char| first.is_lowercase()));
             if let Some(name) = named.filter(|_| ["--planted", "--broken"].contains(&word))
-                && !names.contains(name)
+                && !mistakes.contains(name)
                 && !["all", "list"].contains(&name)
             {
                 stale.push(format!("{}: no planted mistake is named {name}", quoted.place));
