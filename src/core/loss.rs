@@ -70,6 +70,11 @@ impl Loss {
         }
     }
 
+    /// Whether zklock may still hold the lock. After any other loss another contender may hold it already.
+    pub fn may_still_be_held(&self) -> bool {
+        matches!(self, Self::LeaseOver { .. } | Self::Revoked(_) | Self::MonitorDied)
+    }
+
     /// Who revoked the lock, if it was revoked and that is known.
     pub fn revoked_by(&self) -> Option<String> {
         match self {

@@ -1,9 +1,10 @@
 //! Confirmations stop: the command is dead before another contender can hold the lock.
 
+use super::delete_node;
 use crate::support::{
     Case, DEADLINE, Proxy, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
 };
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,26 @@ fn with_on_lost_continue_the_command_runs_on_without_a_server() {
     assert_eq!(output.stdout, "ready\n");
     // The worker asks for the node until it gets an answer.
     proxy.pass();
+}
+
+/// zklock didn't end it, so its exit is that of a command that was killed.
+#[test]
+fn a_command_that_is_killed_after_the_loss_keeps_its_own_exit_with_on_lost_continue() {
+    for (name, lose) in [("deleted", delete_node as fn(&Case)), ("revoked", revoke)] {
+        let case = Case::new(&format!("lease-killed-{name}"));
+        let running = start(&case, &["--on-lost", "continue"], "echo ready $$; exec sleep 60");
+        let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
+        lose(&case);
+        running.wait_for_line("continues (--on-lost continue)", DEADLINE);
+        kill(command, Signal::SIGKILL).expect("a command to kill");
+        let output = running.wait(DEADLINE);
+        output.assert_signal(Signal::SIGKILL);
+        assert!(!output.stderr.contains("was stopped"), "{name}: {output}");
+    }
+}
+
+fn revoke(case: &Case) {
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
 }
 
 #[test]

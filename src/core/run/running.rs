@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::supervisor::{JobInput, Supervisor};
+use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::core::exit::{self, Exit};
 use crate::core::lease::Lease;
@@ -32,7 +32,10 @@ const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Running {
     supervisor: Supervisor,
+    /// The first loss, or the one that stops a command that was allowed to continue.
     lost: Option<Loss>,
+    /// Some loss was one after which another contender may hold the lock already.
+    surely_lost: bool,
     /// The lock that the loss is about, if it isn't about the run as a whole.
     lost_lock: Option<LockPath>,
     /// The latest wake-up since the last confirmation: by how much it was late.
@@ -55,6 +58,7 @@ impl Running {
         Self {
             supervisor: Supervisor::default(),
             lost: None,
+            surely_lost: false,
             lost_lock: None,
             stood_still: None,
             looked_at: ctx.now,
@@ -184,9 +188,11 @@ impl Running {
             Loss::Revoked(_) => now + plan.kill_after,
             _ => ctx.state.claim.lease().map_or(now, Lease::kill_at),
         };
+        self.surely_lost |= !loss.may_still_be_held();
         let is_first = self.lost.is_none();
         // Stop before reporting. A stop that has begun is only ever brought forward.
         let stops = plan.terminates || at_once;
+        let was_stopping = self.supervisor.is_stopping();
         if stops {
             let grace = if at_once { Duration::ZERO } else { plan.kill_after };
             self.happened(JobInput::MustStop { grace, kill_at }, ctx);
@@ -194,14 +200,11 @@ impl Running {
         }
         if is_first || at_once {
             let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops };
-            (self.lost, self.lost_lock) = (Some(loss), path);
-            self.says_of_the_loss(message, ctx);
+            ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
         }
-    }
-
-    fn says_of_the_loss(&self, message: Message, ctx: &mut Context<'_>) {
-        let path = self.lost_lock.clone().unwrap_or_else(|| ctx.plan.first.clone());
-        ctx.say_about(path, message);
+        if is_first || self.supervisor.is_stopping() && !was_stopping {
+            (self.lost, self.lost_lock) = (Some(loss), path);
+        }
     }
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, ctx: &mut Context<'_>) {
@@ -224,9 +227,7 @@ impl Running {
             return;
         }
         // After a certain loss another contender may hold the lock already: there is no time left.
-        let may_still_be_held =
-            matches!(self.lost, None | Some(Loss::LeaseOver { .. } | Loss::Revoked(_) | Loss::MonitorDied));
-        let lease = ctx.state.claim.lease().filter(|_| may_still_be_held);
+        let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
         let latest = lease.map_or(ctx.now, Lease::too_late_at);
         ctx.emit(Effect::Kill { latest });
     }
@@ -330,19 +331,19 @@ impl Running {
     }
 
     fn reaped(&mut self, status: Option<Exit>, ctx: &mut Context<'_>) -> Option<Next> {
-        let forced = self.supervisor.is_over()?;
-        let exit = match (&self.lost, forced, status) {
-            (Some(_), true, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
-            (Some(_), true, _) => Exit::Code(exit::LOST),
-            (_, _, Some(exit)) => exit,
-            (_, _, None) => Exit::Code(exit::FAILURE),
+        let end = self.supervisor.is_over()?;
+        let exit = match (end, status) {
+            (JobEnd::Stopped, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
+            (JobEnd::Stopped, _) => Exit::Code(exit::LOST),
+            (JobEnd::ByItself, status) => status.unwrap_or(Exit::Code(exit::FAILURE)),
         };
         ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
-        if let (Some(loss), true) = (self.lost.clone(), forced) {
+        if let (Some(loss), JobEnd::Stopped) = (self.lost.clone(), end) {
             let lease = ctx.state.claim.lease();
             let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));
             let command = ctx.plan.command.clone();
-            self.says_of_the_loss(Message::CommandStopped { loss, command, after }, ctx);
+            let path = self.lost_lock.clone().unwrap_or_else(|| ctx.plan.first.clone());
+            ctx.say_about(path, Message::CommandStopped { loss, command, after });
         }
         Some(Next::Ended(exit))
     }

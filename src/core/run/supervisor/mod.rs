@@ -44,10 +44,18 @@ enum JobState {
         kill_at: BootTime,
         killed: bool,
         leader_dead: bool,
+        end: JobEnd,
     },
-    Over {
-        forced: bool,
-    },
+    Over(JobEnd),
+}
+
+/// What ended the job. Other processes of it may have been killed in either case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobEnd {
+    /// Its leader ended by itself, or another process killed it: its own exit stands.
+    ByItself,
+    /// zklock stopped it, because the lock can't be trusted any more.
+    Stopped,
 }
 
 /// Decides about one job.
@@ -69,10 +77,10 @@ impl Supervisor {
     pub(super) fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
         match self.state {
             JobState::Running { suspended, hung_up } => self.running(input, suspended, hung_up, now),
-            JobState::Stopping { kill_at, killed, leader_dead } => {
-                self.stopping(input, kill_at, killed, leader_dead, now)
+            JobState::Stopping { kill_at, killed, leader_dead, end } => {
+                self.stopping(input, kill_at, killed, leader_dead, end, now)
             }
-            JobState::Over { .. } => vec![],
+            JobState::Over(_) => vec![],
         }
     }
 
@@ -119,25 +127,26 @@ impl Supervisor {
             JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) })
                 if !planted(Mistake::KilledIsEnded) =>
             {
-                self.kill(now, true)
+                self.kill(now, true, JobEnd::ByItself)
             }
             // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
             // come too late.
             JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
-                self.state = JobState::Over { forced: false };
+                self.state = JobState::Over(JobEnd::ByItself);
                 vec![Effect::SignalGroup(SIGTERM), Effect::Reap]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
-                self.state = JobState::Over { forced: false };
+                self.state = JobState::Over(JobEnd::ByItself);
                 vec![Effect::Reap]
             }
             JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
                 if now >= kill_at {
                     // Too late for TERM: a job that was stopped must not run for another moment.
-                    return self.kill(kill_at, false);
+                    return self.kill(kill_at, false, JobEnd::Stopped);
                 }
-                self.state = JobState::Stopping { kill_at, killed: false, leader_dead: false };
+                self.state =
+                    JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
                 vec![Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)]
             }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
@@ -157,28 +166,29 @@ impl Supervisor {
         kill_at: BootTime,
         killed: bool,
         leader_dead: bool,
+        end: JobEnd,
         now: BootTime,
     ) -> Vec<Effect> {
         match input {
             JobInput::Leader(LeaderChange::Died { .. }) if planted(Mistake::LeaderIsAll) => {
-                self.state = JobState::Over { forced: true };
+                self.state = JobState::Over(end);
                 vec![Effect::Reap]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
-                self.state = JobState::Stopping { kill_at, killed, leader_dead: true };
+                self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
                 vec![]
             }
             JobInput::NoneLeft if leader_dead => {
-                self.state = JobState::Over { forced: true };
+                self.state = JobState::Over(end);
                 vec![Effect::Reap]
             }
             // A second TERM or INT skips the rest of the grace.
-            JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead),
+            JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead, end),
             JobInput::Tick if planted(Mistake::NoKill) => vec![],
-            JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead),
+            JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead, end),
             JobInput::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
-                self.state = JobState::Stopping { kill_at, killed, leader_dead };
+                self.state = JobState::Stopping { kill_at, killed, leader_dead, end };
                 vec![]
             }
             _ => vec![],
@@ -186,8 +196,8 @@ impl Supervisor {
     }
 
     /// KILL is no single effect: while [`has_killed`](Self::has_killed), the run kills round by round.
-    fn kill(&mut self, kill_at: BootTime, leader_dead: bool) -> Vec<Effect> {
-        self.state = JobState::Stopping { kill_at, killed: true, leader_dead };
+    fn kill(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) -> Vec<Effect> {
+        self.state = JobState::Stopping { kill_at, killed: true, leader_dead, end };
         vec![]
     }
 
@@ -199,7 +209,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether zklock is stopping the job, as opposed to the job ending by itself.
+    /// Whether no process of the job may be left: zklock stops it, or its leader was killed.
     pub(super) fn is_stopping(&self) -> bool {
         matches!(self.state, JobState::Stopping { .. })
     }
@@ -214,10 +224,10 @@ impl Supervisor {
         matches!(self.state, JobState::Stopping { killed: true, .. })
     }
 
-    /// Whether the job is gone and reaped, and if so, whether zklock forced it.
-    pub(super) fn is_over(&self) -> Option<bool> {
+    /// Whether the job is gone and reaped, and if so, what ended it.
+    pub(super) fn is_over(&self) -> Option<JobEnd> {
         match self.state {
-            JobState::Over { forced } => Some(forced),
+            JobState::Over(end) => Some(end),
             _ => None,
         }
     }

@@ -37,7 +37,7 @@ fn a_signal_is_only_forwarded() {
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM)]);
     assert_eq!(supervisor.next_tick(), None, "no grace begins");
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
-    assert_eq!(supervisor.is_over(), Some(false));
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
     assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
     assert_eq!(supervisor.on(killed, NOW), [], "seen again");
     assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Reap]);
-    assert_eq!(supervisor.is_over(), Some(true));
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself), "the loss came after its death");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_term_to_the_command_alone_goes_to_its_group_once() {
     let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
     let mut supervisor = Supervisor::default();
     assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), Effect::Reap]);
-    assert_eq!(supervisor.is_over(), Some(false));
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
     let mut supervisor = Supervisor::default();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
     let stopped = JobInput::Leader(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job });
@@ -81,7 +81,7 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
     assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
     assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Reap]);
-    assert_eq!(supervisor.is_over(), Some(true));
+    assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
 }
 
 #[test]
@@ -182,10 +182,12 @@ proptest! {
     #[test]
     fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
         let mut supervisor = Supervisor::default();
-        let (mut now, mut died, mut none_left, mut forced, mut reaped) = (NOW, false, false, false, 0);
+        let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
+        let (mut forced, mut stopped) = (false, false);
         let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
         for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
+            stopped |= !died && matches!(input, JobInput::MustStop { .. });
             died |= matches!(input, JobInput::Leader(LeaderChange::Died { .. }));
             // The leader dies before no other process is left.
             if input == JobInput::NoneLeft && !died { continue; }
@@ -209,6 +211,6 @@ proptest! {
             prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
         }
         prop_assert_eq!(reaped, 1, "the leader is reaped exactly once");
-        prop_assert_eq!(supervisor.is_over(), Some(forced));
+        prop_assert_eq!(supervisor.is_over(), Some(if stopped { JobEnd::Stopped } else { JobEnd::ByItself }));
     }
 }

@@ -5,7 +5,7 @@ use crate::core::exit::Exit;
 use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::core::queue::record::Record;
 use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan};
-use crate::core::signal::{SIGCONT, SIGTERM, SIGTSTP, SIGTTIN};
+use crate::core::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
 
 const TRANSCRIPTS: &str = "running";
 
@@ -214,6 +214,54 @@ fn a_command_may_go_on_without_its_lock() {
     let mut script = Script::of(Plan { terminates: false, ..plan() });
     script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).tick().pass(20.0).tick();
     script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(TRANSCRIPTS, "continues");
+}
+
+/// The command's first process is killed by another process, and is reaped once nothing of the command is left.
+fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
+    let died = LeaderChange::Died { by: Some(SIGKILL) };
+    script.on(Input::Child).on(Input::Children { leader: Some(died), none_left: false }).tick();
+    then(script);
+    script.all_killed().on(Input::Children { leader: None, none_left: true });
+    script.on(Input::Reaped(Some(Exit::Signal(SIGKILL))))
+}
+
+#[test]
+fn a_command_killed_by_another_process_keeps_its_own_code() {
+    let lose = |script: &mut Script| {
+        script.session(SessionChange::Lost(RequestError::Expired)).tick();
+    };
+    // It continued without its lock.
+    let mut script = Script::of(Plan { terminates: false, ..plan() });
+    lose(script.running().pass(3.0));
+    killed_by_another(script.pass(20.0), |_| ());
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_long_after_the_loss");
+    // The loss is noticed while the rest of the command is being killed.
+    for (terminates, name) in
+        [(true, "killed_before_the_loss"), (false, "killed_before_a_loss_that_stops_nothing")]
+    {
+        let mut script = Script::of(Plan { terminates, ..plan() });
+        killed_by_another(script.running().pass(3.0), lose);
+        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
+    }
+    // zklock had begun to stop it.
+    let mut script = Script::of(plan());
+    lose(script.running().pass(3.0));
+    killed_by_another(&mut script, |_| ());
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_while_it_is_stopped");
+}
+
+#[test]
+fn the_death_of_the_monitor_hides_no_loss() {
+    let monitor_dies = |script: &mut Script| {
+        let gone = Reply::Changed(format!("/locks/a/{}", script.own(1)).into(), true);
+        script.pass(3.0).reply(Asker::Lock(LockIndex(0)), gone).tick().on(Input::MonitorDied).tick();
+        script.all_killed().reaped(Exit::Signal(SIGKILL));
+    };
+    for (terminates, name) in [(true, "deleted_and_monitor_died"), (false, "continued_until_monitor_died")] {
+        let mut script = Script::of(Plan { terminates, ..plan() });
+        monitor_dies(script.running());
+        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
+    }
 }
 
 #[test]
