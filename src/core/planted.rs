@@ -27,6 +27,8 @@ pub enum Mistake {
     MonitorAsleep,
     /// The worker continues when the monitor has died.
     OrphanedWorker,
+    /// The monitor doesn't exit when it learns of the worker's last report and of the worker's death together.
+    LastReportDropped,
     /// The command continues when the worker has died, and the lock node is deleted.
     DeadWorkerUnswept,
     /// `--once-per` runs the command although it succeeded within the period.

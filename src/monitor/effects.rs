@@ -9,7 +9,7 @@ use nix::unistd::getpgrp;
 
 use super::MonitorLoop;
 use crate::core::message::Level;
-use crate::core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, Outcome};
+use crate::core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorSources};
 use crate::core::pair::Stage;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -26,73 +26,64 @@ use crate::process::{clock, sys};
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl MonitorLoop {
-    /// Carries out effects, and those that follow from their answers. Returns the outcome if the monitor is done.
+    /// Carries out an effect, and returns its answer if it has one.
     pub(super) fn carry_out(
         &mut self,
-        mut effects: Vec<MonitorEffect>,
+        effect: MonitorEffect,
         path: &LockPath,
         settings: &Settings,
-    ) -> Option<Outcome> {
-        while !effects.is_empty() {
-            let mut answer = None;
-            for effect in effects {
-                match effect {
-                    MonitorEffect::Stop { signal, whole_group } => self.stop(signal, whole_group),
-                    MonitorEffect::EndWorker => answer = Some(self.end_worker(true)),
-                    MonitorEffect::EndNobody => answer = Some(self.ended()),
-                    MonitorEffect::EndEverybody => answer = Some(self.end_everybody(path)),
-                    MonitorEffect::TakeTerminal => {
-                        if let Some(group) = self.monitor.page.group() {
-                            Terminal::new(getpgrp()).take_back(group);
-                        }
-                    }
-                    MonitorEffect::Say(message) => say(path, &message),
-                    MonitorEffect::Clean(leftover) => {
-                        // Servers may not answer: a signal to end stops the wait for them.
-                        let signals = &mut self.signals;
-                        let gone = link::clean(settings, &leftover, || signals.take().into_iter().any(ends));
-                        answer = Some(MonitorInput::Cleaned(gone));
-                    }
-                    MonitorEffect::Finish(Outcome::Become(variables)) => {
-                        return Some(self.become_command(variables));
-                    }
-                    MonitorEffect::Finish(outcome) => return Some(outcome),
+    ) -> Option<MonitorInput> {
+        match effect {
+            MonitorEffect::Stop { signal, whole_group } => self.stop(signal, whole_group),
+            MonitorEffect::EndWorker => return Some(self.end_worker(true)),
+            MonitorEffect::EndNobody => return Some(self.ended()),
+            MonitorEffect::EndEverybody => return Some(self.end_everybody(path)),
+            MonitorEffect::TakeTerminal => {
+                if let Some(group) = self.sources.side.page.group() {
+                    Terminal::new(getpgrp()).take_back(group);
                 }
             }
-            effects = answer.map(|answer| self.machine.on(clock::now(), answer)).unwrap_or_default();
+            MonitorEffect::Clean(leftover) => {
+                output::queue_output();
+                // Servers may not answer: a signal to end stops the wait for them.
+                let signals = &mut self.sources.signals;
+                let gone = link::clean(settings, &leftover, || signals.take().into_iter().any(ends));
+                return Some(MonitorInput::Cleaned(gone));
+            }
+            MonitorEffect::Say(message) => say(path, &message),
+            // The end of the loop.
+            MonitorEffect::Finish(_) => {}
         }
         None
     }
 
-    fn ended(&mut self) -> MonitorInput {
-        self.read_last_reports();
-        MonitorInput::Ended(self.worker_state(), self.monitor.page.pending_create())
+    fn ended(&self) -> MonitorInput {
+        MonitorInput::Ended(self.sources.worker(), self.sources.side.page.pending_create())
     }
 
     /// Kills the worker and reaps it, if it `lives`.
     fn end_worker(&mut self, lives: bool) -> MonitorInput {
-        let worker = self.monitor.worker;
-        self.socket_closed = true;
+        let worker = self.sources.side.worker;
         while lives && sys::reap_if_dead(worker).is_none() {
             let _ = kill(worker, Signal::SIGKILL);
             self.pause(Some(clock::now() + PAUSE));
-            self.signals.take();
+            self.sources.signals.take();
         }
         self.ended()
     }
 
     /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath) -> MonitorInput {
-        let latest = self.monitor.page.deadline().map(|deadline| deadline.latest);
-        let mut sweep = Sweep::with_grace_until(latest, clock::now()).without_grace_for(self.monitor.worker);
+        let latest = self.sources.side.page.deadline().map(|deadline| deadline.latest);
+        let mut sweep =
+            Sweep::with_grace_until(latest, clock::now()).without_grace_for(self.sources.side.worker);
         let mut is_reported = false;
         if planted(Mistake::GroupOnly) {
-            let is_reaped = kill(self.monitor.worker, None).is_err();
+            let is_reaped = kill(self.sources.side.worker, None).is_err();
             let ended = self.end_worker(!is_reaped);
-            let _ = self.monitor.page.group().map(|group| killpg(group, Signal::SIGKILL));
+            let _ = self.sources.side.page.group().map(|group| killpg(group, Signal::SIGKILL));
             return ended;
         }
-        self.socket_closed = true;
         while !sweep.round(&self.children, None, &self.unrelated, clock::now()) {
             if let Some(left) = sweep.left_for_long(clock::now()) {
                 report_left(path, &left);
@@ -100,15 +91,15 @@ impl MonitorLoop {
             }
             self.pause(sweep.next());
             // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
-            if self.signals.take().into_iter().any(ends) && is_reported {
-                return MonitorInput::GaveUp(self.worker_state());
+            if self.sources.signals.take().into_iter().any(ends) && is_reported {
+                return MonitorInput::GaveUp(self.sources.worker());
             }
         }
         self.ended()
     }
 
     fn pause(&self, until: Option<BootTime>) {
-        if self.wait(until).is_err() {
+        if self.alarm.wait(self.sources.signals.sources(), until).is_err() {
             std::thread::sleep(PAUSE);
         }
     }

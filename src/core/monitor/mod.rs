@@ -3,11 +3,13 @@
 //!
 //! Until every process of the command has ended, it requests nothing that could block it.
 
+mod drive;
 mod message;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub use self::drive::{MonitorDriver, MonitorSources, MonitorStep};
 pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
 use super::leftover_nodes::LeftoverNodes;
@@ -30,10 +32,10 @@ pub enum MonitorInput {
     Relayed(i32),
     /// The worker sent a report.
     Reported(Report),
+    /// The worker has ended and is reaped. The reports that it sent before come next.
+    WorkerDied(Death),
     /// The worker's state in the shared page, read after all its reports.
     Looked(WorkerState),
-    /// The worker has ended and is reaped. All its reports have been taken in.
-    WorkerEnded(Death, WorkerState),
     /// Answer to [`MonitorEffect::EndWorker`], [`MonitorEffect::EndNobody`] and [`MonitorEffect::EndEverybody`]: done,
     /// and all of the worker's reports have been taken in. Carries the worker's last state in the page, and the path of
     /// a node that it may have been creating.
@@ -98,10 +100,10 @@ pub enum MonitorEffect {
     EndEverybody,
     /// Take the terminal back from the command, if the command has it.
     TakeTerminal,
-    /// Write this message about the first lock. From here on the monitor may wait for its output.
-    Say(MonitorMessage),
     /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
     Clean(LeftoverNodes),
+    /// Write this message about the first lock. Comes after everything else but the end.
+    Say(MonitorMessage),
     /// The monitor's work is done. A worker that is still alive continues alone.
     Finish(Outcome),
 }
@@ -126,6 +128,8 @@ pub struct Monitor {
     unanswered: VecDeque<(u64, i32, BootTime)>,
     /// The first of them, and when it was relayed.
     told_to_end: Option<(i32, BootTime)>,
+    /// How the worker ended, once it has.
+    death: Option<Death>,
     /// The result that the worker reported.
     outcome: Option<Outcome>,
     /// The worker's session timeout: the one that it requests until it reports another.
@@ -134,14 +138,14 @@ pub struct Monitor {
     nodes: Vec<OwnedNode>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum MonitorState {
     /// The worker is doing its work.
     Watching,
     /// The worker can't do its work any more, and the monitor does the rest.
     TakingOver(WorkerFailure),
-    /// Only the nodes on the servers are left to be deleted.
-    Cleaning(Exit),
+    /// Only the nodes on the servers are left to be deleted. Then the monitor says what happened, and exits.
+    Cleaning(MonitorMessage, Exit),
     /// Everything is done.
     Over,
 }
@@ -155,6 +159,7 @@ impl Monitor {
             continued: 0,
             unanswered: VecDeque::new(),
             told_to_end: None,
+            death: None,
             outcome: None,
             session_timeout,
             nodes: vec![],
@@ -163,32 +168,47 @@ impl Monitor {
 
     /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: MonitorInput) -> Vec<MonitorEffect> {
-        match (self.state, input) {
+        match (&self.state, input) {
             (_, MonitorInput::Relayed(signal)) => {
                 self.relayed(signal, now);
                 vec![]
             }
             (_, MonitorInput::Reported(report)) => self.reported(report),
-            (MonitorState::Watching, MonitorInput::Looked(worker)) => match self.failure(worker, now) {
+            (MonitorState::Watching, MonitorInput::WorkerDied(death)) => {
+                self.death = Some(death);
+                vec![]
+            }
+            (MonitorState::Watching, MonitorInput::Looked(worker)) => self.look(worker, now),
+            (&MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
+                self.after_the_end(failure, worker, pending_create)
+            }
+            (&MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
+                self.finish(Outcome::Exit(self.exit(failure, worker)))
+            }
+            (MonitorState::Cleaning(message, exit), MonitorInput::Cleaned(gone)) => {
+                let messages = [message.clone(), MonitorMessage::Node { gone }];
+                let exit = *exit;
+                self.say_and_finish(messages, exit)
+            }
+            _ => vec![],
+        }
+    }
+
+    /// Whether the worker still counts as alive.
+    fn is_watching(&self) -> bool {
+        self.state == MonitorState::Watching && self.death.is_none()
+    }
+
+    /// Whether the worker has done its work, or the monitor must do it. A dead worker can't be frozen, so its death
+    /// comes first.
+    fn look(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
+        match (self.death, &self.outcome) {
+            (Some(Death::Success), Some(outcome)) => self.finish(outcome.clone()),
+            (Some(death), _) => self.take_over(WorkerFailure::Dead(death), worker),
+            (None, _) => match self.failure(worker, now) {
                 Some(failure) => self.take_over(failure, worker),
                 None => vec![],
             },
-            (MonitorState::Watching, MonitorInput::WorkerEnded(death, worker)) => match &self.outcome {
-                Some(outcome) if death == Death::Success => self.finish(outcome.clone()),
-                _ => self.take_over(WorkerFailure::Dead(death), worker),
-            },
-            (MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
-                self.after_the_end(failure, worker, pending_create)
-            }
-            (MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
-                self.finish(Outcome::Exit(self.exit(failure, worker)))
-            }
-            (MonitorState::Cleaning(exit), MonitorInput::Cleaned(gone)) => {
-                let mut effects = vec![MonitorEffect::Say(MonitorMessage::Node { gone })];
-                effects.extend(self.finish(Outcome::Exit(exit)));
-                effects
-            }
-            _ => vec![],
         }
     }
 
@@ -209,10 +229,10 @@ impl Monitor {
         }
     }
 
-    /// Takes in a report. If the worker sent it before its end, it counts, but zklock neither stops nor exits because of
-    /// it.
+    /// Takes in a report. A report of a dead worker counts, but zklock doesn't stop because of it, and exits only after
+    /// all reports: something may be left to be cleaned up.
     fn reported(&mut self, report: Report) -> Vec<MonitorEffect> {
-        let is_watching = self.state == MonitorState::Watching;
+        let is_watching = self.is_watching();
         match report {
             Report::Nodes { session_timeout, nodes } => {
                 (self.session_timeout, self.nodes) = (Duration::from_millis(session_timeout), nodes);
@@ -224,6 +244,7 @@ impl Monitor {
             // `Shorter` needs no effect, since the monitor reads the page next.
             Report::Shorter | Report::Stop { .. } => {}
             Report::Leave(exit) if is_watching => return self.finish(Outcome::Exit(exit)),
+            Report::Leave(_) if planted(Mistake::LastReportDropped) => self.state = MonitorState::Over,
             Report::Exit(exit) | Report::Leave(exit) => self.outcome = Some(Outcome::Exit(exit)),
             Report::Become(variables) => self.outcome = Some(Outcome::Become(variables)),
         }
@@ -269,19 +290,17 @@ impl Monitor {
         pending_create: Option<String>,
     ) -> Vec<MonitorEffect> {
         let exit = self.exit(failure, worker);
-        let mut effects = vec![
-            MonitorEffect::TakeTerminal,
-            MonitorEffect::Say(MonitorMessage::Worker { failure, stage: worker.stage }),
-        ];
+        let message = MonitorMessage::Worker { failure, stage: worker.stage };
+        let mut effects = vec![MonitorEffect::TakeTerminal];
         let leftover = LeftoverNodes {
             session_timeout: self.session_timeout,
             nodes: self.nodes.clone(),
             pending_create,
         };
         if leftover.is_empty() || planted(Mistake::NodeForgotten) {
-            effects.extend(self.finish(Outcome::Exit(exit)));
+            effects.extend(self.say_and_finish([message], exit));
         } else {
-            self.state = MonitorState::Cleaning(exit);
+            self.state = MonitorState::Cleaning(message, exit);
             effects.push(MonitorEffect::Clean(leftover));
         }
         effects
@@ -299,6 +318,16 @@ impl Monitor {
             (_, Stage::Waiting, WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
             (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),
         }
+    }
+
+    /// Messages come last: nothing that happens to a writer may keep the monitor from its work.
+    fn say_and_finish(
+        &mut self,
+        messages: impl IntoIterator<Item = MonitorMessage>,
+        exit: Exit,
+    ) -> Vec<MonitorEffect> {
+        let says = messages.into_iter().map(MonitorEffect::Say);
+        says.chain(self.finish(Outcome::Exit(exit))).collect()
     }
 
     fn finish(&mut self, outcome: Outcome) -> Vec<MonitorEffect> {

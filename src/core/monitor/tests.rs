@@ -28,7 +28,8 @@ fn with_a_node() -> (Monitor, LeftoverNodes) {
 }
 
 fn worker_ended(monitor: &mut Monitor, death: Death, stage: Stage) -> Vec<MonitorEffect> {
-    monitor.on(at(2), MonitorInput::WorkerEnded(death, worker(stage)))
+    assert_eq!(monitor.on(at(2), MonitorInput::WorkerDied(death)), [], "its reports come first");
+    monitor.on(at(2), MonitorInput::Looked(worker(stage)))
 }
 
 fn says(failure: WorkerFailure, stage: Stage) -> MonitorEffect {
@@ -62,7 +63,26 @@ fn a_worker_that_leaves_runs_on() {
 }
 
 #[test]
-fn a_worker_that_was_to_leave_and_ended_before_is_cleaned_up_first() {
+fn a_worker_that_leaves_and_ends_at_once_ends_zklock_once() {
+    let mut monitor = monitor();
+    assert_eq!(monitor.on(at(1), MonitorInput::WorkerDied(Death::Success)), []);
+    assert_eq!(monitor.on(at(1), MonitorInput::Reported(Report::Leave(Exit::Signal(2)))), []);
+    let looked = MonitorInput::Looked(worker(Stage::Waiting));
+    assert_eq!(monitor.on(at(1), looked), [exits(Exit::Signal(2))]);
+}
+
+/// A monitor that was stopped for as long as the worker released a revoked lock, and longer.
+#[test]
+fn a_worker_that_has_ended_isn_t_frozen_although_its_deadline_has_passed() {
+    let mut monitor = monitor();
+    monitor.on(at(90), MonitorInput::WorkerDied(Death::Success));
+    monitor.on(at(90), MonitorInput::Reported(Report::Exit(Exit::Code(LOST))));
+    let over = WorkerState { deadline: Some(at(20)), ..worker(Stage::Over) };
+    assert_eq!(monitor.on(at(90), MonitorInput::Looked(over)), [exits(Exit::Code(LOST))]);
+}
+
+#[test]
+fn a_worker_that_was_to_leave_and_was_killed_before_is_cleaned_up_first() {
     let (mut monitor, leftover) = with_a_node();
     worker_ended(&mut monitor, Death::Killed(9), Stage::Waiting);
     assert_eq!(monitor.on(at(2), MonitorInput::Reported(Report::Leave(Exit::Signal(2)))), []);
@@ -100,15 +120,16 @@ fn a_dead_worker_takes_a_running_command_along() {
     assert_eq!(monitor.on(at(2), late), [], "a report that was sent before the end counts");
     assert_eq!(
         monitor.on(at(3), MonitorInput::Ended(worker(Stage::Running), None)),
-        [
-            MonitorEffect::TakeTerminal,
-            says(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),
-            MonitorEffect::Clean(leftover),
-        ]
+        [MonitorEffect::TakeTerminal, MonitorEffect::Clean(leftover)]
     );
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(false)),
-        [MonitorEffect::Say(MonitorMessage::Node { gone: false }), exits(Exit::Code(3))]
+        [
+            says(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),
+            MonitorEffect::Say(MonitorMessage::Node { gone: false }),
+            exits(Exit::Code(3)),
+        ],
+        "words come after deeds"
     );
     assert_eq!(monitor.on(at(5), MonitorInput::Cleaned(true)), [], "it is over");
 }
@@ -144,7 +165,11 @@ fn a_node_that_may_come_to_exist_is_looked_for() {
     assert_eq!(ended.last(), Some(&MonitorEffect::Clean(leftover)));
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(true)),
-        [MonitorEffect::Say(MonitorMessage::Node { gone: true }), exits(Exit::Code(FAILURE))]
+        [
+            says(WorkerFailure::Dead(Death::Killed(11)), Stage::Waiting),
+            MonitorEffect::Say(MonitorMessage::Node { gone: true }),
+            exits(Exit::Code(FAILURE)),
+        ]
     );
 }
 

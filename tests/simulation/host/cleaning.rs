@@ -84,10 +84,8 @@ impl World {
         self.release(cleaner.client, vec![]);
         match owner {
             SessionOwner::MonitorsCleaner(_) => {
-                let zklock = &mut self.zklocks[index];
-                let now = zklock.clock(self.now);
-                let effects = zklock.monitor.machine.on(now, MonitorInput::Cleaned(gone));
-                self.monitor_does(index, effects);
+                self.answer_monitor(index, MonitorInput::Cleaned(gone));
+                self.watch(index);
             }
             _ if self.zklocks[index].worker.alone => self.worker_ends(index),
             _ => self.tell_worker(index, Input::Cleaned(gone)),

@@ -2,7 +2,7 @@
 //!
 //! | module | topic |
 //! |---|---|
-//! | `worker`, `monitor` | the loops of the two processes, and the effects of their state machines |
+//! | `worker`, `monitor` | the two processes: what drives them, and the effects of their state machines |
 //! | `job` | the command: starting, signalling, stopping, killing, reaping |
 //! | `inner` | a command that is itself a zklock |
 //! | `look_up` | a session that checks the locks of outer zklocks |
@@ -25,7 +25,7 @@ use std::time::Duration;
 use zklock::core::environment::HeldLock;
 use zklock::core::exit::Exit;
 use zklock::core::leftover_nodes::LeftoverNodes;
-use zklock::core::monitor::{Monitor, WorkerState};
+use zklock::core::monitor::{MonitorDriver, WorkerState};
 use zklock::core::pair::{Deadline, Report, Stage};
 use zklock::core::path::LockPath;
 use zklock::core::protocol::Reply;
@@ -111,7 +111,7 @@ pub(crate) struct Worker {
 
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    machine: Monitor,
+    driver: MonitorDriver,
     alive: bool,
     pub(crate) frozen: bool,
     /// It was stopped along with its command, or while waiting.
@@ -119,7 +119,6 @@ pub(crate) struct Watcher {
     signals: VecDeque<i32>,
     reports: VecDeque<Report>,
     wake: u64,
-    worker_reaped: bool,
     ending: bool,
     cleaner: Option<Cleaner>,
 }
@@ -157,19 +156,18 @@ impl Worker {
 
 impl Zklock {
     pub(crate) fn new(contender: Contender) -> Self {
-        let machine = Monitor::new(Duration::from_nanos(contender.session_timeout));
+        let driver = MonitorDriver::new(Duration::from_nanos(contender.session_timeout));
         Self {
             contender,
             worker: Worker::default(),
             monitor: Watcher {
-                machine,
+                driver,
                 alive: false,
                 frozen: false,
                 stopped: false,
                 signals: VecDeque::new(),
                 reports: VecDeque::new(),
                 wake: 0,
-                worker_reaped: false,
                 ending: false,
                 cleaner: None,
             },

@@ -1,12 +1,74 @@
-//! The monitor: its loop, and the effects of its state machine.
+//! The monitor: the effects of its state machine.
+
+use std::collections::VecDeque;
 
 use zklock::core::exit::Exit;
-use zklock::core::monitor::{Death, MonitorEffect, MonitorInput, Outcome};
+use zklock::core::monitor::{
+    Death, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
+};
+use zklock::core::pair::Report;
 use zklock::core::run::Input;
 use zklock::core::signal::SIGKILL;
+use zklock::core::time::BootTime;
 
-use super::KILL_TAKES;
+use super::{KILL_TAKES, Watcher, Zklock};
 use crate::world::{Event, SessionOwner, World};
+
+/// What a monitor observes of its zklock.
+struct Observed<'a> {
+    now: BootTime,
+    worker: WorkerState,
+    death: Option<Death>,
+    signals: &'a mut VecDeque<i32>,
+    reports: &'a mut VecDeque<Report>,
+    /// The signals that were sent on to the worker.
+    relayed: Vec<i32>,
+}
+
+impl MonitorSources for Observed<'_> {
+    fn now(&self) -> BootTime {
+        self.now
+    }
+
+    fn relayed(&mut self) -> Option<i32> {
+        let signal = self.signals.pop_front()?;
+        self.relayed.push(signal);
+        Some(signal)
+    }
+
+    fn death(&mut self) -> Option<Death> {
+        self.death
+    }
+
+    fn report(&mut self) -> Option<Report> {
+        self.reports.pop_front()
+    }
+
+    fn worker(&self) -> WorkerState {
+        self.worker
+    }
+}
+
+impl Zklock {
+    /// The monitor's next step, and the signals that it sent on to the worker before.
+    fn monitor_step(&mut self, now: u64) -> (MonitorStep, Vec<i32>) {
+        let (now, worker, death) = (self.clock(now), self.worker_state(), self.death());
+        let Watcher { driver, signals, reports, .. } = &mut self.monitor;
+        let mut observed = Observed { now, worker, death, signals, reports, relayed: vec![] };
+        let step = driver.next(&mut observed);
+        (step, observed.relayed)
+    }
+
+    fn death(&self) -> Option<Death> {
+        let killed = self.was_hit && self.exit.is_none() && self.worker.driver.is_some();
+        let death = if killed && !self.worker.alone && self.worker_was_killed() {
+            Death::Killed(SIGKILL)
+        } else {
+            Death::Success
+        };
+        (!self.worker.alive).then_some(death)
+    }
+}
 
 impl World {
     pub(super) fn wake_monitor_at(&mut self, index: usize, at: u64) {
@@ -26,85 +88,56 @@ impl World {
     pub(super) fn watch(&mut self, index: usize) {
         loop {
             let zklock = &mut self.zklocks[index];
-            if zklock.is_asleep() || !zklock.monitor.alive || zklock.monitor.frozen || zklock.monitor.stopped
-            {
+            let Watcher { alive, frozen, stopped, ending, .. } = zklock.monitor;
+            if zklock.is_asleep() || !alive || frozen || stopped || ending {
                 return;
             }
-            let now = zklock.clock(self.now);
-            if zklock.monitor.ending {
-                return;
+            let (step, relayed) = zklock.monitor_step(self.now);
+            for signal in relayed {
+                self.tell_worker(index, Input::Signal(signal));
             }
-            let input = if let Some(signal) = zklock.monitor.signals.pop_front() {
-                if zklock.worker.alive {
-                    self.tell_worker(index, Input::Signal(signal));
+            match step {
+                MonitorStep::CarryOut(effect) => self.monitor_does(index, effect),
+                MonitorStep::Wait(None) => return,
+                MonitorStep::Wait(Some(wake)) => {
+                    let at = self.zklocks[index].time_of(wake, self.now);
+                    return self.wake_monitor_at(index, at);
                 }
-                MonitorInput::Relayed(signal)
-            } else if let Some(report) = zklock.monitor.reports.pop_front() {
-                MonitorInput::Reported(report)
-            } else {
-                let state = zklock.worker_state();
-                let effects = zklock.monitor.machine.on(now, MonitorInput::Looked(state));
-                if !effects.is_empty() {
-                    self.monitor_does(index, effects);
-                    continue;
-                }
-                if !zklock.worker.alive && !zklock.monitor.worker_reaped {
-                    zklock.monitor.worker_reaped = true;
-                    let killed = zklock.was_hit && zklock.exit.is_none() && zklock.worker.driver.is_some();
-                    let death = if killed && !zklock.worker.alone && zklock.worker_was_killed() {
-                        Death::Killed(SIGKILL)
-                    } else {
-                        Death::Success
-                    };
-                    MonitorInput::WorkerEnded(death, state)
-                } else {
-                    break;
-                }
-            };
-            let zklock = &mut self.zklocks[index];
-            let effects = zklock.monitor.machine.on(now, input);
-            self.monitor_does(index, effects);
-        }
-        let zklock = &self.zklocks[index];
-        if let Some(wake) = zklock.monitor.machine.wake_at(zklock.worker_state()) {
-            let at = zklock.time_of(wake, self.now);
-            self.wake_monitor_at(index, at);
+            }
         }
     }
 
-    pub(super) fn monitor_does(&mut self, index: usize, effects: Vec<MonitorEffect>) {
-        for effect in effects {
-            match effect {
-                MonitorEffect::Stop { .. } => {
-                    self.trace.print(self.now, || format!("the monitor of zklock {index} stops"));
-                    self.zklocks[index].monitor.stopped = true;
-                    // The user of the shell continues it after a while.
-                    let after = self.rng.u64(100_000_000..20_000_000_000);
-                    self.after(after, Event::Thaw(index, false));
-                }
-                MonitorEffect::EndWorker => {
-                    self.kill_worker(index);
-                    self.monitor_is_answered_ended(index);
-                }
-                MonitorEffect::EndNobody => self.monitor_is_answered_ended(index),
-                MonitorEffect::EndEverybody => {
-                    self.check_end(index);
-                    self.trace.print(self.now, || format!("the monitor of zklock {index} ends everybody"));
-                    self.kill_worker(index);
-                    self.zklocks[index].monitor.ending = true;
-                    self.kill_command(index);
-                    self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
-                }
-                MonitorEffect::TakeTerminal => {}
-                MonitorEffect::Say(message) => {
-                    self.trace.print(self.now, || format!("zklock {index} says: {message}"));
-                }
-                MonitorEffect::Clean(leftover) => {
-                    self.begin_cleaning(SessionOwner::MonitorsCleaner(index), leftover);
-                }
-                MonitorEffect::Finish(Outcome::Exit(exit)) => self.monitor_exits(index, exit),
-                MonitorEffect::Finish(Outcome::Become(_)) => self.becomes_command(index),
+    fn monitor_does(&mut self, index: usize, effect: MonitorEffect) {
+        match effect {
+            MonitorEffect::Stop { .. } => {
+                self.trace.print(self.now, || format!("the monitor of zklock {index} stops"));
+                self.zklocks[index].monitor.stopped = true;
+                // The user of the shell continues it after a while.
+                let after = self.rng.u64(100_000_000..20_000_000_000);
+                self.after(after, Event::Thaw(index, false));
             }
+            MonitorEffect::EndWorker => {
+                self.kill_worker(index);
+                self.monitor_is_answered_ended(index);
+            }
+            MonitorEffect::EndNobody => self.monitor_is_answered_ended(index),
+            MonitorEffect::EndEverybody => {
+                self.check_end(index);
+                self.trace.print(self.now, || format!("the monitor of zklock {index} ends everybody"));
+                self.kill_worker(index);
+                self.zklocks[index].monitor.ending = true;
+                self.kill_command(index);
+                self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
+            }
+            MonitorEffect::TakeTerminal => {}
+            MonitorEffect::Say(message) => {
+                self.trace.print(self.now, || format!("zklock {index} says: {message}"));
+            }
+            MonitorEffect::Clean(leftover) => {
+                self.begin_cleaning(SessionOwner::MonitorsCleaner(index), leftover);
+            }
+            MonitorEffect::Finish(Outcome::Exit(exit)) => self.monitor_exits(index, exit),
+            MonitorEffect::Finish(Outcome::Become(_)) => self.becomes_command(index),
         }
     }
 
@@ -126,16 +159,14 @@ impl World {
         self.watch(index);
     }
 
-    pub(super) fn monitor_is_answered_ended(&mut self, index: usize) {
-        let zklock = &mut self.zklocks[index];
-        let now = zklock.clock(self.now);
-        while let Some(report) = zklock.monitor.reports.pop_front() {
-            zklock.monitor.machine.on(now, MonitorInput::Reported(report));
-        }
-        zklock.monitor.worker_reaped = true;
-        let (state, pending_create) = (zklock.worker_state(), zklock.page.pending_create.clone());
-        let effects = zklock.monitor.machine.on(now, MonitorInput::Ended(state, pending_create));
-        self.monitor_does(index, effects);
+    fn monitor_is_answered_ended(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        let ended = MonitorInput::Ended(zklock.worker_state(), zklock.page.pending_create.clone());
+        self.answer_monitor(index, ended);
+    }
+
+    pub(super) fn answer_monitor(&mut self, index: usize, answer: MonitorInput) {
+        self.zklocks[index].monitor.driver.answer(answer);
     }
 
     pub(super) fn monitor_exits(&mut self, index: usize, exit: Exit) {
