@@ -3,6 +3,7 @@
 mod acl;
 mod auth;
 mod auth_files;
+mod handshakes;
 mod rotation;
 mod sasl;
 mod secrets;

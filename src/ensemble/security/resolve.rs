@@ -92,8 +92,12 @@ fn identity(chosen: &SecurityChoice, certificate: &Path, key: &Path) -> Result<I
         files::read_secret(key).with_context(|| chosen.place("tls-key"))?,
     );
     Identity::new(chain, secret).map_err(|error| match error {
-        TlsError::NoCertificate => {
+        TlsError::NoCertificate | TlsError::Certificate(_) => {
             anyhow!("{}: {}: {error}", chosen.place("tls-cert"), certificate.display())
+        }
+        TlsError::NotOfTheKey => {
+            let (cert, key_place) = (chosen.place("tls-cert"), chosen.place("tls-key"));
+            anyhow!("{cert}: {}, and {key_place}: {}: {error}", certificate.display(), key.display())
         }
         error => anyhow!("{}: {}: {error}", chosen.place("tls-key"), key.display()),
     })

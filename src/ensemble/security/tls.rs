@@ -14,6 +14,7 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use thiserror::Error;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
+use super::certificate::flaw;
 use super::rotation::TlsFiles;
 use crate::core::hosts::Server;
 use crate::files::open_to_read;
@@ -69,9 +70,15 @@ pub enum TlsError {
     /// A key that is protected by a password.
     #[error("the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey")]
     EncryptedKey,
-    /// A certificate and a key that don't belong together, or that rustls doesn't support.
-    #[error("the certificate and the key can't be used: {0}")]
-    Identity(String),
+    /// A certificate that can't be used.
+    #[error("the certificate in it {0}")]
+    Certificate(String),
+    /// A certificate and a key that don't belong together.
+    #[error("the certificate and the key can't be used: they don't belong together")]
+    NotOfTheKey,
+    /// A key that rustls doesn't support.
+    #[error("the key in it can't be used: {0}")]
+    Key(String),
     /// A certificate outside its period of validity.
     #[error("the certificate in it {0}")]
     Time(&'static str),
@@ -110,8 +117,14 @@ impl Identity {
         let (chain, key) = identity.read()?;
         let provider = ClientConfig::builder().crypto_provider().clone();
         let fits = rustls::sign::CertifiedKey::from_der(chain, key, &provider);
-        fits.map_err(|error| TlsError::Identity(error.to_string()))?;
-        Ok(identity)
+        match fits {
+            Ok(_) => Ok(identity),
+            Err(rustls::Error::InvalidCertificate(error)) => {
+                Err(TlsError::Certificate(flaw(&error, "that is known")))
+            }
+            Err(rustls::Error::InconsistentKeys(_)) => Err(TlsError::NotOfTheKey),
+            Err(error) => Err(TlsError::Key(error.to_string())),
+        }
     }
 
     /// Checks the certificate's period of validity by this host's clock.

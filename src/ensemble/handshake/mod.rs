@@ -1,5 +1,7 @@
 //! A TLS handshake for the diagnosis: its errors are translated into messages that name the remedy.
 
+mod asked;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -7,12 +9,12 @@ use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, RootCertStore, Stream,
+    AlertDescription, ClientConfig, ClientConnection, Error, PeerIncompatible, RootCertStore, Stream,
 };
 
+use self::asked::{Asked, CertificateAnswer};
 use super::diagnosis::is_enough;
-use super::security::{Tls, certificate_end};
-use crate::core::text::printable;
+use super::security::{Tls, certificate_end, flaw};
 
 /// The result of a handshake and a question.
 pub(super) enum Handshake {
@@ -33,7 +35,9 @@ pub(super) fn ask(
     tls: &Tls,
     question: &[u8],
 ) -> Handshake {
-    let connection = tls.config().and_then(|config| ClientConnection::new(config, name).ok());
+    let asked = Arc::<Asked>::default();
+    let config = tls.config().map(|config| Asked::noted_by(&asked, &config));
+    let connection = config.and_then(|config| ClientConnection::new(Arc::new(config), name).ok());
     let Some(mut connection) = connection else {
         return Handshake::Failed("the certificates can't be used".to_owned());
     };
@@ -45,12 +49,15 @@ pub(super) fn ask(
         }
         Err(error) => match tls_error(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
-            Some(error) => Handshake::Failed(explain(error, tls)),
+            Some(error) => Handshake::Failed(explain(error, tls, &asked)),
             // The server closed the connection after the client's part of the handshake. Its alert may have been lost.
-            None if !stream.conn.is_handshaking() && tls.has_identity() => Handshake::Failed(
-                "it closes the connection when it has seen the client's certificate".to_owned(),
+            None if !stream.conn.is_handshaking() && asked.answer() == Some(CertificateAnswer::None) => {
+                Handshake::Failed(CERTIFICATE_DEMANDED.to_owned())
+            }
+            None if !stream.conn.is_handshaking() && asked.answer().is_some() => Handshake::Failed(
+                "it closes the connection when it has seen the certificate of --tls-cert; its log says why"
+                    .to_owned(),
             ),
-            None if !stream.conn.is_handshaking() => Handshake::Failed(CERTIFICATE_DEMANDED.to_owned()),
             None if is_closed(&error) => Handshake::NoTls,
             None => Handshake::Io(error),
         },
@@ -85,6 +92,9 @@ pub(super) fn is_answered(stream: &mut TcpStream, name: ServerName<'static>, tim
     }
 }
 
+const NO_VERSION: &str =
+    "it speaks no version of TLS that zklock does: enable TLSv1.2 or TLSv1.3 in its ssl.enabledProtocols";
+
 const CERTIFICATE_DEMANDED: &str = "it demands a client certificate: give one with --tls-cert and --tls-key";
 
 fn tls_error(error: &io::Error) -> Option<&Error> {
@@ -95,61 +105,44 @@ fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
-fn explain(error: &Error, tls: &Tls) -> String {
+/// Why the handshake failed. An alert says little, so it counts what the server had asked for before.
+fn explain(error: &Error, tls: &Tls, asked: &Asked) -> String {
     match error {
-        Error::InvalidCertificate(error) => certificate_problem(error, tls),
-        Error::AlertReceived(alert) if tls.has_identity() => {
-            format!(
-                "it refuses the certificate of --tls-cert, or the TLS versions and ciphers offered ({})",
-                alert_text(*alert)
-            )
-        }
-        Error::AlertReceived(
-            AlertDescription::CertificateRequired
-            | AlertDescription::BadCertificate
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::HandshakeFailure,
-        ) => CERTIFICATE_DEMANDED.to_owned(),
-        Error::AlertReceived(alert) => format!("it ends the TLS handshake ({})", alert_text(*alert)),
+        Error::InvalidCertificate(error) => format!("its certificate {}", flaw(error, tls.authorities())),
+        Error::AlertReceived(AlertDescription::ProtocolVersion) => NO_VERSION.to_owned(),
+        Error::AlertReceived(alert) => match asked.answer() {
+            None if is_of_ciphers(*alert) => {
+                format!(
+                    "no cipher, signature or curve of TLS suits both sides ({}): see its \
+                     ssl.ciphersuites (zklock needs ECDHE with AES-GCM or ChaCha20) and the kind of its key",
+                    alert_text(*alert)
+                )
+            }
+            None => format!("it ends the TLS handshake ({}); its log says why", alert_text(*alert)),
+            Some(CertificateAnswer::None) => CERTIFICATE_DEMANDED.to_owned(),
+            Some(CertificateAnswer::Unsuitable) => {
+                "it accepts no signature of the key in --tls-key: use a key of another kind, such as RSA"
+                    .to_owned()
+            }
+            Some(CertificateAnswer::Given) => {
+                format!(
+                    "it refuses the certificate of --tls-cert ({}): its trust store must have the authority that \
+                         signed it; its log says why",
+                    alert_text(*alert)
+                )
+            }
+        },
+        Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => NO_VERSION.to_owned(),
         Error::PeerIncompatible(_) => format!("no version or cipher of TLS suits both sides ({error})"),
         error => format!("TLS fails: {error}"),
     }
 }
 
+/// Whether a server sends this alert if nothing that the client offers suits it.
+fn is_of_ciphers(alert: AlertDescription) -> bool {
+    matches!(alert, AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity)
+}
+
 fn alert_text(alert: AlertDescription) -> String {
     alert.as_str().map_or_else(|| format!("alert {}", u8::from(alert)), str::to_owned)
-}
-
-fn certificate_problem(error: &CertificateError, tls: &Tls) -> String {
-    match error {
-        CertificateError::UnknownIssuer => {
-            format!("its certificate isn't signed by an authority {}", tls.authorities())
-        }
-        CertificateError::NotValidForName => "its certificate is for another name".to_owned(),
-        CertificateError::NotValidForNameContext { presented, .. } => {
-            format!(
-                "its certificate is for another name: use a name that it has ({})",
-                presented.iter().map(|name| bare_name(name)).collect::<Vec<_>>().join(", ")
-            )
-        }
-        CertificateError::Expired => "its certificate has expired: it needs a new one".to_owned(),
-        CertificateError::ExpiredContext { time, not_after } => {
-            let days = time.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
-            format!("its certificate expired {days} days ago: it needs a new one, or a clock is wrong")
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "its certificate isn't valid yet: is a clock wrong?".to_owned()
-        }
-        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "its certificate isn't meant for a server".to_owned()
-        }
-        CertificateError::Revoked => "its certificate was revoked".to_owned(),
-        error => format!("its certificate can't be used: {error}"),
-    }
-}
-
-/// The name in `DnsName("zk1")`, in printable characters, because it comes from a server that isn't authenticated.
-fn bare_name(name: &str) -> String {
-    let name = name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')'));
-    printable(name.trim_matches('"'))
 }
