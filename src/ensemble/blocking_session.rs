@@ -51,6 +51,9 @@ pub enum BlockingError {
     /// No session was opened by the deadline of the settings. Has the limit, and each server's diagnosis.
     #[error("{}", unreachable(*.0, .1))]
     Unreachable(Duration, Vec<String>),
+    /// The servers refuse the credentials, or demand some. Has the servers, and whether credentials were given.
+    #[error("{}", credentials_refused(.0, *.1))]
+    CredentialsRefused(String, bool),
     /// The session has ended.
     #[error(transparent)]
     SessionEnded(RequestError),
@@ -61,6 +64,10 @@ pub enum BlockingError {
 
 fn unreachable(within: Duration, servers: &[String]) -> Message {
     Message::Unreachable { within: Some(within), servers: servers.to_vec() }
+}
+
+fn credentials_refused(hosts: &str, given: bool) -> Message {
+    Message::CredentialsRefused { hosts: hosts.to_owned(), given }
 }
 
 /// What the server answered.
@@ -77,6 +84,9 @@ pub struct BlockingSession<'a> {
     /// The time that the limit allowed when the session was opened.
     within: Duration,
     has_chroot: bool,
+    /// For messages.
+    hosts: String,
+    has_credentials: bool,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
     /// A watched node may have changed since it was last read.
     changed: bool,
@@ -131,6 +141,8 @@ impl<'a> BlockingSession<'a> {
         let within = limit.deadline().since(clock::now());
         let within = if let Limit::Each(time) = limit { time } else { within };
         let has_chroot = settings.hosts.chroot.is_some();
+        let (hosts, has_credentials) =
+            (settings.hosts.to_string(), !settings.security.credentials.is_empty());
         let session = Session::open(SessionKey(0), settings, sender)?;
         Ok(Self {
             session,
@@ -138,6 +150,8 @@ impl<'a> BlockingSession<'a> {
             limit,
             within,
             has_chroot,
+            hosts,
+            has_credentials,
             gives_up: None,
             changed: false,
             unwatched: true,
@@ -403,6 +417,9 @@ impl<'a> BlockingSession<'a> {
     fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
         match change {
             SessionChange::Unreachable(servers) => Err(BlockingError::Unreachable(self.within, servers)),
+            SessionChange::Lost(RequestError::AuthFailed) => {
+                Err(BlockingError::CredentialsRefused(self.hosts.clone(), self.has_credentials))
+            }
             SessionChange::Lost(failure) => Err(BlockingError::SessionEnded(failure)),
             SessionChange::Closed => Err(BlockingError::SessionEnded(RequestError::Expired)),
             SessionChange::Disconnected => {

@@ -57,6 +57,17 @@ fn a_server_that_demands_credentials_is_reported() {
     let output = case.lock(&[], ["echo", "ran"]).run();
     output.assert_code(125).assert_stderr("demands credentials").assert_stderr("--auth-file");
     assert!(output.elapsed < Duration::from_secs(5), "{output}");
+    for (words, credentials, reason) in [
+        (&["status"][..], None, "demands credentials: give them with --auth-file"),
+        (&["status", case.path()], None, "demands credentials"),
+        (&["revoke", case.path()], None, "demands credentials"),
+        (&["forget", case.path()], None, "demands credentials"),
+        (&["forget", case.path()], Some("nosuch:s3cret"), "refused the credentials: check the lines"),
+    ] {
+        let zklock = credentials.map_or(case.zklock(), |value| case.zklock().env("ZKLOCK_AUTH", value));
+        let output = zklock.args(words).run();
+        output.assert_code(125).assert_stderr(&format!("{} {reason}", server.connect_string()));
+    }
     let output = zklock_as(&case, ALICE, &[]).args([case.path(), "echo", "ran"]).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }

@@ -142,7 +142,7 @@ pub(super) fn host_time() -> ServerTime {
 
 fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError {
     match why {
-        BlockingError::SessionEnded(RequestError::AuthFailed) => SessionError::CredentialsRefused,
+        BlockingError::CredentialsRefused(..) => SessionError::CredentialsRefused,
         BlockingError::Unreachable(..) | BlockingError::TimedOut(_) => SessionError::TooLate(connect_timeout),
         BlockingError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
     }
