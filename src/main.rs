@@ -10,7 +10,9 @@ use zklock::core::text::escaped_lines;
 use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
+use zklock::process::limits;
 use zklock::process::sys;
+use zklock::process::system_error::explain;
 use zklock::run;
 use zklock::subcommands;
 
@@ -26,6 +28,9 @@ fn run_zklock() {
     if let Some(line) = cli::completion_request(words) {
         end(subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }
+    if let Err(error) = limits::check_stack() {
+        end(complain(&error));
+    }
     let (options, settings) = match cli::parse(words) {
         Ok(parsed) => parsed,
         Err(error) => end(report(&error)),
@@ -37,7 +42,7 @@ fn run_zklock() {
         None => run_command(&options),
     };
     let exit = done.unwrap_or_else(|error| {
-        log::error!("{error:#}");
+        log::error!("{}", explain(&error));
         Exit::Code(exit::FAILURE)
     });
     output::drain_at_the_end();
@@ -57,8 +62,10 @@ fn report(error: &StartError) -> Exit {
         StartError::ShortHelp(text) | StartError::Version(text) => stdout::print(text.as_bytes()),
         mistake => Err(anyhow::anyhow!("{mistake}")),
     };
-    printed.unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "zklock: {}", escaped_lines(&error.to_string()));
-        Exit::Code(exit::FAILURE)
-    })
+    printed.unwrap_or_else(|error| complain(&error))
+}
+
+fn complain(error: &anyhow::Error) -> Exit {
+    let _ = writeln!(io::stderr(), "zklock: {}", escaped_lines(&explain(error)));
+    Exit::Code(exit::FAILURE)
 }

@@ -13,7 +13,7 @@
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
 //! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
-//! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`] |
+//! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
@@ -49,6 +49,7 @@ mod fairness;
 mod faults;
 mod foreign_children;
 mod fuzz_corpus;
+mod limits;
 mod live_line;
 mod lock_nodes;
 mod log_json;

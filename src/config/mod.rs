@@ -18,6 +18,7 @@ pub use self::file::Value;
 use self::file::read_file;
 pub use self::mistake::{context, mistake};
 pub use self::value::accepts;
+use crate::process::system_error::describe;
 
 /// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its
 /// command line.
@@ -60,7 +61,7 @@ const USER: &str = "zklock/config.toml";
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// It can't be read.
-    #[error("can't read the configuration file {file}: {why}")]
+    #[error("can't read the configuration file {file}: {}", describe(why))]
     Unreadable {
         /// The file.
         file: String,

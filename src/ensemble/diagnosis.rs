@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::core::hosts::Server;
 use crate::core::text::printable;
+use crate::process::system_error::describe;
 
 /// The diagnosis of one server, or of some of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,7 +185,7 @@ impl Diagnosis {
             ErrorKind::TimedOut => Self::TimedOut,
             ErrorKind::WouldBlock => Self::Silent,
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::ClosedWithoutAnswer,
-            _ => Self::Other(error.to_string()),
+            _ => Self::Other(describe(error)),
         }
     }
 }

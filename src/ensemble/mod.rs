@@ -34,7 +34,7 @@ pub use crate::core::protocol::{
 };
 use crate::core::time::BootTime;
 use crate::plan::Connection;
-use crate::process::open_files;
+use crate::process::{limits, open_files};
 
 /// Everything needed to open a session.
 #[derive(Debug, Clone)]
@@ -59,6 +59,7 @@ impl Settings {
     /// other, or if too few files may be open.
     pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
         open_files::check_limit()?;
+        limits::check_memory()?;
         Ok(Self {
             hosts: connection.hosts.clone(),
             session_timeout: connection.session_timeout,

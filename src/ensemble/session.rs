@@ -2,6 +2,7 @@
 //!
 //! One thread runs it, and polls both the library's task and zklock's requests.
 
+use std::cell::Cell;
 use std::io;
 use std::panic;
 use std::pin::pin;
@@ -52,12 +53,31 @@ fn report_panics_once() {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if thread::current().name() == Some(THREAD) {
-                log::debug!("the client failed: {:?}", panic.to_string());
+                let text = panic.to_string();
+                log::debug!("the client failed: {text:?}");
+                PANIC.set(reason(&text));
             } else {
                 usual(panic);
             }
         }));
     });
+}
+
+thread_local! {
+    /// Why this session's thread panicked.
+    static PANIC: Cell<&str> = const { Cell::new(ANSWER) };
+}
+
+const ANSWER: &str = "the ZooKeeper client failed at what the server said";
+
+/// The reason for a panic with this text. Libraries panic, too, if they can't start a thread of theirs.
+fn reason(panic: &str) -> &'static str {
+    if panic.contains("spawn") {
+        "can't start another thread: the limit of threads or of memory is reached; raise 'ulimit -u', 'ulimit -v', \
+         TasksMax or pids.max"
+    } else {
+        ANSWER
+    }
 }
 
 /// Receives the events of sessions: changes, replies and fired watches.
@@ -118,8 +138,7 @@ impl Drop for SessionSink {
     /// Reports a thread that panicked, because its result is awaited.
     fn drop(&mut self) {
         if thread::panicking() {
-            let why = "the ZooKeeper client failed at what the server said";
-            self.session(SessionChange::Lost(RequestError::Other(why.to_owned())));
+            self.session(SessionChange::Lost(RequestError::Other(PANIC.get().to_owned())));
         }
     }
 }

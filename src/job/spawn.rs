@@ -19,6 +19,7 @@ use crate::core::time::BootTime;
 use crate::link::{InheritedState, Page};
 use crate::process::clock;
 use crate::process::sys::{self, DeadMansSwitch, Image, Spawned};
+use crate::process::system_error::describe;
 
 /// The command to start.
 #[derive(Debug)]
@@ -147,9 +148,9 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
             SpawnError::NotFound(program)
         }
         Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
-            SpawnError::NoProcess(program, without_number(error))
+            SpawnError::NoProcess(program, describe(error))
         }
-        _ => SpawnError::CannotRun(program, without_number(error)),
+        _ => SpawnError::CannotRun(program, describe(error)),
     }
 }
 
@@ -164,11 +165,6 @@ fn how_to_find(program: &OsStr) -> &'static str {
         name if name.contains(&b'/') => "check its name, and the directory you are in",
         _ => "check its name, and the directories in the variable PATH",
     }
-}
-
-/// "Permission denied" without "(os error 13)".
-fn without_number(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
 }
 
 /// Whether the program exists although the system reports that something wasn't found.

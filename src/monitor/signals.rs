@@ -47,6 +47,10 @@ impl CaughtSignals {
             ctrlc::try_set_handler(move || {
                 let _ = bell.write(1);
             })
+            .map_err(|error| match error {
+                ctrlc::Error::System(error) => anyhow::Error::new(error),
+                error => error.into(),
+            })
             .context("can't catch SIGINT")?;
         }
         let wanted = CAUGHT.into_iter().filter(is_wanted).chain([Signal::SIGCHLD]);

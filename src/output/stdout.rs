@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 
 use crate::core::exit::Exit;
 use crate::process::sys;
+use crate::process::system_error::describe;
 
 /// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
 ///
@@ -33,7 +34,7 @@ pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
     match write().and_then(|()| io::stdout().flush()) {
         Ok(()) => Ok(Exit::Code(0)),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Signal(Signal::SIGPIPE as i32)),
-        Err(error) => bail!(unwritable(&error.to_string())),
+        Err(error) => bail!(unwritable(&describe(&error))),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod clock;
 pub mod end;
 pub mod identity;
+pub mod limits;
 pub mod memory;
 pub mod open_files;
 #[cfg(planted)]
@@ -11,3 +12,4 @@ pub mod planted;
 pub mod proc_file;
 pub mod proc_stat;
 pub mod sys;
+pub mod system_error;

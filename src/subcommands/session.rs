@@ -1,6 +1,6 @@
 //! The session of a subcommand.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::cli::Options;
 use crate::core::path::NodePath;
@@ -11,11 +11,14 @@ use crate::process::clock;
 /// The most attempts to delete a node if the connection is lost each time.
 const MOST_TRIES: usize = 10;
 
+/// Why there is no session if its thread can't be started.
+pub(super) const NO_THREAD: &str = "can't start a thread for the session";
+
 /// Connects, within `--connect-timeout`.
 pub(super) fn open(options: &Options) -> Result<BlockingSession<'static>> {
     let connect_timeout = options.ensemble.connect_timeout;
     let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
-    let mut session = BlockingSession::open(settings, Limit::Each(connect_timeout))?;
+    let mut session = BlockingSession::open(settings, Limit::Each(connect_timeout)).context(NO_THREAD)?;
     session.connect()?;
     Ok(session)
 }

@@ -17,6 +17,7 @@ use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::Job;
+use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
@@ -26,7 +27,7 @@ pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> !
     let ended = begin(worker, plan, job, settings);
     let end = ended.with_context(|| job.invocation.first_lock().to_string()).unwrap_or_else(|error| {
         output::erase_line();
-        log::error!("{error:#}");
+        log::error!("{}", explain(&error));
         if error.is::<UnattendedError>() {
             // The command may still run, and nothing may be released: without a final report the monitor ends every
             // process that is left, and then releases.
@@ -65,7 +66,7 @@ fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Resu
 
 /// Nodes are left on the servers or the command is running, and zklock can't control them any more.
 #[derive(Debug, thiserror::Error)]
-#[error("zklock can't control the command any more: {0:#}")]
+#[error("zklock can't control the command any more: {}", explain(.0))]
 struct UnattendedError(anyhow::Error);
 
 /// Carries out the steps of the run.

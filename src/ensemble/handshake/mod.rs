@@ -109,7 +109,8 @@ fn is_closed(error: &io::Error) -> bool {
 fn explain(error: &Error, tls: &Tls, asked: &Asked) -> String {
     match error {
         Error::InvalidCertificate(error) => format!("its certificate {}", flaw(error, tls.authorities())),
-        Error::AlertReceived(AlertDescription::ProtocolVersion) => NO_VERSION.to_owned(),
+        Error::AlertReceived(AlertDescription::ProtocolVersion)
+        | Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => NO_VERSION.to_owned(),
         Error::AlertReceived(alert) => match asked.answer() {
             None if is_of_ciphers(*alert) => {
                 format!(
@@ -132,7 +133,6 @@ fn explain(error: &Error, tls: &Tls, asked: &Asked) -> String {
                 )
             }
         },
-        Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => NO_VERSION.to_owned(),
         Error::PeerIncompatible(_) => format!("no version or cipher of TLS suits both sides ({error})"),
         error => format!("TLS fails: {error}"),
     }

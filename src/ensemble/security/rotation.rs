@@ -13,6 +13,7 @@ use zookeeper_client::{Error, TlsDynamicCerts};
 
 use super::tls::{Ca, Identity, Tls};
 use crate::files;
+use crate::process::system_error::explain;
 
 /// How often to check the files. A new certificate is usually installed long before the old one expires.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -122,7 +123,7 @@ impl Reloader {
             if stamps.as_ref() != Some(&now) {
                 match self.reload(stamps.is_none()) {
                     Ok(()) => (stamps, rejected) = (Some(now), RejectedFiles::default()),
-                    Err(error) => rejected.report(&self.hosts, format!("{error:#}")),
+                    Err(error) => rejected.report(&self.hosts, explain(&error)),
                 }
             }
             let interval =

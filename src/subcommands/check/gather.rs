@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 
+use super::super::session::NO_THREAD;
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
@@ -85,7 +86,7 @@ fn ask_in_a_session(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let limit = Limit::Until(clock::now() + connect_timeout * 2);
-    let session = BlockingSession::open(settings, limit)?;
+    let session = BlockingSession::open(settings, limit).context(NO_THREAD)?;
     let mut session = session.unless(|| interrupt.signal().is_some());
     match session.connect() {
         Ok(()) => {

@@ -25,6 +25,7 @@ use crate::core::path::LockPath;
 use crate::core::queue::once::record_path;
 use crate::core::text::without_controls;
 use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, ServerTime, Wakeup};
+use crate::process::system_error::explain;
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -39,7 +40,7 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
         if status.exit_code || !is_recursive(status) {
             return Err(error);
         }
-        log::warn!("{error:#}");
+        log::warn!("{}", explain(&error));
     }
     if status.watch {
         watch(status, options, session)
