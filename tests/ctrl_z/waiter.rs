@@ -145,6 +145,49 @@ fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
 
 /// Ctrl-Z is typed again and again around the time of the acquisition. The command runs once, and not while it is
 /// stopped.
+/// It waits for the first of two locks. The second one is free.
+#[test]
+fn a_stopped_waiter_for_several_queues_for_no_further_one() {
+    let case = Case::new("stopped-of-several");
+    let history = case.history();
+    let second = format!("{}-b", case.path());
+    let first = case.holder();
+    let mut shell = stopped_behind(&case, &history, &format!("{} {second}", case.path()), 1);
+    end(first);
+    shell.terminal().expect(&format!("{}: became first while stopped", case.path()), DEADLINE);
+    case.wait_for_contenders(0);
+    assert!(!case.observer().exists(&second), "no node was ever created there");
+    goes_on_after(&mut shell, &history, vec![]);
+}
+
+/// The waiter for these paths becomes first while it is stopped, and `-w` runs out.
+#[track_caller]
+fn assert_busy_at_the_limit(case: &Case, paths: &str) {
+    let history = case.history();
+    let first = case.holder();
+    let mut shell = stopped_behind(case, &history, &format!("-w 10 {paths}"), 1);
+    end(first);
+    shell.terminal().expect("left the queue until it is continued", DEADLINE);
+    let message = format!("{}: busy: gave up after 10 s: became first while stopped", case.path());
+    shell.terminal().expect(&message, DEADLINE);
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 124);
+    assert!(history.sections().unwrap().is_empty());
+}
+
+#[test]
+fn a_limit_that_runs_out_while_it_is_stopped_and_first_is_busy() {
+    let case = Case::new("stopped-limit");
+    assert_busy_at_the_limit(&case, case.path());
+}
+
+#[test]
+fn a_limit_that_runs_out_while_it_is_stopped_and_first_on_one_of_several_is_busy() {
+    let case = Case::new("stopped-limit-several");
+    assert_busy_at_the_limit(&case, &format!("{} {}-b", case.path(), case.path()));
+}
+
 #[test]
 fn whenever_the_key_comes_it_runs_once() {
     for round in 0..10 {

@@ -38,19 +38,22 @@ impl LockSet {
         self.contenders.iter_mut().enumerate().map(|(index, contender)| (LockIndex(index), contender))
     }
 
-    /// The lock with this index is held. Returns the contender for the next lock, which begins now.
-    pub fn after(&mut self, index: LockIndex) -> Option<(LockIndex, &mut Contender)> {
-        if index.0 != self.held {
-            return None;
+    /// The lock with this index is held.
+    pub fn acquired(&mut self, index: LockIndex) {
+        if index.0 == self.held {
+            self.held += 1;
         }
-        self.held += 1;
+    }
+
+    /// The contender for the first lock that isn't held, if there is one.
+    pub fn first_not_held(&mut self) -> Option<(LockIndex, &mut Contender)> {
         let next = LockIndex(self.held);
         Some((next, self.get_mut(next)?))
     }
 
-    /// Whether at least one lock is held.
-    pub fn any_held(&self) -> bool {
-        self.contenders.iter().any(Contender::holds)
+    /// The path of the lock that was acquired last.
+    pub fn last_held(&self) -> Option<&LockPath> {
+        self.contenders.get(self.held.checked_sub(1)?).map(Contender::path)
     }
 
     /// Whether every lock is held.
@@ -63,9 +66,14 @@ impl LockSet {
         self.contenders.iter().any(Contender::is_unread)
     }
 
-    /// Whether another contender was seen ahead on the lock that zklock is waiting for.
+    /// Whether another contender was seen ahead on any lock.
     pub fn seen_busy(&self) -> bool {
-        self.contenders.get(self.held).is_some_and(Contender::seen_busy)
+        self.contenders.iter().any(Contender::seen_busy)
+    }
+
+    /// The path of the lock that zklock is waiting for, if another contender was seen ahead there.
+    pub fn busy(&self) -> Option<&LockPath> {
+        self.contenders.get(self.held).filter(|contender| contender.seen_busy()).map(Contender::path)
     }
 
     /// The path of the lock that zklock is waiting for, or of the last one.
@@ -102,18 +110,26 @@ mod tests {
     fn locks_are_acquired_in_sorted_order_and_once_each() {
         let mut locks = locks(&["/b", "/a", "/b"]);
         assert_eq!(locks.current().map(LockPath::as_str), Some("/a"));
-        let next = locks.after(LockIndex(0)).map(|(index, contender)| (index, contender.path().to_string()));
+        assert_eq!(locks.last_held(), None);
+        locks.acquired(LockIndex(0));
+        let next = locks.first_not_held().map(|(index, contender)| (index, contender.path().to_string()));
         assert_eq!(next, Some((LockIndex(1), "/b".to_owned())));
+        assert_eq!(locks.last_held().map(LockPath::as_str), Some("/a"));
         assert!(!locks.all_held());
-        assert_eq!(locks.after(LockIndex(1)), None);
+        locks.acquired(LockIndex(1));
+        assert_eq!(locks.first_not_held(), None);
         assert!(locks.all_held());
     }
 
     #[test]
     fn only_the_lock_that_is_waited_for_lets_the_next_one_begin() {
         let mut locks = locks(&["/a", "/b", "/c"]);
-        assert_eq!(locks.after(LockIndex(1)), None);
-        assert_eq!(locks.after(LockIndex(0)).map(|(index, _)| index), Some(LockIndex(1)));
-        assert_eq!(locks.after(LockIndex(0)), None, "it was held before");
+        let next = |locks: &mut LockSet, index| {
+            locks.acquired(LockIndex(index));
+            locks.first_not_held().map(|(next, _)| next)
+        };
+        assert_eq!(next(&mut locks, 1), Some(LockIndex(0)));
+        assert_eq!(next(&mut locks, 0), Some(LockIndex(1)));
+        assert_eq!(next(&mut locks, 0), Some(LockIndex(1)), "it was held before");
     }
 }

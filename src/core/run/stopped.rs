@@ -2,24 +2,30 @@
 
 use super::{Context, Effect};
 use crate::core::message::Message;
+use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::RequestError;
 
 /// Whether zklock is stopped while it waits. The worker isn't stopped, so its session stays alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stop {
     /// It isn't stopped.
     Not,
     /// It is stopped, and keeps its place in the queue until it becomes first.
     InQueue,
-    /// It became first and is giving up its place, because a stopped contender must not make others wait. It may have
-    /// been continued meanwhile.
+    /// It is first on a lock and is giving up its place, because a stopped contender must not make others wait. It may
+    /// have been continued meanwhile.
     Leaving {
+        /// The lock.
+        first_on: LockPath,
         /// Whether it has been continued.
         goes_on: bool,
     },
-    /// It has no session. A new one begins when it is continued.
-    ConnectFailure,
+    /// It has left, and has no session. A new one begins when it is continued.
+    Left {
+        /// The lock on which it was first.
+        first_on: LockPath,
+    },
 }
 
 /// The reaction to being continued.
@@ -34,14 +40,18 @@ pub(super) enum GoOn {
 impl Stop {
     /// zklock is to stop. No command is running yet that could stop with it.
     pub(super) fn suspend(&mut self, ctx: &mut Context<'_>) {
-        *self = match *self {
+        match self {
             Self::Not => {
-                ctx.state.claim.mark_stopped(true, ctx.now, ctx.out);
-                Self::InQueue
+                *self = Self::InQueue;
+                let session = ctx.state.claim.session();
+                match session.and_then(|session| session.locks.last_held()).cloned() {
+                    Some(path) if !planted(Mistake::StoppedTakesLock) => self.give_place_up(path, ctx),
+                    _ => ctx.state.claim.mark_stopped(true, ctx.now, ctx.out),
+                }
             }
-            Self::Leaving { .. } => Self::Leaving { goes_on: false },
-            other => other,
-        };
+            Self::Leaving { goes_on, .. } => *goes_on = false,
+            Self::InQueue | Self::Left { .. } => {}
+        }
         ctx.emit(Effect::Line(None));
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
@@ -50,7 +60,7 @@ impl Stop {
 
     /// zklock is continued.
     pub(super) fn go_on(&mut self, ctx: &mut Context<'_>) -> GoOn {
-        match *self {
+        match self {
             Self::Not => GoOn::Stay,
             Self::InQueue => {
                 *self = Self::Not;
@@ -58,49 +68,42 @@ impl Stop {
                 GoOn::Stay
             }
             // zklock queues again once it has left.
-            Self::Leaving { .. } => {
-                *self = Self::Leaving { goes_on: true };
+            Self::Leaving { goes_on, .. } => {
+                *goes_on = true;
                 GoOn::Stay
             }
-            Self::ConnectFailure => {
-                if let Some(path) = ctx.current_lock() {
-                    ctx.say_about(path, Message::QueueingAgainAfterStop);
-                }
+            Self::Left { first_on } => {
+                ctx.say_about(first_on.clone(), Message::QueueingAgainAfterStop);
                 *self = Self::Not;
                 GoOn::QueueAnew
             }
         }
     }
 
-    /// Leaves the queue if a stopped waiter became first, so that the others can pass.
-    pub(super) fn give_place_up_if_first(&mut self, ctx: &mut Context<'_>) {
-        if planted(Mistake::StoppedTakesLock)
-            || *self != Self::InQueue
-            || !ctx.state.claim.session().is_some_and(|session| session.locks.any_held())
-        {
-            return;
-        }
-        if let Some(path) = ctx.current_lock() {
-            ctx.say_about(path, Message::LeftTheQueueStopped);
-        }
-        *self = Self::Leaving { goes_on: false };
+    /// Leaves the queue of every lock, because a stopped waiter is first on this one: others can pass.
+    pub(super) fn give_place_up(&mut self, first_on: LockPath, ctx: &mut Context<'_>) {
+        ctx.say_about(first_on.clone(), Message::LeftTheQueueStopped);
+        *self = Self::Leaving { first_on, goes_on: false };
         ctx.emit(ctx.state.claim.release());
     }
 
     /// The session that zklock was leaving has ended.
     pub(super) fn left(&mut self, ctx: &mut Context<'_>) -> GoOn {
-        let goes_on = *self == Self::Leaving { goes_on: true };
-        *self = Self::ConnectFailure;
+        let Self::Leaving { first_on, goes_on } = self.clone() else { return GoOn::Stay };
+        *self = Self::Left { first_on };
         if goes_on { self.go_on(ctx) } else { GoOn::Stay }
     }
 
-    pub(super) fn is_leaving(self) -> bool {
-        matches!(self, Self::Leaving { .. })
+    /// The lock on which it was first while stopped, if it has no place in any queue because of that.
+    pub(super) fn was_first_on(&self) -> Option<&LockPath> {
+        match self {
+            Self::Leaving { first_on, .. } | Self::Left { first_on } => Some(first_on),
+            Self::Not | Self::InQueue => None,
+        }
     }
 
-    /// Whether it has no place in the queue.
-    pub(super) fn has_left(self) -> bool {
-        matches!(self, Self::Leaving { .. } | Self::ConnectFailure)
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self, Self::Leaving { .. })
     }
 }
 

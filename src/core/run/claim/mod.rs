@@ -56,6 +56,8 @@ pub struct Claim {
     node_gone: bool,
     /// The path, without its number, of a node that may have been created.
     pending_create: Option<String>,
+    /// An earlier session has seen another contender ahead.
+    was_busy: bool,
 }
 
 /// How the session ended.
@@ -71,6 +73,7 @@ impl Claim {
     /// Starts connecting with a new session, which has none of the nodes of the session before it.
     pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
         self.key = SessionKey(self.key.0 + 1);
+        self.was_busy = self.seen_busy();
         self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
         (self.session, self.end, self.node_gone, self.pending_create) = (None, None, false, None);
         Effect::Connect { key: self.key, deadline }
@@ -107,16 +110,14 @@ impl Claim {
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
-                let session = self.session.insert(Session::new(
+                self.session = Some(Session::new(
                     id,
                     LockSet::new(self.entries.clone(), id),
                     Renewal::new(Lease::new(began, timeout)),
                     now,
                 ));
-                let first = LockIndex(0);
-                let step = session.locks.get_mut(first).map(|contender| (first, contender.begin()));
                 let mut notices = vec![ClaimEvent::Connected];
-                notices.extend(self.carry_out(step.into_iter().collect(), now, out));
+                notices.extend(self.contend_for_next(now, out));
                 notices
             }
             SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
@@ -177,16 +178,22 @@ impl Claim {
                 session.measure(&reply, now);
                 let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
                 let step = contender.take(reply);
-                let is_held = step.news.contains(&ContenderEvent::Held);
-                let mut steps = vec![(lock, step)];
-                if is_held && let Some((next, contender)) = session.locks.after(lock) {
-                    steps.push((next, contender.begin()));
+                if step.news.contains(&ContenderEvent::Held) {
+                    session.locks.acquired(lock);
                 }
                 session.adapt_renewal(now);
-                self.carry_out(steps, now, out)
+                self.carry_out(vec![(lock, step)], now, out)
             }
             asker => vec![ClaimEvent::Aside(asker, reply)],
         }
+    }
+
+    /// Begins to contend for the first lock that isn't held, if there is one. To be called once for each
+    /// [`ContenderEvent::Held`], unless the place is given up.
+    pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
+        let next = self.session.as_mut().and_then(|session| session.locks.first_not_held());
+        let step = next.map(|(lock, contender)| (lock, contender.begin()));
+        self.carry_out(step.into_iter().collect(), now, out)
     }
 
     /// Makes the requests of these steps, each of one lock's contender, and returns their events.
@@ -294,6 +301,11 @@ impl Claim {
     /// The session, once it is established.
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
+    }
+
+    /// Whether another contender was seen ahead on any lock, in any session.
+    pub fn seen_busy(&self) -> bool {
+        self.was_busy || self.session.as_ref().is_some_and(|session| session.locks.seen_busy())
     }
 
     /// The lease, once there is a session.

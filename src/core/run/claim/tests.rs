@@ -112,7 +112,11 @@ fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<
     let created = Created { name: names[ahead].clone(), czxid: 1, created: ServerTime(0) };
     let mut out = vec![];
     for reply in [Reply::Created(Ok(created)), Reply::Listed(Ok(names))] {
-        claim.replied(SessionKey(1), Asker::Lock(LockIndex(lock)), reply, at(1.0), &mut out);
+        let events = claim.replied(SessionKey(1), Asker::Lock(LockIndex(lock)), reply, at(1.0), &mut out);
+        assert!(creates(&out).is_empty(), "the phase decides whether zklock wants the next lock");
+        if events.iter().any(|event| matches!(event, ClaimEvent::Lock(_, ContenderEvent::Held))) {
+            claim.contend_for_next(at(1.0), &mut out);
+        }
     }
     out
 }

@@ -6,6 +6,7 @@ use super::notices::who;
 use super::{Queueing, SeenBusy};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
+use crate::core::path::LockPath;
 use crate::core::run::{Context, Next, Plan};
 use crate::core::time::BootTime;
 
@@ -29,30 +30,30 @@ impl Queueing {
         let Some(session) = claim.session().filter(|_| self.connected) else {
             return Next::fail(Message::KeptBusy { hosts, waited });
         };
-        let seen_busy = session.locks.seen_busy();
-        if self.stop.has_left() {
+        let seen_busy = claim.seen_busy();
+        if let Some(path) = self.stop.was_first_on().cloned() {
             let message = Message::GaveUpStopped { waited, seen_busy };
-            return if seen_busy { self.busy(message, ctx) } else { Next::fail(message) };
+            return if seen_busy { busy(path, message, ctx) } else { Next::fail_at(Some(path), message) };
         }
         if session.locks.all_held() {
             return Next::fail(Message::NotConfirmed { waited });
         }
         if !seen_busy {
-            return Next::fail(Message::NoAnswer { hosts, waited });
+            return Next::fail_at(ctx.current_lock(), Message::NoAnswer { hosts, waited });
         }
-        let ahead = self.waiting_for.clone().unwrap_or_else(|| "another contender".to_owned());
+        let (path, ahead) = self.seen_ahead(session.locks.busy(), plan);
         if let Some(silence) = session.silent_for(now) {
-            return Next::fail_at(ctx.current_lock(), Message::LastSeenBusy { waited, silence, ahead });
+            return Next::fail_at(Some(path), Message::LastSeenBusy { waited, silence, ahead });
         }
-        self.busy(Message::GaveUp { waited, ahead }, ctx)
+        busy(path, Message::GaveUp { waited, ahead }, ctx)
     }
 
-    /// Another contender holds the lock.
-    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
-    pub(super) fn busy(&self, message: Message, ctx: &mut Context<'_>) -> Next {
-        let path = ctx.current_lock().unwrap_or_else(|| ctx.plan.first.clone());
-        ctx.say_about(path, message);
-        Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
+    /// The lock that was seen busy last, and who was ahead there. `busy_now` is the lock that zklock is waiting for, if it
+    /// was seen busy; its predecessor may not have been read yet.
+    fn seen_ahead(&self, busy_now: Option<&LockPath>, plan: &Plan) -> (LockPath, String) {
+        let read = self.waiting_for.clone().filter(|(path, _)| busy_now.is_none_or(|busy| busy == path));
+        let path = || busy_now.unwrap_or(&plan.first).clone();
+        read.unwrap_or_else(|| (path(), "another contender".to_owned()))
     }
 
     /// With `-n`: leaves, after a check whether the holder is an ancestor. Such a lock would never become free.
@@ -65,4 +66,10 @@ impl Queueing {
         ctx.say_about(path, Message::Busy { holder });
         Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)))
     }
+}
+
+/// Leaves because another contender holds this lock.
+fn busy(path: LockPath, message: Message, ctx: &mut Context<'_>) -> Next {
+    ctx.say_about(path, message);
+    Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
 }

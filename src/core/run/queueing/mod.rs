@@ -27,8 +27,8 @@ pub(super) struct Queueing {
     connected: bool,
     /// When the client is to give up connecting.
     connect_by: Option<BootTime>,
-    /// A description of the predecessor.
-    waiting_for: Option<String>,
+    /// The lock that was busy last, and a description of the predecessor.
+    waiting_for: Option<(LockPath, String)>,
     /// The last report of a wait: the lock, the predecessor, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
     start: StartProgress,
@@ -139,7 +139,6 @@ impl Queueing {
         let now = ctx.now;
         ctx.state.claim.revive_lease(now);
         ctx.state.claim.confirm_if_due(now, ctx.out);
-        self.stop.give_place_up_if_first(ctx);
         self.progress.look(self.stop != Stop::Not, ctx);
         match self.may_start(ctx) {
             Ok(true) => {

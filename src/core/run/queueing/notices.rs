@@ -122,13 +122,15 @@ impl Queueing {
                 }
                 let holder = (holder != predecessor).then(|| path.child(&holder));
                 let nearest = seen(who.clone(), &data, since);
-                self.progress.waiting(path, nearest, ahead, holder.clone(), ctx);
-                self.waiting_for = Some(who);
+                self.progress.waiting(path.clone(), nearest, ahead, holder.clone(), ctx);
+                self.waiting_for = Some((path, who));
                 return self.lineage.ahead(data, holder, ctx);
             }
-            // The lock isn't used: see `Stop::give_place_up_if_first`.
-            ContenderEvent::Held if self.stop != Stop::Not => {}
+            ContenderEvent::Held if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
+                self.stop.give_place_up(path, ctx);
+            }
             ContenderEvent::Held => {
+                let notices = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
                 self.progress.end(ctx);
                 let node = ctx
                     .state
@@ -139,6 +141,7 @@ impl Queueing {
                     let after = ctx.now.since(ctx.plan.began);
                     ctx.say_about(path, Message::Acquired { after, token });
                 }
+                return self.notices(notices, ctx);
             }
             ContenderEvent::Busy { holder, data } => {
                 self.busy = Some(SeenBusy { path, holder, data });

@@ -301,6 +301,48 @@ fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
     script.session(SessionChange::Closed).is(TRANSCRIPTS, "stopped_while_entering");
 }
 
+/// `zklock /locks/b /locks/a /locks/c -- job`, waiting for the first in order, `/locks/a`.
+fn waits_for_the_first_of_three(give_up_after: f64) -> Script {
+    let locks: Vec<LockPath> = ["/locks/b", "/locks/a", "/locks/c"].into_iter().map(lock).collect();
+    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..with_deadline(give_up_after) });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    script
+}
+
+#[test]
+fn a_stopped_waiter_queues_for_no_further_lock() {
+    let mut script = waits_for_the_first_of_three(60.0);
+    script.signal(SIGTSTP);
+    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(60.0).tick();
+    script.is(TRANSCRIPTS, "stopped_and_first_on_one_of_three");
+    // It is continued before any other input is handled.
+    let mut script = waits_for_the_first_of_three(60.0);
+    script.signal(SIGTSTP);
+    becomes_first(script.at(3.0)).signal(SIGCONT).tick().session(SessionChange::Closed).connected();
+    script.is(TRANSCRIPTS, "continued_when_first_on_one_of_three");
+    // It holds the first lock when it is stopped.
+    let mut script = waits_for_the_first_of_three(60.0);
+    becomes_first(script.at(3.0)).signal(SIGTSTP).tick();
+    script.session(SessionChange::Closed).at(60.0).tick().is(TRANSCRIPTS, "stopped_with_one_of_three");
+}
+
+#[test]
+fn a_lock_that_was_busy_is_remembered() {
+    // The next lock isn't answered for before the deadline.
+    let mut script = waits_for_the_first_of_three(4.0);
+    becomes_first(script.at(3.0)).at(4.0).tick();
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_before_the_next_lock");
+    // Nor is any lock, in the session after the one in which it was busy.
+    let mut script = waits_for_the_first_of_three(4.0);
+    script.at(3.0).session(SessionChange::Lost(RequestError::Expired)).connected().at(4.0).tick();
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_before_the_session");
+    // No server has answered for too long.
+    let mut script = waits_for_the_first_of_three(10.0);
+    becomes_first(script.at(3.0)).at(10.0).tick();
+    script.session(SessionChange::Closed);
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_and_then_silent");
+}
+
 #[test]
 fn nothing_is_reported_of_a_place_that_is_given_up() {
     let mut script = Script::of(plan());
