@@ -9,7 +9,7 @@
 //! | help for the user | [`completion`], [`manual_page`], [`messages`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
-//! | the command, from start to end | [`signals`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`] |
+//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`] |
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
 //! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
@@ -49,6 +49,7 @@ mod fairness;
 mod faults;
 mod foreign_children;
 mod fuzz_corpus;
+mod inherited;
 mod limits;
 mod live_line;
 mod lock_nodes;

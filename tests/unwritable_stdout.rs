@@ -56,13 +56,12 @@ fn nothing_to_print_needs_no_stdout() {
     }
 }
 
-/// Rust's runtime opens `/dev/null` in place of a closed descriptor, which the command inherits.
+/// What the command sees of it is tested in `inherited::descriptors`.
 #[test]
 fn a_command_runs_without_stdout() {
     let case = Case::new("no-stdout");
-    for (prelude, seen) in UNWRITABLE.into_iter().zip(["/dev/null\n", "/dev/full\n", "/dev/null\n"]) {
-        let shows = "seen=$(readlink /proc/$$/fd/1); echo $seen >&2; exit 3";
-        let output = case.lock(&[], ["sh", "-c", shows]).prelude(prelude).run();
-        assert_eq!(output.assert_code(3).stderr, seen);
+    for prelude in UNWRITABLE {
+        let output = case.lock(&[], ["sh", "-c", "echo ran >&2; exit 3"]).prelude(prelude).run();
+        assert_eq!(output.assert_code(3).stderr, "ran\n");
     }
 }

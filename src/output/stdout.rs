@@ -3,12 +3,11 @@
 use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Result, bail};
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::Signal;
 
 use crate::core::exit::Exit;
-use crate::process::sys;
 use crate::process::system_error::describe;
 
 /// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
@@ -38,10 +37,9 @@ pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
     }
 }
 
+/// In place of a stdout that was closed at the start, there is a descriptor that is open for neither.
 fn is_open_for_writing() -> bool {
-    let flags = fcntl(io::stdout(), FcntlArg::F_GETFL).unwrap_or(libc::O_RDONLY);
-    let is_read_only = OFlag::from_bits_retain(flags) & OFlag::O_ACCMODE == OFlag::O_RDONLY;
-    !(is_read_only || sys::stdout_was_closed())
+    fcntl(io::stdout(), FcntlArg::F_GETFL).is_ok_and(|flags| flags & (libc::O_WRONLY | libc::O_RDWR) != 0)
 }
 
 fn unwritable(why: &str) -> String {

@@ -1,13 +1,13 @@
 //! File descriptors, the memory allocator, and the handler for SIGABRT of this process.
 
-use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 
 use nix::libc;
 
 use super::signals::disposition;
+use super::start::open_placeholder;
 use crate::core::exit;
 
 /// The file descriptors, but for stdin, stdout and stderr, that this process has from its caller: those that aren't
@@ -29,10 +29,10 @@ pub fn inherited_descriptors() -> io::Result<Vec<RawFd>> {
 /// Releases the file descriptors, the terminal and the working directory that this process has from its caller.
 pub fn detach_from_caller() {
     let _ = std::env::set_current_dir("/");
-    let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") else { return };
+    let placeholder = open_placeholder();
     for standard in 0..=2 {
-        // SAFETY: a system call on numbers; later writes to these descriptors go to the new file.
-        unsafe { libc::dup2(nothing.as_raw_fd(), standard) };
+        // SAFETY: a system call on numbers; later writes to these descriptors go nowhere.
+        unsafe { libc::dup2(placeholder, standard) };
     }
     for number in inherited_descriptors().unwrap_or_default() {
         // SAFETY: zklock doesn't use what it has inherited.

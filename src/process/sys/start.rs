@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc::{self, c_char, c_int};
 
+use crate::core::exit;
+
 /// The exit code of the standard library after a panic.
 const PANICKED: c_int = 101;
 
@@ -24,8 +26,6 @@ const MIN_STACK: &str = "RUST_MIN_STACK";
 static COMMANDS_MIN_STACK: OnceLock<OsString> = OnceLock::new();
 
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-
-static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Makes a function the program's `main`. It is a macro because the C library looks for `main` in the program, and
 /// because `unsafe` stays in this module.
@@ -61,7 +61,7 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
     // SAFETY: runs no handler.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     SIGPIPE_WAS_IGNORED.store(before == libc::SIG_IGN, Ordering::Relaxed);
-    fill_standard_descriptors();
+    occupy_closed_descriptors();
     if let Some(value) = env::var_os(MIN_STACK) {
         let _ = COMMANDS_MIN_STACK.set(value);
         // SAFETY: there is one thread.
@@ -70,22 +70,30 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
     panic::catch_unwind(run).map_or(PANICKED, |()| 0)
 }
 
-/// Opens `/dev/null` in place of closed standard descriptors: a file that is opened later would get their number, and
-/// messages would be written to it.
-fn fill_standard_descriptors() {
+/// Occupies the numbers of closed standard descriptors: a file that is opened later would get them, and messages would
+/// be written to it. An exec frees them again, so what was closed for zklock is closed for the command.
+fn occupy_closed_descriptors() {
+    const MESSAGE: &[u8] =
+        b"zklock: stdin, stdout or stderr is closed, and no file may be opened in its place; raise \
+         the limit of open files\n";
+
     for standard in libc::STDIN_FILENO..=libc::STDERR_FILENO {
-        // SAFETY: system calls on numbers and a constant string. An open file gets the lowest free number: this one.
+        // SAFETY: system calls on numbers and a constant.
         unsafe {
-            if libc::fcntl(standard, libc::F_GETFD) < 0 {
-                if standard == libc::STDOUT_FILENO {
-                    STDOUT_WAS_CLOSED.store(true, Ordering::Relaxed);
-                }
-                if libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) < 0 {
-                    libc::abort();
-                }
+            // An open file gets the lowest free number: this one.
+            if libc::fcntl(standard, libc::F_GETFD) < 0 && open_placeholder() < 0 {
+                libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+                libc::_exit(exit::FAILURE.into());
             }
         }
     }
+}
+
+/// Opens a descriptor that only takes a number: reading from it and writing to it fail as if it were closed, and an exec
+/// closes it. Every process has a root directory, while `/dev/null` may be missing.
+pub(super) fn open_placeholder() -> c_int {
+    // SAFETY: a system call on a constant string and numbers.
+    unsafe { libc::open(c"/".as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }
 }
 
 /// The program's arguments with its name.
@@ -102,9 +110,4 @@ pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
 /// Whether zklock was started with SIGPIPE ignored.
 pub fn sigpipe_was_ignored() -> bool {
     SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
-}
-
-/// Whether zklock was started without a stdout, in place of which there is `/dev/null`.
-pub fn stdout_was_closed() -> bool {
-    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }

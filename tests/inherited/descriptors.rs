@@ -1,0 +1,144 @@
+//! File descriptors. The usual ones of a command are in `two_processes::invisible`, too.
+
+use crate::support::{
+    Case, DEADLINE, Running, Zklock, command_of, end, has_namespaces, status_of, try_for, unshare, wait_until,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// The command, which opens nothing.
+const SLEEP: [&str; 2] = ["sleep", "150"];
+
+/// Stdin, stdout and stderr as the tests give them.
+const USUAL: [&str; 3] = ["r- pipe", "-w pipe", "-w pipe"];
+
+/// Each way to close one or more of stdin, stdout and stderr.
+const CLOSED: [&str; 7] = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"];
+
+/// What is left of the usual ones then.
+fn left_of_usual(closed: &str) -> Vec<&'static str> {
+    let is_closed = |redirection| closed.split(' ').any(|word| word == redirection);
+    let each = USUAL.into_iter().zip(["<&-", ">&-", "2>&-"]);
+    each.map(|(usual, redirection)| if is_closed(redirection) { "closed" } else { usual }).collect()
+}
+
+/// The descriptors 0 to 9 of a process: whether each may be read and written, and its file.
+fn descriptors_of(pid: Pid) -> Vec<String> {
+    let shown = |number: i32| {
+        let link = format!("/proc/{pid}/fd/{number}");
+        let file = fs::read_link(&link).ok()?.display().to_string();
+        let mode = fs::symlink_metadata(&link).ok()?.mode();
+        let flag = |bit, letter| if mode & bit == 0 { '-' } else { letter };
+        // Each pipe has a number of its own.
+        let file = file.split_once(":[").map_or(&*file, |(kind, _)| kind);
+        Some(format!("{}{} {file}", flag(0o400, 'r'), flag(0o200, 'w')))
+    };
+    (0..10).map(|number| shown(number).unwrap_or_else(|| "closed".to_owned())).collect()
+}
+
+/// Asserts that the command, which is [`SLEEP`], has these descriptors and no other one up to 9, and ends it.
+#[track_caller]
+fn assert_descriptors<'a>(running: &Running, prelude: &str, expected: impl IntoIterator<Item = &'a str>) {
+    let mut expected: Vec<&str> = expected.into_iter().collect();
+    expected.resize(10, "closed");
+    let command = command_of(running.pid());
+    // Before, it is a zklock or a shell that becomes the command, or its libraries are being loaded.
+    let is_sleep = || status_of(command, "Name").is_some_and(|name| name == "sleep");
+    try_for(DEADLINE, || (is_sleep() && descriptors_of(command) == expected).then_some(()));
+    assert_eq!(descriptors_of(command), expected, "after {prelude}");
+    kill(command, Signal::SIGTERM).expect("the command");
+}
+
+#[test]
+fn what_was_closed_for_zklock_is_closed_for_the_command() {
+    let case = Case::new("closed");
+    for closed in CLOSED {
+        // With -vv, messages would be written to whatever got the number of stderr.
+        for options in [&[][..], &["-vv", "--slots", "2"]] {
+            let prelude = format!("exec {closed}");
+            let running = case.lock(options, SLEEP).prelude(&prelude).spawn();
+            assert_descriptors(&running, &prelude, left_of_usual(closed));
+            running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        }
+    }
+}
+
+#[test]
+fn what_was_closed_is_closed_for_a_shell_string_and_inside_another_zklock() {
+    let case = Case::new("closed-inside");
+    let is_closed = |zklock: Zklock, closed: &str| {
+        let running = zklock.prelude(&format!("exec {closed}")).spawn();
+        assert_descriptors(&running, closed, left_of_usual(closed));
+        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    };
+    for closed in CLOSED {
+        is_closed(case.zklock().args([case.path(), "-c", "exec sleep 150"]), closed);
+        // The inner zklock becomes its command.
+        let inner = [env!("CARGO_BIN_EXE_zklock"), "-vv", "-z", case.hosts(), case.path(), "--"];
+        is_closed(case.lock(&[], inner.into_iter().chain(SLEEP)), closed);
+    }
+}
+
+#[test]
+fn a_command_that_cannot_write_to_a_closed_stdout_fails() {
+    let case = Case::new("closed-write");
+    for options in [&[][..], &["--once-per", "1h"]] {
+        let output = case.lock(options, ["/bin/echo", "hi"]).prelude("exec >&-").run();
+        output.assert_code(1).assert_stderr("write error");
+    }
+    let output = case.lock(&["--once-per", "1h"], ["echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n", "the failure was recorded as a success");
+    case.zklock().args(["forget", case.path()]).run().assert_code(0);
+}
+
+#[test]
+fn other_descriptors_and_the_ways_they_are_open_are_passed_on() {
+    let case = Case::new("passed-on");
+    let file = case.dir().join("file");
+    fs::write(&file, "").expect("a file");
+    let file = file.display();
+    let open = format!("exec 3<{file} 4>{file} 5<>{file} 6>>{file} 7</dev/zero 8<&0 9>&2");
+    let running = case.lock(&[], SLEEP).prelude(&open).spawn();
+    let passed = [format!("r- {file}"), format!("-w {file}"), format!("rw {file}"), format!("-w {file}")];
+    let passed = passed.iter().map(String::as_str).chain(["r- /dev/zero", "r- pipe", "-w pipe"]);
+    assert_descriptors(&running, &open, USUAL.into_iter().chain(passed));
+    for (wrong_side, expected) in [
+        ("exec 1</dev/null", ["r- pipe", "r- /dev/null", "-w pipe"]),
+        ("exec 2</dev/null", ["r- pipe", "-w pipe", "r- /dev/null"]),
+        ("exec 0>/dev/null", ["-w /dev/null", "-w pipe", "-w pipe"]),
+    ] {
+        let running = case.lock(&["-vv"], SLEEP).prelude(wrong_side).spawn();
+        assert_descriptors(&running, wrong_side, expected);
+    }
+}
+
+#[test]
+fn zklock_with_a_closed_stdin_needs_no_null_device() {
+    let without_devices = "mount -t tmpfs none /dev";
+    if !has_namespaces("--mount", without_devices) {
+        return;
+    }
+    let case = Case::new("no-null");
+    let words = unshare("--mount");
+    let prelude = format!("exec {words} sh -c '{without_devices}; exec \"$0\" \"$@\" <&-' \"$0\" \"$@\"");
+    let shows = "readlink /proc/$$/fd/0 || echo closed";
+    let output = case.lock(&["-v"], ["sh", "-c", shows]).prelude(&prelude).run();
+    assert_eq!(output.assert_code(0).stdout, "closed\n");
+}
+
+/// The second process stays after a second signal, to delete the node, and nothing waits for it.
+#[test]
+fn a_waiter_without_a_stdout_or_stderr_leaves_the_queue() {
+    let case = Case::new("closed-waiter");
+    let holder = case.holder();
+    for closed in CLOSED {
+        let waiter = case.lock(&["-vv"], ["true"]).prelude(&format!("exec {closed}")).spawn();
+        case.wait_for_contenders(2);
+        waiter.signal(Signal::SIGTERM);
+        waiter.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        wait_until("its node to be gone", DEADLINE, || case.contenders().len() == 1);
+    }
+    end(holder);
+}

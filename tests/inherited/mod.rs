@@ -1,0 +1,4 @@
+//! What the command has from zklock's caller: the same as without zklock.
+
+mod descriptors;
+mod limits;
