@@ -7,8 +7,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-
 use crate::core::acl::Acl;
 use crate::core::hosts::Hosts;
 use crate::core::path::LockPath;
@@ -25,7 +23,7 @@ pub struct Job {
     /// What other contenders see instead of the program's name.
     pub label: Option<String>,
     /// The first signal of a forced stop.
-    pub signal: Signal,
+    pub signal: i32,
 }
 
 /// The locks and the command of a call.

@@ -85,6 +85,7 @@ fn an_invalid_option_fails_with_125_and_creates_nothing() {
         (&["--kill-after", "inf"], "not a time: write"),
         (&["--once-per", ""], "not a time: write"),
         (&["--signal", "NOPE"], "'NOPE'"),
+        (&["--signal", "RTMIN+31"], "'RTMIN+31'"),
         (&["--on-lost", "panic"], "'panic'"),
         (&["--slots", "0"], "'0' for '--slots <N>': the number of slots is from 1 to 4294967295"),
         (&["-z", "a:2181 b:2181"], "write a:2181,b:2181"),

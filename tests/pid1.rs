@@ -9,6 +9,7 @@ use crate::support::{
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::process::Command;
+use zklock::process::sys;
 
 /// `--mount-proc`: process 1 of the namespace sees its own processes in `/proc`.
 const KINDS: &str = "--pid --fork --mount-proc";
@@ -71,6 +72,25 @@ fn term_is_forwarded() {
     kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(5).stdout, "ready\ngot TERM\n");
+}
+
+/// As systemd and container engines are told to stop some images.
+#[test]
+fn signals_that_would_mean_nothing_to_process_1_are_forwarded() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
+    let case = Case::new("pid1-rare");
+    let script = "trap 'echo got PWR' PWR; trap 'echo got 37; exit 5' RTMIN+3
+        echo ready; while :; do sleep 0.05; done";
+    let running = start(&case, script);
+    running.wait_for_stdout("ready", DEADLINE);
+    let zklock = zklock_of(&running);
+    sys::send(zklock, nix::libc::SIGPWR).expect("zklock");
+    running.wait_for_stdout("got PWR", DEADLINE);
+    sys::send(zklock, 37).expect("zklock");
+    running.wait_for_stdout("got 37", DEADLINE);
+    running.wait(DEADLINE).assert_code(5);
 }
 
 #[test]

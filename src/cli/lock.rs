@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
-use nix::sys::signal::Signal;
 
 use super::invocation::{self, InvocationError};
 use super::values;
@@ -77,8 +76,10 @@ pub struct LockOptions {
     pub command: Option<OsString>,
 
     /// Begin a forced stop of the command with this signal
+    ///
+    /// A name as in kill(1), such as INT or RTMIN+3, or a number.
     #[arg(long, value_name = "SIG", allow_negative_numbers = true, default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
-    pub signal: Signal,
+    pub signal: i32,
 
     /// Send KILL this long after that signal
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "5s", help_heading = "Command", value_parser = values::checked(duration::parse))]

@@ -4,14 +4,13 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
-use nix::sys::signal::Signal;
 
-use crate::core::duration;
 use crate::core::text::escaped;
+use crate::core::{duration, signal};
 
 /// A parser for clap whose error names the option and the value, in printable characters.
 pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
@@ -97,14 +96,8 @@ pub(super) fn exit_code(text: &str) -> Result<u8> {
 }
 
 /// A signal by its name, with or without SIG, or by its number.
-pub(super) fn signal(text: &str) -> Result<Signal> {
-    let upper = text.to_ascii_uppercase();
-    let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
-    let by_number = || text.parse::<i32>().ok().and_then(|number| Signal::try_from(number).ok());
-    match name.parse().ok().or_else(by_number) {
-        Some(signal) => Ok(signal),
-        None => bail!("not a signal; write a name such as TERM or INT, or a number"),
-    }
+pub(super) fn signal(text: &str) -> Result<i32> {
+    signal::parse(text).context("not a signal; write a name such as TERM, INT or RTMIN+3, or a number")
 }
 
 /// A label: short, because it is stored in the lock node and read by each waiter.
@@ -150,7 +143,7 @@ mod tests {
     #[test]
     fn signals_have_names_and_numbers() {
         for text in ["TERM", "SIGTERM", "term", "15"] {
-            assert!(signal(text).is_ok_and(|signal| signal == Signal::SIGTERM), "{text}");
+            assert!(signal(text).is_ok_and(|signal| signal == signal::SIGTERM), "{text}");
         }
         assert!(signal("NONSENSE").is_err() && signal("0").is_err() && signal("99").is_err());
     }

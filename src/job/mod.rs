@@ -13,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
@@ -58,7 +58,7 @@ impl Job {
         variables: &[(String, String)],
         worker: &WorkerSide,
         latest: Option<BootTime>,
-        stop_signal: Signal,
+        stop_signal: i32,
     ) -> Result<Self, SpawnError> {
         if descendants::is_ending(worker.monitor) {
             return Err(SpawnError::MonitorEnding);
@@ -74,7 +74,7 @@ impl Job {
             group,
             terminal,
             own_group: worker.group,
-            stop_signal: stop_signal as i32,
+            stop_signal,
             in_foreground,
             status: None,
             refused: false,
@@ -168,14 +168,18 @@ impl Job {
         alone
     }
 
-    /// Sends this signal to the job's process group.
+    /// Sends this signal to the job's process group, and to the leader if it has joined another one.
     pub fn signal_group(&mut self, signal: i32) {
-        match Signal::try_from(signal).map(|signal| killpg(self.group, signal)) {
-            Ok(Err(Errno::EPERM)) if !self.refused => {
-                self.refused = true;
-                log::warn!("the command has become another user, and zklock may not send it signals");
-            }
-            outcome => log::trace!("signal {signal} to the group: {outcome:?}"),
+        let mut sent = sys::send_to_group(self.group, signal);
+        // Asked afterwards: a leader that leaves meanwhile rather gets the signal twice than never.
+        if getpgid(Some(self.group)) != Ok(self.group) {
+            sent = sys::send(self.group, signal);
+        }
+        if sent == Err(Errno::EPERM) && !self.refused {
+            self.refused = true;
+            log::warn!("the command has become another user, and zklock may not send it signals");
+        } else {
+            log::trace!("signal {signal} to the group: {sent:?}");
         }
     }
 
@@ -186,11 +190,8 @@ impl Job {
         if planted(Mistake::GroupOnly) {
             return;
         }
-        let Ok(signal) = Signal::try_from(signal) else {
-            return;
-        };
-        // A process that loses its parent during a scan is in neither list; the next scan finds it.
-        let mut seen = HashSet::new();
+        // The leader has it. A process that loses its parent during a scan is in neither list; the next scan finds it.
+        let mut seen = HashSet::from([self.group]);
         for _ in 0..SCANS {
             let mut new = descendants::with_descendants(self.children.list().unwrap_or_default());
             new.retain(|&pid| seen.insert(pid));
@@ -198,7 +199,7 @@ impl Job {
                 break;
             }
             for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)) != Ok(self.group)) {
-                let _ = kill(pid, signal);
+                let _ = sys::send(pid, signal);
             }
         }
     }

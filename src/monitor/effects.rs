@@ -47,7 +47,7 @@ impl MonitorLoop {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.
                 let signals = &mut self.sources.signals;
-                let gone = link::clean(settings, &leftover, || signals.take().into_iter().any(ends));
+                let gone = link::clean(settings, &leftover, || signals.take().into_iter().any(ends_waiting));
                 return Some(MonitorInput::Cleaned(gone));
             }
             MonitorEffect::Say(message) => say(path, &message),
@@ -91,7 +91,7 @@ impl MonitorLoop {
             }
             self.pause(sweep.next());
             // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
-            if self.sources.signals.take().into_iter().any(ends) && is_reported {
+            if self.sources.signals.take().into_iter().any(ends_waiting) && is_reported {
                 return MonitorInput::GaveUp(self.sources.worker());
             }
         }
@@ -103,10 +103,6 @@ impl MonitorLoop {
             std::thread::sleep(PAUSE);
         }
     }
-}
-
-fn ends(signal: Signal) -> bool {
-    ends_waiting(signal as i32)
 }
 
 fn report_left(path: &LockPath, left: &[Left]) {

@@ -198,9 +198,8 @@ impl MonitorLoop {
         let Outcome::Become(_) = outcome else { return outcome };
         // From here on signals are left for the command.
         let _ = SigSet::all().thread_set_mask();
-        let ends = |signal: &Signal| ends_waiting(*signal as i32);
-        match self.sources.signals.take().into_iter().find(ends) {
-            Some(signal) => Outcome::Exit(Exit::Signal(signal as i32)),
+        match self.sources.signals.take().into_iter().find(|&signal| ends_waiting(signal)) {
+            Some(signal) => Outcome::Exit(Exit::Signal(signal)),
             None => outcome,
         }
     }

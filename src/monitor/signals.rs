@@ -1,49 +1,43 @@
 //! The signals sent to zklock, as received by the monitor.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
-use signal_hook::iterator::backend::SignalDelivery;
-use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::process::sys;
+use crate::core::signal::{
+    RTMAX, RTMIN, SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGPWR, SIGQUIT,
+    SIGSTKFLT, SIGTERM, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
+};
+use crate::process::sys::{self, Arrivals};
 
-/// The signals forwarded to the worker in addition to SIGINT; Ctrl-Z sends SIGTSTP.
-const CAUGHT: [Signal; 9] = [
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
-    Signal::SIGUSR1,
-    Signal::SIGUSR2,
-    Signal::SIGALRM,
-    Signal::SIGWINCH,
-    Signal::SIGCONT,
-    Signal::SIGTSTP,
+/// The signals forwarded to the worker in addition to SIGINT and the real-time ones: all that can be caught, except for
+/// faults of zklock's own, and for a stop because of the terminal, which Ctrl-Z's SIGTSTP isn't.
+const CAUGHT: [i32; 18] = [
+    SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGTSTP, SIGPIPE, SIGSTKFLT,
+    SIGURG, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
 ];
 
 /// Receives the caught signals.
 #[derive(Debug)]
 pub(super) struct CaughtSignals {
     interrupts: Arc<EventFd>,
-    others: SignalDelivery<UnixStream, SignalOnly>,
+    others: Arrivals,
 }
 
 impl CaughtSignals {
     /// Starts to listen. A signal that is already ignored stays ignored: nohup and `&` in a script intend that. A
     /// signal that was blocked (`mask`) stays blocked. SIGCHLD is always received.
     pub(super) fn listen(mask: &SigSet) -> Result<Self> {
-        let is_wanted = |signal: &Signal| !sys::is_ignored(*signal as i32) && !mask.contains(*signal);
+        let is_wanted = |&signal: &i32| !sys::is_ignored(signal) && !sys::contains(mask, signal);
         let interrupts = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
             .context("can't make a channel for SIGINT")?;
         let interrupts = Arc::new(interrupts);
-        if is_wanted(&Signal::SIGINT) {
+        if is_wanted(&SIGINT) {
             let bell = Arc::clone(&interrupts);
-            // ctrlc must come before signal-hook: otherwise signal-hook stops receiving signals. The thread of ctrlc is
-            // started while every signal is blocked, so no signal is ever delivered to it.
+            // The thread of ctrlc is started while every signal is blocked, so no signal is ever delivered to it.
             ctrlc::try_set_handler(move || {
                 let _ = bell.write(1);
             })
@@ -53,35 +47,29 @@ impl CaughtSignals {
             })
             .context("can't catch SIGINT")?;
         }
-        let wanted = CAUGHT.into_iter().filter(is_wanted).chain([Signal::SIGCHLD]);
-        let others = deliver(wanted).context("can't catch signals")?;
+        let wanted = CAUGHT.into_iter().chain(RTMIN..=RTMAX).filter(is_wanted).chain([SIGCHLD]);
+        let others = Arrivals::of(wanted).context("can't catch signals")?;
         let mut mask = *mask;
         mask.remove(Signal::SIGCHLD);
         mask.thread_set_mask().context("can't unblock signals")?;
         Ok(Self { interrupts, others })
     }
 
-    /// The signals that have arrived since the last call, each once. Their order is unknown; SIGCONT cancels a stop,
-    /// because continuing by mistake does less harm than stopping by mistake.
-    pub(super) fn take(&mut self) -> Vec<Signal> {
-        let interrupted = self.interrupts.read().is_ok().then_some(Signal::SIGINT);
-        let others = self.others.pending().filter_map(|number| Signal::try_from(number).ok());
-        let mut signals: Vec<Signal> = interrupted.into_iter().chain(others).collect();
-        if signals.contains(&Signal::SIGCONT) {
-            signals.retain(|&signal| signal != Signal::SIGTSTP);
+    /// The signals that have arrived since the last call: a real-time one as often as it arrived, any other once. Their
+    /// order is unknown; SIGCONT cancels a stop, because continuing by mistake does less harm than stopping by mistake.
+    pub(super) fn take(&mut self) -> Vec<i32> {
+        let interrupted = self.interrupts.read().is_ok().then_some(SIGINT);
+        let mut signals: Vec<i32> = interrupted.into_iter().chain(self.others.take()).collect();
+        if signals.contains(&SIGCONT) {
+            signals.retain(|&signal| signal != SIGTSTP);
         }
         signals
     }
 
     /// Readable when signals have arrived.
     pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
-        [self.interrupts.as_fd(), self.others.get_read().as_fd()]
+        [self.interrupts.as_fd(), self.others.as_fd()]
     }
-}
-
-fn deliver(signals: impl Iterator<Item = Signal>) -> Result<SignalDelivery<UnixStream, SignalOnly>> {
-    let (read, write) = UnixStream::pair()?;
-    Ok(SignalDelivery::with_pipe(read, write, SignalOnly, signals.map(|signal| signal as i32))?)
 }
 
 #[cfg(test)]
@@ -91,19 +79,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_reported_once_and_a_continue_cancels_a_stop() -> Result<()> {
-        let wanted = [Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGURG];
+    fn a_continue_cancels_a_stop() -> Result<()> {
         let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
-        let mut signals = CaughtSignals { interrupts, others: deliver(wanted.into_iter())? };
-        assert_eq!(signals.take(), []);
-        for signal in wanted.into_iter().chain(wanted) {
+        let mut signals = CaughtSignals { interrupts, others: Arrivals::of([SIGCONT, SIGTSTP])? };
+        for signal in [Signal::SIGTSTP, Signal::SIGCONT, Signal::SIGTSTP] {
             raise(signal)?;
         }
         signals.interrupts.write(1)?;
-        assert_eq!(signals.take(), [Signal::SIGINT, Signal::SIGCONT, Signal::SIGURG]);
+        assert_eq!(signals.take(), [SIGINT, SIGCONT]);
         raise(Signal::SIGTSTP)?;
-        assert_eq!(signals.take(), [Signal::SIGTSTP]);
-        assert_eq!(signals.take(), []);
+        assert_eq!(signals.take(), [SIGTSTP]);
+        assert_eq!(signals.take(), [0; 0]);
         Ok(())
     }
 }

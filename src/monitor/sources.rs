@@ -5,11 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use nix::sys::signal::Signal;
-
 use super::signals::CaughtSignals;
 use crate::core::monitor::{Death, MonitorSources, WorkerState};
 use crate::core::pair::{Order, Report};
+use crate::core::signal::{SIGCHLD, SIGCONT};
 use crate::core::time::BootTime;
 use crate::link::{MonitorSide, Received};
 use crate::process::clock;
@@ -34,12 +33,12 @@ impl Sources {
     pub(super) fn forward_signals(&mut self) -> bool {
         let mut continued = false;
         for signal in self.signals.take() {
-            if signal != Signal::SIGCHLD {
-                continued |= signal == Signal::SIGCONT;
+            if signal != SIGCHLD {
+                continued |= signal == SIGCONT;
                 // If the worker is frozen for so long that the socket is full, the deadline or the count of signals
                 // shows it.
-                if self.side.socket.send(&Order::Signal(signal as i32)).is_ok() {
-                    self.relayed.push_back(signal as i32);
+                if self.side.socket.send(&Order::Signal(signal)).is_ok() {
+                    self.relayed.push_back(signal);
                 }
             }
         }

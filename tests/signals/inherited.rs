@@ -36,6 +36,14 @@ fn ignored_signals_stay_ignored() {
     }
 }
 
+/// bash can't ignore all of them.
+#[test]
+fn ignored_signals_that_few_programs_use_stay_ignored() {
+    for set in ["PWR", "IO", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "STKFLT", "RTMIN", "NUM37", "RTMAX"] {
+        assert_same_under_zklock("rare-ignored", |then| perl(&format!("$SIG{{{set}}} = \"IGNORE\""), then));
+    }
+}
+
 #[test]
 fn an_ignored_child_signal_stays_ignored_and_the_end_of_the_command_is_noticed() {
     assert_same_under_zklock("chld-ignored", |then| perl("$SIG{CHLD} = \"IGNORE\"", then));
@@ -43,7 +51,7 @@ fn an_ignored_child_signal_stays_ignored_and_the_end_of_the_command_is_noticed()
 
 #[test]
 fn blocked_signals_stay_blocked() {
-    for set in ["SIGUSR1", "SIGTERM, SIGINT, SIGHUP", "SIGTTOU, SIGTSTP, SIGPIPE"] {
+    for set in ["SIGUSR1", "SIGTERM, SIGINT, SIGHUP", "SIGTTOU, SIGTSTP, SIGPIPE", "30, 29, 23, 34, 37, 64"] {
         let block = format!("sigprocmask(SIG_BLOCK, POSIX::SigSet->new({set}))");
         assert_same_under_zklock("signals-blocked", |then| perl(&block, then));
     }

@@ -1,4 +1,4 @@
-//! Helper programs and libraries: one prints the signals that it receives, one shifts the time of day, and one knows
+//! Helper programs and libraries: two print the signals that they receive, one shifts the time of day, and one knows
 //! names.
 
 use std::path::{Path, PathBuf};
@@ -10,6 +10,15 @@ use std::process::Command;
 pub(crate) fn signal_printer(args: &[&str]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/signals.sh");
     let command = ["bash", script].into_iter().chain(args.iter().copied());
+    command.map(str::to_owned).collect()
+}
+
+/// The command line of a program that prints `ready PID`, then a line such as `got 37` for each signal as often as it
+/// comes, whichever it is. It ends at KILL, and if it `leaves`, it has joined another process group than zklock put it
+/// into.
+pub(crate) fn signal_counter(leaves: bool) -> Vec<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/signals.py");
+    let command = ["python3", script].into_iter().chain(leaves.then_some("LEAVE"));
     command.map(str::to_owned).collect()
 }
 

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
+use zklock::process::sys;
 
 /// A running zklock. It is killed when this value is dropped.
 pub(crate) struct Running {
@@ -68,6 +69,11 @@ impl Running {
     /// Sends a signal to zklock alone. zklock is not reaped yet, so no other process can have its id.
     pub(crate) fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).expect("a running zklock");
+    }
+
+    /// Sends a signal, which may be a real-time one, to zklock alone.
+    pub(crate) fn signal_number(&self, signal: i32) {
+        sys::send(self.pid(), signal).expect("a running zklock");
     }
 
     /// Whether zklock still runs. The check doesn't reap it, so its process id can't be reused.

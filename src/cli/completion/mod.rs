@@ -11,7 +11,7 @@ use super::definition;
 const REQUEST: &str = "__complete";
 
 /// The signals that are offered for `--signal`, which accepts every signal.
-const SIGNALS: [&str; 7] = ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"];
+const SIGNALS: [&str; 9] = ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL", "RTMIN", "RTMAX"];
 
 /// The possible completions of a word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(words("zklock --naming=k"), ["--naming=kazoo"]);
         assert_eq!(words("zklock -n --on-lost "), ["terminate", "continue"]);
         assert_eq!(words("zklock --signal US"), ["USR1", "USR2"]);
+        assert_eq!(words("zklock --signal RT"), ["RTMIN", "RTMAX"]);
         assert_eq!(typed("zklock --tls-ca /e").shell, ByShell::Files);
         assert_eq!(typed("zklock --tls-ca=/e").shell, ByShell::Files);
         assert_eq!(typed("zklock -w ").shell, ByShell::Nothing);

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
 
 mod arguments;
+mod arrivals;
 mod children;
 mod dead_mans_switch;
 mod fork;
@@ -15,6 +16,7 @@ mod start;
 mod unwinder;
 
 pub use self::arguments::replace_arguments;
+pub use self::arrivals::Arrivals;
 pub use self::children::{any_dead_child, is_dead, reap, reap_if_dead};
 pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
@@ -24,7 +26,8 @@ pub use self::process::{
     detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors, tune_the_allocator,
 };
 pub use self::signals::{
-    die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, stop_by, stop_ignoring_children,
+    contains, die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, send, send_to_group,
+    stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::stack::return_unused_stack;

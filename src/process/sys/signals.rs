@@ -3,7 +3,10 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use nix::errno::Errno;
 use nix::libc;
+use nix::sys::signal::SigSet;
+use nix::unistd::Pid;
 
 use super::start::sigpipe_was_ignored;
 
@@ -18,9 +21,27 @@ pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     }
 }
 
-/// Whether this process ignores `signal`.
+/// Whether this process was started with `signal` ignored, if zklock catches it only now. zklock itself ignores SIGPIPE.
 pub fn is_ignored(signal: i32) -> bool {
-    disposition(signal) == Some(libc::SIG_IGN)
+    if signal == libc::SIGPIPE { sigpipe_was_ignored() } else { disposition(signal) == Some(libc::SIG_IGN) }
+}
+
+/// Whether `signal`, which may be a real-time one, is in `mask`.
+pub fn contains(mask: &SigSet, signal: i32) -> bool {
+    // SAFETY: reads an initialised set.
+    unsafe { libc::sigismember(mask.as_ref(), signal) == 1 }
+}
+
+/// Sends `signal`, which may be a real-time one, to a process.
+pub fn send(process: Pid, signal: i32) -> nix::Result<()> {
+    // SAFETY: a system call on numbers.
+    Errno::result(unsafe { libc::kill(process.as_raw(), signal) }).map(drop)
+}
+
+/// Sends `signal`, which may be a real-time one, to a process group.
+pub fn send_to_group(group: Pid, signal: i32) -> nix::Result<()> {
+    // SAFETY: a system call on numbers.
+    Errno::result(unsafe { libc::killpg(group.as_raw(), signal) }).map(drop)
 }
 
 /// Resets every signal that has a handler to its default. For a process that is about to exec: a handler would still
