@@ -1,6 +1,6 @@
 //! How zklock ends: with the command's own code or signal, or with a code of its own that says why.
 
-use crate::support::{Case, DEADLINE, Proxy, shared};
+use crate::support::{Case, DEADLINE, OtherUser, Proxy, shared};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -141,4 +141,20 @@ fn a_shell_line_that_is_not_found_gets_a_hint_at_c() {
         let output = case.lock(&[], [command]).run();
         assert!(!output.assert_code(127).stderr.contains("behind -c"), "{output}");
     }
+}
+
+#[test]
+fn a_directory_of_path_that_cannot_be_searched_hides_no_program_and_is_named() {
+    let Some(user) = OtherUser::new() else { return };
+    let case = Case::new("unsearchable-path");
+    let closed = user.dir().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", closed.display());
+    let run = |program| user.zklock(case.hosts(), &[]).env("PATH", &path).args([case.path(), program]).run();
+    run("true").assert_code(0);
+    let output = run("no-such-program");
+    output
+        .assert_code(127)
+        .assert_stderr("was not found: check its name, and PATH, which has a directory that you");
 }

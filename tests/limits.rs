@@ -1,13 +1,6 @@
 //! Limits of memory, processes and threads: zklock refuses to start where it could only fail later, and names the limit.
 
-use crate::support::{Case, Zklock, new_marker, skip};
-use nix::unistd::geteuid;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-
-/// A user that has no process. `setpriv` needs no entry in `/etc/passwd`.
-const USER: u32 = 61_437;
+use crate::support::{Case, OtherUser, Zklock};
 
 #[test]
 fn too_little_memory_is_reported_before_connecting() {
@@ -32,20 +25,13 @@ fn too_little_memory_is_reported_before_connecting() {
 /// Each number of processes and threads from too few to enough.
 #[test]
 fn a_limit_of_processes_is_named_wherever_it_is_reached() {
-    if !geteuid().is_root() {
-        return skip("only root can become a user without processes");
-    }
+    let Some(user) = OtherUser::new() else { return };
     let case = Case::new("limits-processes");
-    let dir = tempfile::tempdir().unwrap();
-    let program = dir.path().join("zklock");
-    fs::copy(env!("CARGO_BIN_EXE_zklock"), &program).unwrap();
-    for path in [dir.path(), &program] {
-        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
-    }
     for words in [&["-w", "20", case.path(), "sh", "-c", "echo ran"][..], &["status", case.path()]] {
         let mut worked = 0;
         for limit in 1.. {
-            let output = limited(&program, limit, case.hosts()).args(words).run();
+            let output =
+                user.zklock(case.hosts(), &["prlimit", &format!("--nproc={limit}")]).args(words).run();
             if output.code == Some(0) {
                 worked += 1;
                 assert!(!output.stderr.contains("limit"), "{output}");
@@ -62,16 +48,4 @@ fn a_limit_of_processes_is_named_wherever_it_is_reached() {
             assert!(limit < 20, "it never works");
         }
     }
-}
-
-/// zklock as a user that may have so many processes and threads.
-fn limited(program: &Path, limit: u32, hosts: &str) -> Zklock {
-    let user = [format!("--reuid={USER}"), "--clear-groups".to_owned(), "prlimit".to_owned()];
-    let zklock = Zklock::bare(&new_marker()).program(Path::new("setpriv")).args(user);
-    zklock
-        .arg(format!("--nproc={limit}"))
-        .arg(program)
-        .args(["-z", hosts])
-        .env("HOME", "/")
-        .dir(Path::new("/"))
 }

@@ -51,6 +51,11 @@ pub enum HostsError {
     /// Brackets around something other than an IPv6 address.
     #[error("'{0}' isn't an IPv6 address in brackets, as in [::1]:2181")]
     NotIpv6(String),
+    /// An IPv6 address that is only unique together with a network interface.
+    #[error(
+        "'{0}' has a zone (%), with which zklock can't connect: use a global address, or a name that has one"
+    )]
+    Zone(String),
     /// A character that can't be part of a host name.
     #[error("'{0}' isn't a host name")]
     HostName(String),
@@ -71,7 +76,10 @@ impl Hosts {
     }
 
     /// Parses a connect string. A missing port is 2181, and a chroot of `/` is none.
+    ///
+    /// Blanks and newlines around it are ignored, because a file or a secret often ends with one.
     pub fn parse(text: &str) -> Result<Self, HostsError> {
+        let text = text.trim();
         if let Some((scheme, _)) = text.split_once("://") {
             return Err(HostsError::Scheme(scheme.to_owned()));
         }
@@ -103,6 +111,10 @@ impl Hosts {
 
 impl Server {
     fn parse(text: &str) -> Result<Self, HostsError> {
+        let zone = text.split_once('%').map(|(address, _)| address.trim_start_matches('['));
+        if zone.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()) {
+            return Err(HostsError::Zone(text.to_owned()));
+        }
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, port) =
@@ -168,6 +180,7 @@ mod tests {
             ("zk1:2181,zk2:2182", "zk1:2181,zk2:2182"),
             ("zk1, zk2 ,zk3/app/locks", "zk1:2181,zk2:2181,zk3:2181/app/locks"),
             ("127.0.0.1:2181/", "127.0.0.1:2181"),
+            ("\n zk/app \t\r\n", "zk:2181/app"),
             ("[::1]:2182,[fe80::1]", "[::1]:2182,[fe80::1]:2181"),
         ] {
             assert_eq!(Hosts::parse(text).map(|hosts| hosts.to_string()), Ok(whole.to_owned()), "{text}");
@@ -187,6 +200,8 @@ mod tests {
             ("[zk]:1", HostsError::NotIpv6("[zk]:1".to_owned())),
             ("[::1]2181", HostsError::NotIpv6("[::1]2181".to_owned())),
             ("[::1", HostsError::NotIpv6("[::1".to_owned())),
+            ("[fe80::1%eth0]:2181", HostsError::Zone("[fe80::1%eth0]:2181".to_owned())),
+            ("fe80::1%eth0", HostsError::Zone("fe80::1%eth0".to_owned())),
             ("a:2181 b:2181", HostsError::Separator("a:2181,b:2181".to_owned())),
             ("a;b", HostsError::Separator("a,b".to_owned())),
             ("a:1;b:2/app", HostsError::Separator("a:1,b:2/app".to_owned())),

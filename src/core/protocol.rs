@@ -218,7 +218,9 @@ pub enum RequestError {
     #[error("ZooKeeper 3.4 is too old: 3.5 or newer is needed")]
     TooOld,
     /// A quota of the server is used up.
-    #[error("a quota set on the server is used up")]
+    #[error(
+        "a quota set on the server is used up: raise it (zkCli.sh listquota PATH shows it), or delete nodes below it"
+    )]
     Quota,
     /// The server is read-only.
     #[error(

@@ -200,7 +200,8 @@ impl fmt::Display for Diagnosis {
                  overloaded, or the connection too slow"),
             Self::ClosedWithoutAnswer => {
                 f.write_str("closed the connection without an answer; not a ZooKeeper, or too many connections \
-                             from this host")
+                             from this host (maxClientCnxns), in all (maxCnxns) or at once \
+                             (zookeeper.connection_throttle_tokens)")
             }
             Self::SpeaksTls => {
                 f.write_str("speaks TLS: use --tls, and --tls-ca FILE if its authority is one of your own")

@@ -2,8 +2,9 @@
 //! was started.
 
 use std::ffi::{NulError, OsStr, OsString};
+use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -141,6 +142,10 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
             program,
             "the interpreter that its first line names was not found".to_owned(),
         ),
+        // A directory of PATH that may not be searched hides from the system that the program isn't in the others.
+        Some(nix::libc::EACCES) if !program.as_encoded_bytes().contains(&b'/') && !is_there(&program) => {
+            SpawnError::NotFound(program)
+        }
         // A line may be longer than a name can be; and "." is a directory.
         Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
             if is_for_a_shell(program.as_encoded_bytes()) && !is_there(&program) =>
@@ -163,8 +168,21 @@ fn how_to_find(program: &OsStr) -> &'static str {
         [b'-', ..] => "options go before the lock path",
         [b'/', ..] => "check its name; for several locks put -- before the command",
         name if name.contains(&b'/') => "check its name, and the directory you are in",
+        _ if path().any(|directory| is_closed(&directory)) => {
+            "check its name, and PATH, which has a directory that you may not search"
+        }
         _ => "check its name, and the directories in the variable PATH",
     }
+}
+
+fn is_closed(directory: &Path) -> bool {
+    fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// The directories in which programs are looked up.
+fn path() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|directory| directory.join(".")).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether the program exists although the system reports that something wasn't found.
@@ -172,6 +190,5 @@ fn is_there(program: &OsStr) -> bool {
     if program.as_encoded_bytes().contains(&b'/') {
         return Path::new(program).exists();
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+    path().any(|directory| directory.join(program).is_file())
 }

@@ -1,7 +1,7 @@
 //! The check tries the permissions that a contender needs with a node of its own, which is never left behind.
 
 use super::{assert_line, check};
-use crate::support::{At, Case, DEADLINE, Proxy, end, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Server, end, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
@@ -79,4 +79,25 @@ fn a_check_disturbs_no_queue() {
     assert_eq!(case.contenders().len(), 2);
     end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
+}
+
+/// A quota counts the data of nodes, too, so the check's probe has as much as a contender's node.
+#[test]
+fn a_quota_that_a_contender_would_exceed_is_a_failure() {
+    let server = Server::builder().java_option("-Dzookeeper.enforceQuota=true").start();
+    let case = Case::on(&server, "check-quota");
+    case.observer().mkdirs(case.path());
+    let quota = format!("/zookeeper/quota{}", case.path());
+    case.observer().mkdirs(&quota);
+    let limits = "count=-1,bytes=-1=;byteHardLimit=150;countHardLimit=-1";
+    for (name, data) in [("limits", limits), ("stats", "count=1,bytes=0")] {
+        case.observer().create(&format!("{quota}/zookeeper_{name}"), data, CreateMode::Persistent);
+    }
+    case.zklock()
+        .args([case.path(), "true"])
+        .run()
+        .assert_code(125)
+        .assert_stderr("a quota set on the server");
+    let output = check(&case, &[case.path()]).run();
+    assert_line(output.assert_code(125), "fail", "permissions", "a quota set on the server is used up");
 }

@@ -24,7 +24,7 @@ fn a_server_without_a_free_connection_is_named_and_never_busy() {
         output
             .assert_code(125)
             .assert_stderr(case.hosts())
-            .assert_stderr("too many connections from this host");
+            .assert_stderr("too many connections from this host (maxClientCnxns), in all (maxCnxns)");
         assert_eq!(output.stdout, "");
     }
     crowd.into_iter().for_each(Crowd::leave);

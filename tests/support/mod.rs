@@ -24,6 +24,7 @@ mod neighbour;
 pub(crate) mod network;
 mod observer;
 mod operators;
+mod other_user;
 mod output;
 mod ports;
 pub(crate) mod process_fault;
@@ -59,6 +60,7 @@ pub(crate) use {
     neighbour::{NeighbourLock, curator, kazoo},
     observer::Observer,
     operators::{end, end_holder, holder, host, start},
+    other_user::OtherUser,
     output::Output,
     ports::free as free_port,
     process_fault::first_child,
