@@ -33,14 +33,17 @@ pub enum Limit {
     Each(Duration),
     /// Until this time for all answers.
     Until(BootTime),
+    /// As long as the connection lasts: [`BlockingError::Disconnected`].
+    Connection,
 }
 
 impl Limit {
     /// The deadline for the next answer.
-    fn deadline(self) -> BootTime {
+    fn deadline(self) -> Option<BootTime> {
         match self {
-            Self::Each(time) => clock::now() + time,
-            Self::Until(deadline) => deadline,
+            Self::Each(time) => Some(clock::now() + time),
+            Self::Until(deadline) => Some(deadline),
+            Self::Connection => None,
         }
     }
 }
@@ -57,6 +60,9 @@ pub enum BlockingError {
     /// The session has ended.
     #[error(transparent)]
     SessionEnded(RequestError),
+    /// The connection was lost, and with it the answers. The session may still be alive.
+    #[error("{}", RequestError::ConnectionLost)]
+    Disconnected,
     /// No answer came within this time, or the caller gave up.
     #[error("no answer within {}; check the servers' load", duration::text(*.0))]
     TimedOut(Duration),
@@ -138,8 +144,12 @@ impl<'a> BlockingSession<'a> {
     /// their own deadline.
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, messages) = mpsc::channel();
-        let within = limit.deadline().since(clock::now());
-        let within = if let Limit::Each(time) = limit { time } else { within };
+        let within = match limit {
+            Limit::Each(time) => time,
+            Limit::Until(_) | Limit::Connection => {
+                limit.deadline().map_or(Duration::MAX, |deadline| deadline.since(clock::now()))
+            }
+        };
         let has_chroot = settings.hosts.chroot.is_some();
         let (hosts, has_credentials) =
             (settings.hosts.to_string(), !settings.security.credentials.is_empty());
@@ -293,10 +303,17 @@ impl<'a> BlockingSession<'a> {
         replies.into_iter().map(decode).collect()
     }
 
+    /// Lets each of the following requests wait for its answer as long as the connection lasts. If the connection is lost,
+    /// [`wait_for_change`](Self::wait_for_change) must be called before the next request.
+    pub fn wait_as_long_as_connected(&mut self) {
+        self.limit = Limit::Connection;
+    }
+
     /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
     /// requests. A request whose answer was lost is retried, except for a delete or a write, which may have been carried
     /// out: the node may be another client's by then, or have changed.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
+        self.check_connection()?;
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
@@ -305,7 +322,7 @@ impl<'a> BlockingSession<'a> {
         }
         let mut until = self.limit.deadline();
         while left > 0 {
-            match self.next_message(Some(until))? {
+            match self.next_message(until)? {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
                 SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&RequestError::ConnectionLost)
@@ -327,10 +344,22 @@ impl<'a> BlockingSession<'a> {
                     }
                 }
                 SessionMessage::Reply(..) => {}
-                SessionMessage::Change(change) => self.session_changed(change)?,
+                SessionMessage::Change(change) => {
+                    self.session_changed(change)?;
+                    self.check_connection()?;
+                }
             }
         }
         Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Fails if the wait for answers is over because the connection is lost. What is still on its way answers earlier
+    /// requests, and arrives before the reconnection.
+    fn check_connection(&self) -> Result<(), BlockingError> {
+        match self.limit {
+            Limit::Connection if self.disconnected => Err(BlockingError::Disconnected),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the connect string has a chroot, below which all paths are.
@@ -423,7 +452,8 @@ impl<'a> BlockingSession<'a> {
             SessionChange::Lost(failure) => Err(BlockingError::SessionEnded(failure)),
             SessionChange::Closed => Err(BlockingError::SessionEnded(RequestError::Expired)),
             SessionChange::Disconnected => {
-                self.disconnected = true;
+                // A reconnection counts as a change.
+                (self.disconnected, self.changed) = (true, false);
                 Ok(())
             }
             SessionChange::Reconnected => {

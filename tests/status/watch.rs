@@ -1,7 +1,7 @@
 //! `--watch`: the servers report changes, and zklock reads only then.
 
 use super::{end, holder, wait_for_documents, waiter};
-use crate::support::{Case, DEADLINE, Proxy, Running, Server, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, op, shared, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -25,10 +25,14 @@ fn watch_with_session(case: &Case, seconds: f64) -> Running {
     watch
 }
 
-/// The states of the contenders of the only lock.
+/// The states of the contenders of the only lock; none if it isn't shown.
 fn states(document: &Value) -> Vec<String> {
-    let contenders = document["locks"][0]["contenders"].as_array().unwrap();
-    contenders.iter().map(|contender| contender["state"].as_str().unwrap().to_owned()).collect()
+    let contenders = document["locks"][0]["contenders"].as_array();
+    contenders
+        .into_iter()
+        .flatten()
+        .map(|contender| contender["state"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[track_caller]
@@ -140,6 +144,48 @@ fn a_watch_survives_its_session() {
         wait_for_states(&watch, &[]);
     }
     end(watch);
+}
+
+/// The outage begins at a request of the listing that follows a change, and lasts longer than `--connect-timeout`.
+#[track_caller]
+fn assert_survives_at(ops: &'static [i32], session_timeout: f64, is_recursive: bool) {
+    let server = Server::start();
+    let proxy = Proxy::to(&server);
+    let case = Case::on(&server, "watch-cut-in-list").through(&proxy.connect_string());
+    case.observer().mkdirs(case.path());
+    let config = case.dir().join("config.toml");
+    fs::write(&config, format!("session-timeout = {session_timeout}\nconnect-timeout = 1\n")).unwrap();
+    let recursive: &[_] = if is_recursive { &["--recursive"] } else { &[] };
+    let words = [&["status", "--watch", "--json"], recursive, &[case.path()]].concat();
+    let watch = case.zklock().arg("--config").arg(config).args(words).spawn();
+    watch.wait_for_stdout("\"version\":1", DEADLINE);
+    proxy.refuse_new(true);
+    proxy.once(ops, At::BeforeServer);
+    let job = direct(&case, &server);
+    proxy.wait_fired(1, DEADLINE);
+    watch.wait_for_line("no connection to the servers: what was shown last may be old", DEADLINE);
+    let began = Instant::now();
+    wait_until("the limit to be over", DEADLINE, || began.elapsed() > Duration::from_secs(3));
+    assert!(watch.is_running());
+    proxy.refuse_new(false);
+    wait_for_states(&watch, &["held"]);
+    end(job);
+    end(watch);
+}
+
+#[test]
+fn a_watch_survives_an_outage_that_begins_during_a_listing() {
+    assert_survives_at(op::GET_CHILDREN, 30.0, false);
+}
+
+#[test]
+fn a_watch_survives_an_outage_in_the_middle_of_a_recursive_listing() {
+    assert_survives_at(op::GET_DATA, 30.0, true);
+}
+
+#[test]
+fn a_watch_survives_the_end_of_its_session_during_a_listing() {
+    assert_survives_at(op::GET_CHILDREN, 1.0, false);
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError
     match why {
         BlockingError::CredentialsRefused(..) => SessionError::CredentialsRefused,
         BlockingError::Unreachable(..) | BlockingError::TimedOut(_) => SessionError::TooLate(connect_timeout),
-        BlockingError::SessionEnded(failure) => SessionError::Other(failure.to_string()),
+        BlockingError::SessionEnded(_) | BlockingError::Disconnected => SessionError::Other(why.to_string()),
     }
 }
 

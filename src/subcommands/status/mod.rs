@@ -103,6 +103,7 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 fn watch(status: &StatusOptions, options: &Options, mut session: BlockingSession<'static>) -> Result<Exit> {
     let screen = Screen::of(status)?;
     let mut shown = None;
+    session.wait_as_long_as_connected();
     loop {
         match show_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
             Ok(None) => {}
@@ -115,6 +116,7 @@ fn watch(status: &StatusOptions, options: &Options, mut session: BlockingSession
                 ) =>
             {
                 session = reopen(options)?;
+                session.wait_as_long_as_connected();
             }
             Err(error) => return Err(error),
         }
@@ -133,8 +135,28 @@ fn reopen(options: &Options) -> Result<BlockingSession<'static>> {
     }
 }
 
-/// Shows the current state if it has changed, and waits for a change. Returns an exit if stdout is closed.
+/// Shows the current state if it has changed, and waits for a change or a reconnection. Returns an exit if stdout is
+/// closed.
 fn show_and_wait(
+    status: &StatusOptions,
+    screen: Option<&Screen>,
+    session: &mut BlockingSession<'_>,
+    shown: &mut Option<Listing>,
+) -> Result<Option<Exit>> {
+    match show_changes(status, screen, session, shown) {
+        // The rest of the listing is lost, and all of it is repeated after the reconnection.
+        Err(error) if matches!(error.downcast_ref(), Some(BlockingError::Disconnected)) => {}
+        Ok(None) => {}
+        end => return end,
+    }
+    while session.wait_for_change()? == Wakeup::Disconnected {
+        report_disconnection(screen, shown)?;
+    }
+    Ok(None)
+}
+
+/// Shows the current state if it has changed. Returns an exit if stdout is closed.
+fn show_changes(
     status: &StatusOptions,
     screen: Option<&Screen>,
     session: &mut BlockingSession<'_>,
@@ -161,15 +183,12 @@ fn show_and_wait(
         }
         *shown = Some(listing);
     }
-    while session.wait_for_change()? == Wakeup::Disconnected {
-        report_disconnection(screen, shown)?;
-    }
     Ok(None)
 }
 
 /// Says that the shown state may be old, because there is no connection.
 fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) -> Result<()> {
-    let Some(screen) = screen else {
+    let Some(screen) = screen.filter(|screen| !screen.is_blank()) else {
         log::warn!("no connection to the servers: what was shown last may be old");
         return Ok(());
     };

@@ -45,6 +45,11 @@ impl Screen {
         Ok(Some(screen))
     }
 
+    /// Whether nothing has been shown yet.
+    pub(super) fn is_blank(&self) -> bool {
+        self.picture.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Shows only this listing, with a warning if there has been no connection since `away_since`.
     pub(super) fn show(&self, listing: &Listing, away_since: Option<ServerTime>) -> Result<Exit> {
         let mut picture = self.picture.lock().unwrap_or_else(PoisonError::into_inner);
