@@ -4,7 +4,7 @@ use super::{
     KAZOO, KAZOO_READ, RW_READ, RW_WRITE, end, runs, start_zklock, take_neighbour_lock, wait_until_it_runs,
     wait_until_it_waits,
 };
-use crate::support::{Case, DEADLINE, shared, wait_until};
+use crate::support::{Case, DEADLINE, NeighbourLock, curator, shared, wait_until};
 use zookeeper::CreateMode;
 
 /// kazoo's plain `Lock` ignores all readers, including its own: on a path with readers use `WriteLock`.
@@ -56,8 +56,8 @@ fn zklock_waits_for_a_node_of_the_go_client() {
     end(waiter);
 }
 
-/// Curator after 5.4 gives the reader the number of the writer, which no other node has then. No library of that
-/// version is available here; nodes with its names represent it.
+/// Curator 5.5 and later gives the reader the number of the writer, which no other node has then. Nodes with its names
+/// represent it, whatever version is installed.
 #[test]
 fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     let case = Case::new("same-number");
@@ -76,27 +76,50 @@ fn a_curator_writer_that_became_a_reader_still_excludes_a_waiting_writer() {
     end(waiter);
 }
 
-/// Curator 5.4 gives the reader a number of its own, behind a writer that waits already and is the first then.
-/// Curator's own locks behave the same, and later contenders can't see it.
+/// Before 5.5 Curator gives the reader a number of its own, behind a writer that waits already and is the first then.
+/// Curator's own locks behave the same, and later contenders can't see it. Since 5.5 the reader has the writer's number.
 #[test]
-fn a_writer_of_curator_s_that_steps_down_ignores_any_waiting_writer() {
+fn a_writer_of_curator_s_that_steps_down_excludes_a_waiting_writer_since_curator_5_5() {
     let case = Case::new("stepping");
-    for zklock_waits in [true, false] {
-        let stepping = take_neighbour_lock(&case, "stepping");
-        stepping.wait_held();
-        if zklock_waits {
-            let writer = start_zklock(&case, RW_WRITE);
-            wait_until_it_waits(&writer);
-            stepping.step_down();
-            wait_until_it_runs(&writer);
-            end(writer);
-        } else {
-            let writer = take_neighbour_lock(&case, "write");
-            case.wait_for_contenders(2);
-            stepping.step_down();
-            writer.wait_held();
-            writer.give();
+    let excludes = curator().version() >= [5, 5];
+    let step_down = |lock: &NeighbourLock| {
+        lock.step_down();
+        if excludes {
+            let reader =
+                case.contenders().into_iter().find(|name| name.contains("__READ__")).expect("a reader");
+            let reader = format!("{}/{reader}", case.path());
+            wait_until("the writer to watch the reader", DEADLINE, || shared().watchers_of(&reader) == 1);
         }
+    };
+    let stepping = take_neighbour_lock(&case, "stepping");
+    stepping.wait_held();
+    let writer = start_zklock(&case, RW_WRITE);
+    wait_until_it_waits(&writer);
+    step_down(&stepping);
+    if excludes {
+        assert!(!runs(&writer));
+        stepping.give();
+        wait_until_it_runs(&writer);
+        end(writer);
+    } else {
+        wait_until_it_runs(&writer);
+        end(writer);
+        stepping.give();
+    }
+
+    let stepping = take_neighbour_lock(&case, "stepping");
+    stepping.wait_held();
+    let writer = take_neighbour_lock(&case, "write");
+    case.wait_for_contenders(2);
+    step_down(&stepping);
+    if excludes {
+        assert!(!writer.is_held());
+        stepping.give();
+        writer.wait_held();
+        writer.give();
+    } else {
+        writer.wait_held();
+        writer.give();
         stepping.give();
     }
 }

@@ -102,6 +102,17 @@ impl Neighbour {
         self.stdout.wait_for(&format!("revoked {id}"), DEADLINE);
     }
 
+    /// Curator's version: its first two numbers.
+    #[track_caller]
+    pub(crate) fn version(&self) -> [u32; 2] {
+        let id = new_marker();
+        self.say(&format!("version {id}"));
+        let line = self.stdout.wait_for(&format!("version {id} "), DEADLINE);
+        let version = line.rsplit(' ').next().unwrap_or_default();
+        let mut numbers = version.split('.').map(|number| number.parse().expect("a version"));
+        [(); 2].map(|()| numbers.next().expect("two numbers"))
+    }
+
     fn say(&self, line: &str) {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(stdin, "{line}").unwrap_or_else(|error| {

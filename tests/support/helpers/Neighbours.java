@@ -7,9 +7,11 @@
 //   step ID                                      "stepping" is a write lock: it becomes a read lock; "stepped ID"
 //   give ID                                      prints "released ID"
 //   revoke ID NODE                               asks whoever has that node to give up; "revoked ID"
+//   version ID                                   prints "version ID" and Curator's version
 // A "revocable" one that is asked to give up says "asked ID" and does.
 // Ends with stdin.
 import java.util.Map;
+import java.util.Properties;
 import java.util.Scanner;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -47,6 +49,11 @@ public class Neighbours {
             } else if (words[0].equals("revoke")) {
                 Revoker.attemptRevoke(client, words[2]);
                 System.out.println("revoked " + words[1]);
+            } else if (words[0].equals("version")) {
+                Properties properties = new Properties();
+                properties.load(InterProcessMutex.class.getResourceAsStream(
+                        "/META-INF/maven/org.apache.curator/curator-recipes/pom.properties"));
+                System.out.println("version " + words[1] + " " + properties.getProperty("version"));
             } else {
                 awaited.remove(words[0] + " " + words[1]).countDown();
             }
