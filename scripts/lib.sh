@@ -144,9 +144,11 @@ versions_store() { printf '%s\n' "${ZKLOCK_VERSIONS:-${XDG_CACHE_HOME:-${HOME:?}
 first_edition=d41983705c3db6e582b24c3ada7c8f8774a6d809
 
 # zklock_commit REV: prints the commit; without a REV that of the last release before this commit. Returns 1 if this clone
-# doesn't have it.
+# doesn't have it, and says why.
 zklock_commit() {
-    local wanted=$1
+    local wanted=$1 problem
+    have git || { say "git is not installed" && return 1; }
+    problem=$(git rev-parse --git-dir 2>&1 >/dev/null) || { head -n 1 <<<"${problem#fatal: }" >&2 && return 1; }
     [[ -n $wanted ]] || wanted=$(git describe --tags --abbrev=0 --match 'v[0-9]*' HEAD^ 2>/dev/null) || wanted=$first_edition
     git rev-parse --verify --quiet "$wanted^{commit}" ||
         { say "this clone has no commit $wanted; if it is a shallow one: git fetch --unshallow --tags" && return 1; }

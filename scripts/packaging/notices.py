@@ -46,7 +46,13 @@ def texts_of(package):
 def standard_library():
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE, text=True)
     page = pathlib.Path(sysroot.stdout.strip(), "share/doc/rust/COPYRIGHT-library.html")
-    return str(Text(page.read_text("utf-8")))
+    try:
+        return str(Text(page.read_text("utf-8")))
+    except FileNotFoundError:
+        sys.exit(
+            f"package: this Rust toolchain has no licences of Rust's standard library: {page} is missing\n"
+            "    use a toolchain that rustup has installed, in any profile"
+        )
 
 
 def main(target):

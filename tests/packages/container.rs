@@ -1,6 +1,6 @@
 //! A container of the image, as an engine makes it: its files as the root, process 1 of its own, and not root.
 
-use super::{NO_STUB, Package, ROOT, shell, stub, successful};
+use super::{Package, ROOT, has_licences, shell, stub, successful};
 use crate::support::{Case, Zklock, has_namespaces, skip, unshare};
 use nix::unistd::{Pid, geteuid};
 use std::fs;
@@ -26,7 +26,7 @@ impl Container {
             return None;
         }
         let Some(image) = IMAGE.as_ref() else {
-            skip(NO_STUB);
+            skip("the image can't be made");
             return None;
         };
         let dir = tempfile::tempdir().expect("a directory for the container");
@@ -63,7 +63,7 @@ impl Container {
 static IMAGE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let package = Package::new();
     let program = match static_zklock() {
-        Some(program) => program,
+        Some(program) => has_licences().then_some(program)?,
         None => stub(package.dir.path())?,
     };
     let image = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zklock.image.tar");

@@ -99,11 +99,11 @@ fn copy_of_zklock(case: &Case) -> PathBuf {
     program
 }
 
-/// zklock as a user other than root.
+/// zklock as a user other than root, who may not be able to enter the home directory of the other tests.
 fn zklock_without_root(case: &Case, program: &Path) -> Zklock {
     let root = nix::unistd::geteuid().is_root();
     let user = if root { "setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "" };
-    case.zklock().prelude(&format!("exec {user} {} \"$@\"", program.display()))
+    case.zklock().env("HOME", case.dir()).prelude(&format!("exec {user} {} \"$@\"", program.display()))
 }
 
 #[test]
