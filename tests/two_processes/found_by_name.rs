@@ -153,11 +153,14 @@ fn killing_monitor_and_command_leaves_no_process_of_the_command() {
         holder.wait_for_stdout("ready", DEADLINE);
         let both = [holder.pid(), command_of(holder.pid())];
         let found = || found_by(&case, "pgrep", &["-f", script.to_str().expect("UTF-8")]).expect("pgrep");
-        wait_until("the children to be programs of their own", DEADLINE, || found() == both);
-        let family = processes_of(case.marker()).into_iter().map(|(pid, _)| pid);
-        let family = family.filter(|&pid| pid != holder.pid() && pid != worker_of(holder.pid()));
-        let family: Vec<_> = family.map(|pid| pid.to_string()).collect();
-        assert_eq!(family.len(), 3, "{family:?}");
+        let worker = worker_of(holder.pid());
+        let family = || -> Vec<Pid> {
+            let all = processes_of(case.marker()).into_iter().map(|(pid, _)| pid);
+            all.filter(|pid| ![holder.pid(), worker].contains(pid)).collect()
+        };
+        // Both children have been started, and are programs of their own.
+        wait_until("the command's family", DEADLINE, || family().len() == 3 && found() == both);
+        let family: Vec<_> = family().iter().map(ToString::to_string).collect();
         let look = format!("for pid in {}; do kill -0 $pid && echo $pid is alive; done", family.join(" "));
         let next = case.lock(&[], ["bash", "-c", &format!("{look}; :")]).spawn();
         case.wait_for_contenders(2);
