@@ -1,6 +1,7 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
 #![no_main]
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use zklock::cli;
@@ -39,7 +40,7 @@ fn run_zklock() {
     output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
     let done = match &options.subcommand {
         Some(subcommand) => subcommands::run(subcommand, &options, &settings),
-        None => run_command(&options),
+        None => run_command(&options, words),
     };
     let exit = done.unwrap_or_else(|error| {
         log::error!("{}", explain(&error));
@@ -49,8 +50,9 @@ fn run_zklock() {
     end(exit);
 }
 
-fn run_command(options: &Options) -> anyhow::Result<Exit> {
+fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
     let job = options.job()?;
+    cli::refuse_own_script(words, &job.invocation)?;
     let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
     run::run(options.plan(&job.invocation, around), &job, &options.connection())
 }

@@ -3,7 +3,10 @@
 
 use crate::support::{Case, Zklock};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 /// Prints each of its arguments in brackets, and the locks that are held.
 const SHOW: &str = r#"for a; do printf '[%s]' "$a"; done; echo; echo "$ZKLOCK_PATH""#;
@@ -230,5 +233,49 @@ fn a_small_stack_in_the_environment_is_for_the_command_only() {
         let output = case.zklock().env("RUST_MIN_STACK", stack).args(prints).run();
         assert_eq!(output.assert_code(0).stdout, format!("{stack}\n"));
         case.zklock().env("RUST_MIN_STACK", stack).args(["status", case.path()]).run().assert_code(0);
+    }
+}
+
+/// An executable script with this first line, and a second that prints its arguments. Another process writes it: a test
+/// that forks meanwhile would keep the file open for writing, and it couldn't be executed.
+fn script(case: &Case, name: &str, interpreter: &str) -> PathBuf {
+    let (text, script) = (case.dir().join("text"), case.dir().join(name));
+    fs::write(&text, format!("#!{interpreter}\necho \"$@\"\n")).expect("a file");
+    let installed = Command::new("install").args(["-m", "755"]).args([&text, &script]).status();
+    assert!(installed.expect("install").success());
+    script
+}
+
+#[test]
+fn a_script_whose_first_line_is_zklock_with_a_shell_runs_under_the_lock() {
+    let case = Case::new("interpreter");
+    let zklock = env!("CARGO_BIN_EXE_zklock");
+    let line = format!("/usr/bin/env -S {zklock} -z {} {} -- /bin/sh", case.hosts(), case.path());
+    let output = Zklock::bare(case.marker()).program(&script(&case, "job", &line)).args(["a", "b"]).run();
+    assert_eq!(output.assert_code(0).stdout, "a b\n");
+}
+
+/// zklock would run itself without end.
+#[test]
+fn a_script_whose_first_line_is_zklock_without_a_shell_is_refused() {
+    let case = Case::new("own-script");
+    let zklock = env!("CARGO_BIN_EXE_zklock");
+    for (name, line, instead) in [
+        ("plain", format!("{zklock} {}", case.path()), format!("{} -- /bin/sh", case.path())),
+        ("spaces", format!(" {zklock}  {} ", case.path()), format!("{} -- /bin/sh", case.path())),
+        ("shell", format!("{zklock} {} -- /bin/sh", case.path()), format!("{} -- /bin/sh", case.path())),
+        (
+            "env",
+            format!("/usr/bin/env -S {zklock} -n {}", case.path()),
+            format!("-n {} -- /bin/sh", case.path()),
+        ),
+    ] {
+        let script = script(&case, name, &line);
+        let remedy = format!("name the shell too: #!/usr/bin/env -S zklock {instead}\n");
+        let output = Zklock::bare(case.marker()).program(&script).args(["a", "b"]).run();
+        output.assert_code(125).assert_stderr("without end").assert_stderr(&remedy);
+        // The zklock of the first line refuses it, whatever has started the script.
+        let output = case.lock(&[], [&script]).run();
+        output.assert_code(125).assert_stderr(&remedy);
     }
 }

@@ -46,6 +46,12 @@ pub enum InvocationError {
          zklock /locks/job -c 'first; second'"
     )]
     Descriptor(String),
+    /// A script whose first line is this zklock: the script, and what the line should have behind zklock.
+    #[error(
+        "the first line of '{0}' makes zklock run '{0}', and so on without end; name the shell too: \
+         #!/usr/bin/env -S zklock {1}"
+    )]
+    OwnScript(String, String),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, PathError),

@@ -8,6 +8,7 @@ mod invocation;
 mod lock;
 mod mistake;
 mod other_tools;
+mod own_script;
 mod plan;
 mod security;
 mod settings;
@@ -28,6 +29,7 @@ pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming, OnLost};
 use self::mistake::InvalidVariable;
+pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
 pub use self::subcommands::{
