@@ -149,8 +149,9 @@ pub(super) struct Listing {
 
 impl Listing {
     fn new((mut locks, mut unlisted): (Vec<Lock>, Vec<String>), closed: Vec<String>) -> Self {
-        unlisted.retain(|path| !closed.contains(path));
-        for lock in locks.iter_mut().filter(|lock| closed.contains(&lock.path)) {
+        let is_closed: BTreeSet<&String> = closed.iter().collect();
+        unlisted.retain(|path| !is_closed.contains(path));
+        for lock in locks.iter_mut().filter(|lock| is_closed.contains(&lock.path)) {
             lock.contenders = None;
         }
         Self { locks, closed, unlisted }

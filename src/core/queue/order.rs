@@ -62,11 +62,14 @@ pub struct QueueEntry<'a> {
 pub fn entries(children: &[String]) -> Vec<QueueEntry<'_>> {
     let (all, mut entries) = (sorted(children), vec![]);
     for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
-        let queue: Vec<Name<'_>> = all.iter().filter(|name| name.family == family).cloned().collect();
-        for (index, name) in queue.iter().enumerate() {
-            let ahead = in_the_way(name.mode, queue.get(..index).unwrap_or_default()).len();
+        // Counted on the way, because thousands may queue. A reader waits for fewer contenders than anyone else.
+        let (mut ahead_of_readers, mut ahead_of_others) = (0, 0);
+        for (index, name) in all.iter().filter(|name| name.family == family).enumerate() {
+            let ahead = if name.mode == Mode::Shared { ahead_of_readers } else { ahead_of_others };
             let holds = ahead < slots(name.mode);
             entries.push(QueueEntry { name: name.clone(), position: index + 1, holds });
+            ahead_of_readers += usize::from(waits_for(Mode::Shared, name.mode));
+            ahead_of_others += usize::from(waits_for(Mode::Exclusive, name.mode));
         }
     }
     entries
@@ -108,13 +111,19 @@ fn judge(queue: &[Name<'_>], own: usize) -> Decision {
     Decision::Wait { watch, ahead, holder }
 }
 
-/// The contenders ahead that a contender of this mode waits for. Readers wait only for writers.
+/// The contenders ahead that a contender of this mode waits for.
 fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
-    let waits_for = |name: &&Name<'_>| mode != Mode::Shared || name.mode != Mode::Shared;
+    below.iter().filter(|name| waits_for(mode, name.mode)).map(|name| name.text).collect()
+}
+
+/// Whether a contender of this mode waits for one ahead of the other mode. Readers wait only for writers.
+fn waits_for(mode: Mode, ahead: Mode) -> bool {
+    #[cfg(test)]
+    tests::COMPARED.set(tests::COMPARED.get() + 1);
     if planted(Mistake::ReaderIgnoresWriter) && mode == Mode::Shared {
-        return vec![];
+        return false;
     }
-    below.iter().filter(waits_for).map(|name| name.text).collect()
+    mode != Mode::Shared || ahead != Mode::Shared
 }
 
 fn slots(mode: Mode) -> usize {
@@ -126,11 +135,18 @@ fn slots(mode: Mode) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
     use uuid::Uuid;
 
     use super::*;
     use crate::core::queue::name::prefix;
+
+    thread_local! {
+        /// How many pairs of contenders were compared.
+        pub(super) static COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn node(id: u128, sequence: i32) -> String {
         format!("{}{sequence:010}", prefix(Family::Curator, Mode::Exclusive, Uuid::from_u128(id)))
@@ -328,6 +344,18 @@ mod tests {
     }
 
     #[test]
+    fn the_work_of_all_entries_grows_with_their_number() {
+        let compared = |count: i32| {
+            let mode = |n| if n % 3 == 0 { Mode::Exclusive } else { Mode::Shared };
+            let queue: Vec<String> = (1..=count).map(|n| of(mode(n), n)).collect();
+            let before = COMPARED.get();
+            assert_eq!(entries(&queue).len(), queue.len());
+            COMPARED.get() - before
+        };
+        assert_eq!(compared(5_000), 10 * compared(500));
+    }
+
+    #[test]
     fn a_look_before_entering_agrees_with_the_decision_after() {
         let look_at = |children: &[String], mode| anonymous(look(children, Family::Curator, mode));
         assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
@@ -358,6 +386,25 @@ mod tests {
                 };
                 prop_assert_eq!(decide(&children, own), expected);
             }
+        }
+
+        /// The contenders of a family, in order, are each judged by those ahead.
+        #[test]
+        fn entries_count_those_ahead(children in prop::collection::vec(
+            "((_c_[0-9a-f]{32}-)?(read-|slots[123]-)?lock-|(_c_[0-9a-f]{32}-)?__(READ|WRIT)__|[0-9a-f]{32}__(r?lock)__)(-00000000|000000000)[0-9]",
+            0..12,
+        )) {
+            let all = sorted(&children);
+            let mut expected = vec![];
+            for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
+                let queue: Vec<_> = all.iter().filter(|name| name.family == family).cloned().collect();
+                expected.extend(queue.iter().enumerate().map(|(index, name)| QueueEntry {
+                    name: name.clone(),
+                    position: index + 1,
+                    holds: in_the_way(name.mode, &queue[..index]).len() < slots(name.mode),
+                }));
+            }
+            prop_assert_eq!(entries(&children), expected);
         }
 
         #[test]
