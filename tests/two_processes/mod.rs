@@ -20,6 +20,7 @@ mod hidden_proc;
 mod invisible;
 mod memory;
 mod nested;
+mod orphans;
 mod poll_failure;
 mod process_names;
 mod unrelated_children;
