@@ -1,6 +1,6 @@
 //! A lock that another contender holds, and options that limit the wait for it.
 
-use crate::support::{Case, end};
+use crate::support::{Case, DEADLINE, end, holder, host};
 use std::time::Duration;
 
 #[test]
@@ -25,6 +25,31 @@ fn busy_is_124_at_once_and_after_a_wait() {
         assert_eq!(case.contenders().len(), 1, "the holder alone");
     }
     end(holder);
+}
+
+/// The predecessor may be a waiter itself.
+#[test]
+fn a_waiter_that_gives_up_names_the_holder_as_n_does() {
+    let case = Case::new("busy-holder");
+    let first = holder(&case, &["-s", "--label", "first"]);
+    let second = holder(&case, &["-s", "--label", "second"]);
+    let writer = case.lock(&["--label", "writer"], ["true"]).spawn();
+    case.wait_for_contenders(3);
+    let busy = format!("held by {}:{} (first)", host(), first.pid());
+    for mode in ["-s", "-x"] {
+        for options in [&["-n"][..], &["-w", "0.1"], &["-w", "1"]] {
+            let output = case.lock(&[options, &[mode]].concat(), ["echo", "ran"]).run();
+            output.assert_code(124).assert_stderr("busy: ").assert_stderr(&busy);
+        }
+    }
+    // The holder changes, and the waiter's predecessor doesn't.
+    let late = case.lock(&["-w", "4"], ["echo", "ran"]).spawn();
+    case.wait_for_contenders(4);
+    end(first);
+    let busy = format!("held by {}:{} (second)", host(), second.pid());
+    late.wait(DEADLINE).assert_code(124).assert_stderr("busy: gave up after 4 s; ").assert_stderr(&busy);
+    end(second);
+    writer.wait(DEADLINE).assert_code(0);
 }
 
 #[test]

@@ -56,6 +56,42 @@ fn servers_that_come_up_in_time_are_found() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
+#[test]
+fn a_search_for_servers_is_told_from_the_first_second_on() {
+    let case = Case::new("told-search");
+    let dead = dead();
+    let hosts = dead.connect_string();
+    let refused = format!("{hosts}: connection refused");
+    let case = case.through(&hosts);
+    let running = case.lock(&["-v", "--connect-timeout", "300"], ["echo", "ran"]).spawn();
+    let told = running.wait_for_line("connecting for 1 s, 4 min 59 s left; ", DEADLINE);
+    assert!(told.contains(case.path()) && told.ends_with(&refused), "{told}");
+    dead.refuse_new(false);
+    let output = running.wait(DEADLINE);
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+    assert!(!output.stderr.contains("nothing listens there"), "no remedy yet: {output}");
+    let output = case.lock(&["-v"], ["true"]).run();
+    assert!(!output.assert_code(0).stderr.contains("connecting"), "{output}");
+}
+
+/// What is wrong is found out meanwhile.
+#[test]
+fn zklock_tries_to_connect_for_all_of_the_time_that_it_names() {
+    let case = Case::new("whole-time");
+    let server = Server::start();
+    server.freeze();
+    let hosts = format!("{},{}", dead().connect_string(), server.connect_string());
+    for options in [["-w", "2"], ["--connect-timeout", "2"]] {
+        let output = Zklock::at(&hosts, case.marker()).args(options).args([case.path(), "true"]).run();
+        output.assert_code(125).assert_stderr("could be reached within 2s; ");
+        output
+            .assert_stderr("connection refused; ")
+            .assert_stderr("accepts connections but doesn't answer; ");
+        assert!(output.elapsed >= Duration::from_secs(2), "{:?}", output.elapsed);
+    }
+    server.thaw();
+}
+
 /// The connect timeout is for servers that don't answer.
 #[test]
 fn with_n_zklock_does_not_wait_for_servers_that_refuse() {

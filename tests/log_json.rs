@@ -1,6 +1,6 @@
 //! `--log-format json`: messages for programs, one object per line.
 
-use crate::support::{Case, DEADLINE, Output, end, holder};
+use crate::support::{Case, DEADLINE, Output, Proxy, end, holder, shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -104,6 +104,52 @@ fn no_server_is_an_error_with_what_each_said_and_verbs_tell_it_too() {
     assert!(lines[0]["servers"][0].as_str().unwrap().starts_with("127.0.0.1:1: "), "{lines:#?}");
     let output = case.zklock().args(servers).args(["--log-format", "json", "status"]).run();
     assert_eq!(events(&self::lines(&output.assert_code(125).stderr)), ["error"]);
+}
+
+#[test]
+fn a_long_search_for_servers_is_told_before_it_ends() {
+    let case = Case::new("log-json-search");
+    let (output, lines) = told(&case, &["-z", "127.0.0.1:1", "-w", "2"], &["true"]);
+    output.assert_code(125);
+    assert_eq!(events(&lines), ["awaiting_servers", "error"]);
+    let told = &lines[0];
+    assert_eq!(
+        (&told["awaited"], &told["level"], &told["lock"]),
+        (&json!("session"), &json!("info"), &json!(case.path()))
+    );
+    assert_eq!(told["servers"], lines[1]["servers"]);
+    let (lasted, left) = (told["awaited_for"].as_f64().unwrap(), told["left"].as_f64().unwrap());
+    assert!(lasted >= 1.0 && (1.9..=2.0).contains(&(lasted + left)), "{told}");
+}
+
+/// The lease of a waiter that hears nothing for long is over, and must be earned again.
+#[test]
+fn a_lock_is_acquired_when_the_command_may_start() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("log-json-lease");
+    let job = holder(&case, &[]);
+    let case = case.through(&proxy.connect_string());
+    let options = ["--log-format", "json", "--session-timeout", "6"];
+    let waiter = case.lock(&options, ["true"]).spawn();
+    case.wait_for_contenders(2);
+    waiter.wait_for_line("\"event\":\"waiting\"", DEADLINE);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    waiter.wait_for_line("\"awaited\":\"connection\"", DEADLINE);
+    end(job);
+    // The lease lasts for at most seven twelfths of the session timeout.
+    std::thread::sleep(std::time::Duration::from_millis(2700));
+    proxy.refuse_new(false);
+    let output = waiter.wait(DEADLINE);
+    let lines = lines(&output.assert_code(0).stderr);
+    let lines: Vec<&Value> = lines.iter().skip_while(|line| line["awaited"] != "connection").collect();
+    let time = |event: &str| -> Timestamp {
+        let line = lines.iter().find(|line| line["event"] == event).unwrap();
+        line["time"].as_str().unwrap().parse().unwrap()
+    };
+    let started = time("started").duration_since(time("acquired")).as_millis();
+    assert!(started < 1000, "started {started} ms after it was acquired: {lines:#?}");
+    assert!(lines.iter().any(|line| line["awaited"] == "lease"), "{lines:#?}");
 }
 
 #[test]

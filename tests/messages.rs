@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use zklock::core::loss::{Loss, Silence};
-use zklock::core::message::{Level, Message};
+use zklock::core::message::{Fate, Level, Message};
 use zklock::core::monitor::{MonitorMessage, WorkerFailure};
 use zklock::core::pair::Stage;
 use zklock::core::protocol::{ConnectFailure, RequestError};
@@ -15,6 +15,7 @@ use zklock::core::queue::contender::ContentionError;
 use zklock::core::queue::name::{Family, Mode};
 use zklock::core::queue::order::QueueError;
 use zklock::core::queue::other_recipes::Recipe;
+use zklock::core::server_wait::{Awaited, ServerWait};
 
 const SPAN: Duration = Duration::from_secs(12);
 
@@ -34,7 +35,7 @@ macro_rules! variants {
 
 variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
-    SignalIgnored, AwaitsLease, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
+    SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, OtherRecipe, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
@@ -136,6 +137,20 @@ fn losses() -> Vec<Loss> {
     losses
 }
 
+/// A wait of each kind, without a word of the servers and with one.
+fn waits() -> Vec<ServerWait> {
+    use Awaited as A;
+    let kinds = [A::Session, A::Connection, A::Answer, A::Lease, A::Record, A::Release, A::Leave];
+    let said = vec!["zk1:2181: connection refused; nothing listens there".to_owned()];
+    let wait = |awaited, holds, servers| {
+        let hosts = "zk1:2181".to_owned();
+        ServerWait { awaited, waited: SPAN, left: Some(SPAN), holds, hosts, servers }
+    };
+    let mut waits: Vec<_> = kinds.map(|awaited| wait(awaited, false, vec![])).into();
+    waits.extend([wait(A::Session, false, said.clone()), wait(A::Connection, true, said)]);
+    waits
+}
+
 fn messages() -> Vec<Message> {
     use Message as M;
     let who = || "web-1:4711 (nightly backup)".to_owned();
@@ -148,7 +163,8 @@ fn messages() -> Vec<Message> {
         M::StillWaiting { waited: SPAN, ahead: 2, predecessor: who(), holder: None, silent_for: Some(SPAN) },
         M::Acquired { after: SPAN, token: 7 },
         M::Busy { holder: who() },
-        M::GaveUp { waited: SPAN, ahead: who() },
+        M::GaveUp { waited: SPAN, holder: Some(who()), ahead: who() },
+        M::GaveUp { waited: SPAN, holder: None, ahead: who() },
         M::GaveUpStopped { waited: SPAN, seen_busy: true },
         M::GaveUpStopped { waited: SPAN, seen_busy: false },
         M::LeftTheQueueStopped,
@@ -171,7 +187,10 @@ fn messages() -> Vec<Message> {
         slow(Duration::from_secs(2)),
         slow(Duration::from_hours(1000)),
         M::NotConfirmed { waited: SPAN },
-        M::LastSeenBusy { waited: SPAN, silence: SPAN, ahead: who() },
+        M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: Some(who()), ahead: who() },
+        M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: None, ahead: who() },
+        M::ServersAnswer { after: SPAN },
+        M::TimeoutGranted { asked: SPAN, granted: SPAN },
         M::KeptBusy { hosts: hosts(), waited: SPAN },
         M::NoAnswer { hosts: hosts(), waited: SPAN },
         M::WaitsForItself { pid: 812 },
@@ -203,8 +222,15 @@ fn messages() -> Vec<Message> {
         M::ReleaseUnconfirmed,
     ];
     messages.extend(troubles().into_iter().map(M::Contender));
+    messages.extend(
+        waits().into_iter().flat_map(|wait| [M::AwaitsServers(wait.clone()), M::StillAwaitsServers(wait)]),
+    );
     for loss in losses() {
-        messages.push(M::LockLost { loss: loss.clone(), command: job(), stops: true });
+        messages.push(M::LockLost {
+            loss: loss.clone(),
+            command: job(),
+            fate: Fate::Stopped { signal: 15, kill_in: SPAN },
+        });
         messages.push(M::CommandStopped { loss, command: job(), after: Some(SPAN) });
     }
     messages

@@ -1,6 +1,8 @@
 //! `--progress`: the messages of a long wait without a terminal.
 
 use crate::support::{Case, DEADLINE, Proxy, end, holder, host, shared, wait_until};
+use std::time::Duration;
+use zookeeper::{Acl, CreateMode, Permission};
 
 #[test]
 fn progress_reports_position_holder_and_times_repeatedly() {
@@ -55,6 +57,49 @@ fn progress_is_silent_by_default_with_quiet_and_beside_the_live_line() {
         assert_eq!(waiter.wait(DEADLINE).assert_code(0).stderr, "");
     }
     assert!(terminal.wait(DEADLINE).success());
+}
+
+#[test]
+fn progress_reports_a_search_for_servers() {
+    let proxy = Proxy::to(shared());
+    proxy.refuse_new(true);
+    let case = Case::new("progress-search").through(&proxy.connect_string());
+    let waiter = case.lock(&["--progress", "1s"], ["true"]).spawn();
+    waiter.wait_for_line("connecting for 1 s, 9 s left; ", DEADLINE);
+    waiter.wait_for_line("connecting for 2 s, 8 s left; ", DEADLINE);
+    proxy.refuse_new(false);
+    waiter.wait(DEADLINE).assert_code(0);
+}
+
+/// Each message comes at its time, and says what is known then.
+#[test]
+fn progress_does_not_wait_for_what_it_may_not_read() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("progress-hidden");
+    case.observer().mkdirs(case.path());
+    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
+    let nobody = vec![Acl::new(Permission::DELETE, "world", "anyone")];
+    let hidden = case.observer().create_with_acl(&name, "", CreateMode::EphemeralSequential, nobody).unwrap();
+    let second = case.add_contender("{}");
+    let through = case.through(&proxy.connect_string());
+    let waiter = through.lock(&["--progress", "1s"], ["true"]).spawn();
+    through.wait_for_contenders(3);
+    proxy.delay_answers(Duration::from_millis(700));
+    let reported = || waiter.stderr().count("position 3, waiting ");
+    wait_until("messages", DEADLINE, || reported() >= 4);
+    let text = waiter.stderr().text();
+    let shown = |line: &str| {
+        line.split("waiting ").nth(1).and_then(|rest| rest.split_once(" s")).map(|(it, _)| it.to_owned())
+    };
+    let times: Vec<_> = text.lines().filter_map(shown).collect();
+    let mut different = times.clone();
+    different.dedup();
+    assert_eq!(times, different, "one message at a time: {text}");
+    proxy.pass();
+    for node in [second, hidden] {
+        through.observer().delete(&node);
+    }
+    waiter.wait(DEADLINE).assert_code(0);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn a_revoked_holder_stops_its_command_and_releases() {
     let node = case.wait_for_contenders(1).remove(0);
     case.observer().set_data(&format!("{}/{node}", case.path()), MARK);
     let output = holder.wait(DEADLINE);
-    output.assert_code(123).assert_stderr("the lock was revoked by another client");
+    output.assert_code(123).assert_stderr("the lock is revoked by another client");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn the_message_names_the_client_that_revoked_the_lock() {
     let record = case.observer().data(&path).unwrap();
     let marked = record.replacen('{', r#"{"revoked_by":"host-b:7","#, 1);
     case.observer().set_data(&path, &marked);
-    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked by host-b:7");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is revoked by host-b:7");
 }
 
 #[test]

@@ -34,6 +34,8 @@ impl Options {
             conflict_exit_code: lock.conflict_exit_code,
             once_per: lock.once_per,
             terminates: lock.on_lost_terminates(),
+            session_timeout: lock.session_timeout,
+            signal: lock.signal as i32,
             kill_after: lock.kill_after,
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,

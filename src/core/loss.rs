@@ -75,6 +75,15 @@ impl Loss {
         matches!(self, Self::LeaseOver { .. } | Self::Revoked(_) | Self::MonitorDied)
     }
 
+    /// What has happened, without the reason.
+    pub fn in_short(&self) -> &'static str {
+        match self {
+            Self::Revoked(_) => "the lock was revoked",
+            Self::MonitorDied => "the monitor process was killed",
+            _ => "the lock was lost",
+        }
+    }
+
     /// Who revoked the lock, if it was revoked and that is known.
     pub fn revoked_by(&self) -> Option<String> {
         match self {

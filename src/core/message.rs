@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::duration;
 use super::loss::Loss;
 use super::protocol::RequestError;
+use super::server_wait::ServerWait;
 use super::signal;
 use super::text::{time, whole};
 use crate::core::lease::latency::smallest_timeout;
@@ -53,6 +54,19 @@ pub struct Holder {
     pub queued_for: Option<Duration>,
 }
 
+/// What happens to the command when the lock is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Continues,
+    /// It gets this signal now, and KILL after a while.
+    Stopped {
+        signal: i32,
+        kill_in: Duration,
+    },
+    /// It gets KILL now.
+    Killed,
+}
+
 /// One message. [`Message::report`] has the words of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
@@ -85,6 +99,8 @@ pub enum Message {
     /// `-w` ran out while the contender `ahead` was zklock's predecessor.
     GaveUp {
         waited: Duration,
+        /// `None` if it isn't known.
+        holder: Option<String>,
         ahead: String,
     },
     /// `-w` ran out after zklock became first in the queue while stopped.
@@ -100,6 +116,19 @@ pub enum Message {
     QueueingAgain(RequestError),
     SignalIgnored(i32),
     AwaitsLease,
+    /// A wait for the servers has become long, or what they say has changed.
+    AwaitsServers(ServerWait),
+    /// The same, with `--progress`.
+    StillAwaitsServers(ServerWait),
+    /// The end of such a wait.
+    ServersAnswer {
+        after: Duration,
+    },
+    /// The servers granted another session timeout.
+    TimeoutGranted {
+        asked: Duration,
+        granted: Duration,
+    },
     ConnectionLostWaiting,
     ConnectedAgainWaiting,
     ConfirmationFailed(RequestError),
@@ -149,6 +178,8 @@ pub enum Message {
         waited: Duration,
         /// How long no server has answered.
         silence: Duration,
+        /// The holder then; `None` if it isn't known.
+        holder: Option<String>,
         /// The predecessor when a server last answered.
         ahead: String,
     },
@@ -188,8 +219,7 @@ pub enum Message {
     LockLost {
         loss: Loss,
         command: String,
-        /// Whether the command is stopped.
-        stops: bool,
+        fate: Fate,
     },
     /// The command was stopped because of that.
     CommandStopped {
@@ -229,13 +259,15 @@ pub struct Report {
     /// The name of the event. Several messages can have the same one.
     pub event: &'static str,
     pub text: String,
+    /// The text if `-q` has hidden the warning before it, which gives the reason.
+    pub text_alone: Option<String>,
     /// The event's own fields.
     pub fields: Map<String, Value>,
 }
 
 impl Report {
     fn new(level: Level, event: &'static str, text: impl Into<String>) -> Self {
-        Self { level, event, text: text.into(), fields: Map::new() }
+        Self { level, event, text: text.into(), text_alone: None, fields: Map::new() }
     }
 
     fn debug(event: &'static str, text: impl Into<String>) -> Self {
@@ -262,8 +294,19 @@ impl Report {
 
     /// Whether it is one of the main steps of a run, which JSON output has without `-v` too.
     pub fn is_milestone(&self) -> bool {
-        matches!(self.event, "queued" | "waiting" | "acquired" | "started" | "released" | "left")
+        matches!(
+            self.event,
+            "queued" | "waiting" | "awaiting_servers" | "acquired" | "started" | "released" | "left"
+        )
     }
+}
+
+fn awaiting(level: Level, wait: &ServerWait) -> Report {
+    Report::new(level, "awaiting_servers", wait.to_string())
+        .with("awaited", wait.awaited.word())
+        .with("awaited_for", seconds(wait.waited))
+        .with("left", wait.left.map(seconds))
+        .with("servers", wait.servers.clone())
 }
 
 /// A span of time in JSON: in seconds, rounded to the millisecond.
@@ -289,11 +332,10 @@ impl Message {
                     Some(holder) => format!("held by {holder}; behind {predecessor}"),
                     None => format!("behind {predecessor}"),
                 };
-                let silence =
-                    silent_for.map(|span| format!("; no answer from the servers for {}", whole(span)));
-                let text = format!("position {position}, waiting {}; {queue}", whole(*waited));
+                let silence = silent_for.map(before_silence).unwrap_or_default();
+                let text = format!("position {position}, waiting {}; {silence}{queue}", whole(*waited));
                 let known = holder.as_ref();
-                Report::new(Level::Notice, "waiting", text + &silence.unwrap_or_default())
+                Report::new(Level::Notice, "waiting", text)
                     .with("position", position)
                     .with("predecessor", predecessor.as_str())
                     .with("holder", known.map(|holder| holder.who.clone()))
@@ -309,9 +351,11 @@ impl Message {
             Self::Busy { holder } => {
                 Report::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
             }
-            Self::GaveUp { waited, ahead } => {
-                let text = format!("busy: gave up after {} of waiting for {ahead}", time(*waited));
+            Self::GaveUp { waited, holder, ahead } => {
+                let text =
+                    format!("busy: gave up after {}; {}", time(*waited), held_by(holder.as_ref(), ahead));
                 Report::warning("busy", text)
+                    .with("holder", holder.clone())
                     .with("predecessor", ahead.as_str())
                     .with("waited", seconds(*waited))
             }
@@ -343,6 +387,20 @@ impl Message {
             }
             Self::AwaitsLease => {
                 Report::debug("awaiting_lease", "first in the queue, waiting for a fresh lease")
+            }
+            Self::AwaitsServers(wait) => awaiting(Level::Step, wait),
+            Self::StillAwaitsServers(wait) => awaiting(Level::Notice, wait),
+            Self::ServersAnswer { after } => {
+                let text = format!("the servers answer again, after {}", time(*after));
+                Report::step("servers_answer", text).with("awaited_for", seconds(*after))
+            }
+            Self::TimeoutGranted { asked, granted } => {
+                let (asked_for, given) = (duration::text(*asked), duration::text(*granted));
+                let text =
+                    format!("the servers grant a session timeout of {given}; {asked_for} was asked for");
+                Report::step("session_timeout", text)
+                    .with("asked", seconds(*asked))
+                    .with("granted", seconds(*granted))
             }
             Self::ConnectionLostWaiting => Report::debug("disconnected", "connection lost while waiting"),
             Self::ConnectedAgainWaiting => Report::debug("reconnected", "connected again"),
@@ -402,12 +460,13 @@ impl Message {
                     time(*waited)
                 ),
             ),
-            Self::LastSeenBusy { waited, silence, ahead } => Report::error(
+            Self::LastSeenBusy { waited, silence, holder, ahead } => Report::error(
                 "no_answer",
                 format!(
-                    "gave up after {}: last seen busy {} ago, behind {ahead}, and no answer since",
+                    "gave up after {}: last seen busy {} ago, {}, and no answer since",
                     time(*waited),
-                    time(*silence)
+                    time(*silence),
+                    held_by(holder.as_ref(), ahead)
                 ),
             ),
             Self::KeptBusy { hosts, waited } => Report::error(
@@ -458,20 +517,22 @@ impl Message {
                 Report::step("disconnected", "connection lost; the command continues while the lease lasts")
             }
             Self::ConnectedAgain => Report::step("reconnected", "connected again"),
-            Self::LockLost { loss, command, stops } => {
-                let fate = if *stops { "is stopped" } else { "continues (--on-lost continue)" };
+            Self::LockLost { loss, command, fate } => {
                 let (reason, why) = loss.told("is");
                 Report::warning("lost", format!("{why}; {command} {fate}"))
                     .with("command", command.as_str())
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
-                    .with("stops", *stops)
+                    .with("stops", *fate != Fate::Continues)
+                    .with("kill_in", fate.kill_in().map(seconds))
             }
             Self::CommandStopped { loss, command, after } => {
                 let (reason, why) = loss.told("was");
                 let late = after.map(|after| format!(" {} after the last confirmation", time(after)));
-                let text = format!("{why}; {command} was stopped{}", late.unwrap_or_default());
-                Report::new(Level::Error, "stopped", text)
+                let stopped = format!("; {command} was stopped{}", late.unwrap_or_default());
+                let text = format!("{}{stopped}", loss.in_short());
+                let text_alone = Some(why + &stopped);
+                Report { text_alone, ..Report::new(Level::Error, "stopped", text) }
                     .with("command", command.as_str())
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
@@ -514,6 +575,44 @@ impl Message {
                 "release_unconfirmed",
                 "no server confirmed the release; the lock is free at the end of the session timeout",
             ),
+        }
+    }
+}
+
+/// The holder, or if that isn't known, the contender ahead.
+fn held_by(holder: Option<&String>, ahead: &str) -> String {
+    holder.map_or_else(|| format!("behind {ahead}"), |holder| format!("held by {holder}"))
+}
+
+/// What comes before what was known of the queue when a server last answered.
+pub fn before_silence(span: Duration) -> String {
+    format!("no answer from the servers for {}, before that ", whole(span))
+}
+
+impl Fate {
+    /// How long until it gets KILL; `None`: it doesn't.
+    fn kill_in(self) -> Option<Duration> {
+        match self {
+            Self::Continues => None,
+            Self::Stopped { kill_in, .. } => Some(kill_in),
+            Self::Killed => Some(Duration::ZERO),
+        }
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Continues => f.write_str("continues (--on-lost continue)"),
+            Self::Stopped { signal, kill_in } => {
+                write!(
+                    f,
+                    "is being stopped: {} now, KILL in {}",
+                    signal::name(*signal).trim_start_matches("SIG"),
+                    time(*kill_in)
+                )
+            }
+            Self::Killed => f.write_str("is being stopped: KILL now"),
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod planted;
 pub mod protocol;
 pub mod queue;
 pub mod run;
+pub mod server_wait;
 pub mod shell_line;
 pub mod signal;
 pub mod text;

@@ -270,6 +270,8 @@ pub enum SessionChange {
     Unreachable(Vec<String>),
     /// The connection is lost. The session may still be alive.
     Disconnected,
+    /// There is no connection yet; what each server says, with the remedy. Repeated as long as that is so.
+    ServersSay(Vec<String>),
     /// Every server was tried for a new connection, without success.
     StillAway(ConnectFailure),
     /// Connected again in the same session. The servers no longer have zklock's watches.

@@ -35,7 +35,7 @@ pub(super) struct Connection {
 
 /// Connects, repeatedly if necessary.
 pub(super) struct Dialer<'a> {
-    settings: &'a Settings,
+    pub(super) settings: &'a Settings,
     rotation: Option<&'a Rotation>,
     resolver: Resolver,
 }

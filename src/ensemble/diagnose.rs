@@ -6,6 +6,9 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use async_io::Timer;
+use futures::channel::oneshot;
+
 use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, ServerDiagnosis, is_enough};
 use super::handshake::{self, Handshake};
 use super::security::{Tls, server_name};
@@ -14,8 +17,9 @@ use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::process::clock;
 
-/// The last part of the connect timeout, at most a quarter of it, is reserved for the diagnosis.
-const DIAGNOSIS_TIME: Duration = Duration::from_secs(1);
+/// The longest diagnosis. The last one before the connect timeout takes at most a quarter of it. Connecting goes on
+/// meanwhile.
+const DIAGNOSIS_TIME: Duration = Duration::from_millis(900);
 
 /// With TLS the diagnosis takes longer: a handshake needs more round trips, and a server's first one may take a second.
 const DIAGNOSIS_TIME_WITH_TLS: Duration = Duration::from_secs(2);
@@ -23,9 +27,47 @@ const DIAGNOSIS_TIME_WITH_TLS: Duration = Duration::from_secs(2);
 /// A diagnosis gets at least this long, even after the deadline.
 const SHORTEST_TIME: Duration = Duration::from_millis(50);
 
-/// The moment to stop connecting so that a diagnosis still fits before `deadline`.
-pub(super) fn connect_deadline(deadline: BootTime, settings: &Settings) -> BootTime {
-    deadline.before(longest(settings).min(clock::now().until(deadline) / 4))
+/// How long the servers are left alone at first. A run tells its user after a second that it is still connecting, and by
+/// then the first diagnosis is done.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The pause between two diagnoses.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Asks the servers again and again while there is no connection, and reports what each says. Returns that at `deadline`;
+/// `None`: never.
+pub(super) async fn watch(
+    settings: &Settings,
+    deadline: Option<BootTime>,
+    report: impl Fn(Vec<String>),
+) -> Vec<String> {
+    let mut next = clock::now() + FIRST_PAUSE;
+    let latest =
+        |deadline: BootTime| deadline.before(longest(settings).min(clock::now().until(deadline) / 4));
+    let last = deadline.map(|deadline| (latest(deadline), deadline));
+    loop {
+        if let Some((last, deadline)) = last.filter(|&(last, _)| last < next + longest(settings)) {
+            sleep_until(last).await;
+            let servers = in_background(Settings { deadline: Some(deadline), ..settings.clone() }).await;
+            sleep_until(deadline).await;
+            return servers;
+        }
+        sleep_until(next).await;
+        report(in_background(Settings { deadline: None, ..settings.clone() }).await);
+        next = clock::now() + PAUSE;
+    }
+}
+
+async fn sleep_until(moment: BootTime) {
+    Timer::after(clock::now().until(moment)).await;
+}
+
+/// [`texts`], asked on another thread.
+async fn in_background(settings: Settings) -> Vec<String> {
+    let (sender, answer) = oneshot::channel();
+    // Without a thread nothing is known.
+    let _ = thread::Builder::new().spawn(move || sender.send(texts(&settings)));
+    answer.await.unwrap_or_default()
 }
 
 fn longest(settings: &Settings) -> Duration {

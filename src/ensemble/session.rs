@@ -128,6 +128,10 @@ impl SessionSink {
         self.sink.session(self.key, change);
     }
 
+    fn servers_say(&self, servers: Vec<String>) {
+        self.session(SessionChange::ServersSay(servers));
+    }
+
     fn reply(&self, asker: Asker, reply: Reply) {
         log::trace!("reply to {asker:?}: {reply:?}");
         self.sink.reply(self.key, asker, reply);
@@ -216,12 +220,18 @@ impl Reconnection<'_> {
         Timer::after(self.pause.after_loss(clock::now(), self.timeout)).await;
         let sink = self.sink;
         let away = |away| sink.session(SessionChange::StillAway(away));
+        let settings = self.dialer.settings;
         let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
-        let granted = match select(pin!(reconnecting), Timer::after(longest_reconnection(self.timeout))).await
-        {
-            Either::Left((Ok(granted), _)) => granted,
-            Either::Left((Err(Error::SessionExpired), _)) => return Err(RequestError::Expired),
-            Either::Left((Err(Error::AuthFailed), _)) => return Err(RequestError::AuthFailed),
+        let watching = diagnose::watch(settings, None, |said| sink.servers_say(said));
+        let limit = Timer::after(longest_reconnection(self.timeout));
+        let granted = match select(select(pin!(reconnecting), pin!(watching)), limit).await {
+            Either::Left((Either::Left((Ok(granted), _)), _)) => granted,
+            Either::Left((Either::Left((Err(Error::SessionExpired), _)), _)) => {
+                return Err(RequestError::Expired);
+            }
+            Either::Left((Either::Left((Err(Error::AuthFailed), _)), _)) => {
+                return Err(RequestError::AuthFailed);
+            }
             _ => return Err(RequestError::GivenUp),
         };
         self.session = granted.client.session().clone();
@@ -285,28 +295,20 @@ async fn connect_unless_released(
     inbox: &mut UnboundedReceiver<Command>,
     sink: &SessionSink,
 ) -> Option<Connection> {
-    let deadline = settings.deadline.map(|deadline| diagnose::connect_deadline(deadline, settings));
     let attempt = async {
-        let timer = async {
-            match deadline {
-                Some(deadline) => Timer::after(clock::now().until(deadline)).await,
-                None => std::future::pending().await,
-            }
-        };
-        match select(pin!(dialer.connect()), pin!(timer)).await {
-            Either::Left((result, _)) => Some(result),
-            Either::Right(_) => None,
+        let watching = diagnose::watch(settings, settings.deadline, |said| sink.servers_say(said));
+        match select(pin!(dialer.connect()), pin!(watching)).await {
+            Either::Left((Ok(granted), _)) => Ok(granted),
+            Either::Left((Err(Error::AuthFailed), _)) => Err(SessionChange::Lost(RequestError::AuthFailed)),
+            Either::Left((Err(_), _)) => Err(SessionChange::Unreachable(diagnose::texts(settings))),
+            Either::Right((servers, _)) => Err(SessionChange::Unreachable(servers)),
         }
     };
     // The only possible command before there is a session is to give up.
     match select(pin!(attempt), inbox.next()).await {
-        Either::Left((Some(Ok(granted)), _)) => Some(granted),
-        Either::Left((Some(Err(Error::AuthFailed)), _)) => {
-            sink.session(SessionChange::Lost(RequestError::AuthFailed));
-            None
-        }
-        Either::Left((Some(Err(_)) | None, _)) => {
-            sink.session(SessionChange::Unreachable(diagnose::texts(settings)));
+        Either::Left((Ok(granted), _)) => Some(granted),
+        Either::Left((Err(failure), _)) => {
+            sink.session(failure);
             None
         }
         Either::Right(_) => {

@@ -7,7 +7,10 @@ use std::time::Duration;
 use console::{Term, measure_text_width, truncate_str};
 use nix::unistd::{Pid, tcgetpgrp};
 
-use crate::core::run::WaitingLine;
+use crate::core::message::before_silence;
+use crate::core::path::LockPath;
+use crate::core::run::{Line, WaitingLine};
+use crate::core::server_wait::ServerWait;
 use crate::core::text::whole;
 use crate::output::buffer;
 
@@ -28,16 +31,31 @@ pub fn can_draw_line() -> bool {
 }
 
 /// Shows this line below all other output, if the process group is in the terminal's foreground.
-pub fn draw_line(line: &WaitingLine, group: Pid) {
+pub fn draw_line(line: &Line, group: Pid) {
     if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == group) {
         let columns = Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
-        buffer::line(Some(line.fit(columns.filter(|&columns| columns > 0))));
+        let columns = columns.filter(|&columns| columns > 0);
+        buffer::line(Some(match line {
+            Line::Queue(line) => line.fit(columns),
+            Line::Servers { path, wait } => fit_wait(path, wait, columns),
+        }));
     }
 }
 
 /// Removes the line from the screen.
 pub fn erase_line() {
     buffer::line(None);
+}
+
+/// The line of a wait for the servers: what they said is cut first, at the end.
+fn fit_wait(path: &LockPath, wait: &ServerWait, columns: Option<usize>) -> String {
+    let wait = wait.to_string();
+    let columns = columns.unwrap_or(usize::MAX);
+    let times = wait.split("; ").next().unwrap_or_default();
+    let heads = [format!("zklock: {path}: "), "zklock: ".to_owned(), String::new()];
+    let fits = |head: &&String| measure_text_width(head) + measure_text_width(times) <= columns;
+    let head = heads.iter().find(fits).map_or("", String::as_str);
+    truncate_str(&format!("{head}{wait}"), columns, "…").into_owned()
 }
 
 impl WaitingLine {
@@ -80,7 +98,8 @@ impl WaitingLine {
 
     fn position_and_times(&self, shown: fn(Duration) -> String) -> String {
         let (waited, left) = (shown(self.waited), self.left_as(shown));
-        format!("position {}, waiting {waited}{left}; {} ", self.position, self.relation())
+        let silence = self.silent_for.map(before_silence).unwrap_or_default();
+        format!("position {}, waiting {waited}{left}; {silence}{} ", self.position, self.relation())
     }
 
     fn left_as(&self, shown: fn(Duration) -> String) -> String {
@@ -90,7 +109,10 @@ impl WaitingLine {
     /// What comes before the holder, ever shorter.
     fn short_heads(&self) -> Vec<String> {
         let (position, left) = (self.position, self.left_as(coarse));
-        let waited = format!(", {}", coarse(self.waited));
+        let waited = match self.silent_for {
+            None => format!(", {}", coarse(self.waited)),
+            Some(span) => format!(", no answer for {}", coarse(span)),
+        };
         let relation = self.relation();
         let before_name = if self.is_holder { ": ".to_owned() } else { format!("; {relation} ") };
         let time = if self.left.is_some() { &left } else { &waited };
@@ -146,7 +168,7 @@ fn end_of(path: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::path::LockPath;
+    use crate::core::server_wait::Awaited;
 
     fn parts(path: &str, who: &str, waited: u64, left: Option<u64>) -> WaitingLine {
         WaitingLine {
@@ -154,6 +176,7 @@ mod tests {
             position: 2,
             waited: Duration::from_secs(waited),
             left: left.map(Duration::from_secs),
+            silent_for: None,
             is_holder: true,
             who: who.to_owned(),
             details: " for 10 s, queued 4 min 10 s ago".to_owned(),
@@ -217,6 +240,51 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_silence_of_the_servers_comes_before_what_was_known() {
+        let parts = WaitingLine {
+            silent_for: Some(Duration::from_secs(22)),
+            details: " for 22 s; zk1:2181: connection refused".to_owned(),
+            ..parts("/locks/deploy", "vm:27259 (build 1041)", 43, None)
+        };
+        for (columns, expected) in [
+            (
+                None,
+                "zklock: /locks/deploy: position 2, waiting 43 s; no answer from the servers for 22 s, before that \
+                 held by vm:27259 (build 1041) for 22 s; zk1:2181: connection refused",
+            ),
+            (
+                Some(95),
+                "position 2, waiting 43 s; no answer from the servers for 22 s, before that held by vm:27259",
+            ),
+            (Some(60), "position 2, no answer for 22 s; held by vm:27259"),
+            (Some(40), "position 2, no answer for 22 s: vm:27259"),
+        ] {
+            assert_eq!(parts.fit(columns), expected, "{columns:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_wait_for_the_servers_the_times_stay() {
+        let path = LockPath::parse("/locks/deploy".as_ref()).unwrap();
+        let wait = ServerWait {
+            awaited: Awaited::Session,
+            waited: Duration::from_secs(3),
+            left: Some(Duration::from_secs(7)),
+            holds: false,
+            hosts: "zk1:2181".to_owned(),
+            servers: vec!["zk1:2181: connection refused; nothing listens there".to_owned()],
+        };
+        for (columns, expected) in [
+            (None, "zklock: /locks/deploy: connecting for 3 s, 7 s left; zk1:2181: connection refused"),
+            (Some(60), "zklock: /locks/deploy: connecting for 3 s, 7 s left; zk1:21…"),
+            (Some(40), "zklock: connecting for 3 s, 7 s left; z…"),
+            (Some(30), "connecting for 3 s, 7 s left;…"),
+        ] {
+            assert_eq!(fit_wait(&path, &wait, columns), expected, "{columns:?}");
         }
     }
 

@@ -75,7 +75,10 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
 pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
-    let report = message.report();
+    let mut report = message.report();
+    if let Some(text) = report.text_alone.take().filter(|_| !log::log_enabled!(Level::Warn)) {
+        report.text = text;
+    }
     let level = match report.level {
         message::Level::Error => Level::Error,
         message::Level::Warning | message::Level::Notice => Level::Warn,

@@ -59,7 +59,7 @@ fn revoke_ends_it() {
     let history = case.history();
     let mut shell = stopped(&case, &history, "");
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    assert_ended(&case, &mut shell, "the lock was revoked by ");
+    assert_ended(&case, &mut shell, "the lock is revoked by ");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod cost;
 mod hidden;
 mod job_control;
 mod screen;
+mod servers;
 
 use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, end, host, shared, wait_until};
 

@@ -21,7 +21,7 @@ fn curator_s_revoker_stops_a_holder() {
     for naming in ["curator", "curator-rw"] {
         let holder = holder(&case, &["--naming", naming]);
         curator().revoke(&format!("{}/{}", case.path(), case.contenders()[0]));
-        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked by another client");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is revoked by another client");
     }
 }
 

@@ -17,7 +17,7 @@ fn a_revoked_holder_stops_and_names_the_revoker() {
     assert_eq!(output.assert_code(0).stdout, message);
     assert_eq!(output.stderr, "");
     let output = holder.wait(DEADLINE);
-    output.assert_code(123).assert_stderr(&format!("the lock was revoked by {revoker}"));
+    output.assert_code(123).assert_stderr(&format!("the lock is revoked by {revoker}"));
     output.assert_stderr(case.path());
 }
 

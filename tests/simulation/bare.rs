@@ -120,6 +120,8 @@ impl Bare {
             conflict_exit_code: 124,
             once_per: None,
             terminates: true,
+            session_timeout: Duration::from_nanos(options.timeout),
+            signal: 15,
             kill_after: options.kill_after,
             command: "job".to_owned(),
             shows_line: false,

@@ -29,6 +29,30 @@ fn the_command_gets_term_and_zklock_reports_the_lost_lock() {
 }
 
 #[test]
+fn a_lost_lock_is_told_with_what_happens_next_and_its_reason_once() {
+    let case = Case::new("lost-told");
+    let deaf = "trap '' TERM USR1; echo ready; while :; do sleep 0.05; done";
+    for (options, signal) in [(&[][..], "TERM"), (&["--signal", "USR1"], "USR1")] {
+        let running = start(&case, &[options, &["--kill-after", "1"]].concat(), deaf);
+        delete_node(&case);
+        let output = running.wait(DEADLINE);
+        let next = format!("; bash is being stopped: {signal} now, KILL in 1 s\n");
+        output.assert_code(123).assert_stderr(&next).assert_stderr("the lock was lost; bash was stopped");
+        assert_eq!(output.stderr.matches("deleted by another client").count(), 1, "{output}");
+    }
+    let running = start(&case, &["--kill-after", "0"], deaf);
+    delete_node(&case);
+    running.wait(DEADLINE).assert_code(123).assert_stderr("; bash is being stopped: KILL now\n");
+    let running = start(&case, &["-q", "--kill-after", "0"], deaf);
+    delete_node(&case);
+    let output = running.wait(DEADLINE);
+    output
+        .assert_code(123)
+        .assert_stderr("the lock was lost: its node was deleted by another client; bash was");
+    assert_eq!(output.stderr.lines().count(), 1, "{output}");
+}
+
+#[test]
 fn a_stopped_command_that_exits_with_0_still_gives_123() {
     let case = Case::new("lost-0");
     let running = start(&case, &[], "trap 'exit 0' TERM; sleep 60 & echo ready; wait");

@@ -41,7 +41,7 @@ fn assert_reported(text: &str) {
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{}", last(text)));
     let counted = place(" dropped: stderr was not read in time");
     let warned = place("the lock is lost: its node was deleted by another client");
-    let ended = place("the lock was lost: its node was deleted by another client");
+    let ended = place("the lock was lost; bash was stopped");
     assert!(counted < ended && warned < ended, "{}", last(text));
     let before = text[..counted].rsplit(' ').nth(2).unwrap();
     assert!(

@@ -10,6 +10,7 @@ use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Input;
+use crate::core::server_wait::ServerWait;
 use crate::core::time::BootTime;
 
 /// An action for the worker, in order.
@@ -81,8 +82,8 @@ pub enum Effect {
     CommandIsOver(Exit, Duration),
     /// Write this message about this lock.
     Say(LockPath, Message),
-    /// Show this waiting line below all messages if zklock has the terminal; `None`: erase it.
-    Line(Option<WaitingLine>),
+    /// Show this line below all messages if zklock has the terminal; `None`: erase it.
+    Line(Option<Line>),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
     FlushOutput(Duration),
     /// The same, before another process writes.
@@ -92,7 +93,21 @@ pub enum Effect {
     Finish(End),
 }
 
-/// The content of the waiting line: the live line on a terminal. The worker narrows it to the terminal's width.
+/// The content of the live line on a terminal. The worker narrows it to the terminal's width.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A wait for other contenders.
+    Queue(WaitingLine),
+    /// A wait for the servers.
+    Servers {
+        /// The lock.
+        path: LockPath,
+        /// The wait.
+        wait: ServerWait,
+    },
+}
+
+/// A wait for other contenders.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WaitingLine {
     pub path: LockPath,
@@ -102,6 +117,8 @@ pub struct WaitingLine {
     pub waited: Duration,
     /// The time until zklock gives up.
     pub left: Option<Duration>,
+    /// How long no server has answered, if that is long: what follows was known before.
+    pub silent_for: Option<Duration>,
     /// Whether `who` is the holder, and not the contender ahead while the holder is unknown.
     pub is_holder: bool,
     /// `host:pid (label)`, or another description.

@@ -24,10 +24,11 @@ use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
-pub use self::effect::{Effect, End, Seen, WaitingLine};
+pub use self::effect::{Effect, End, Line, Seen, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp};
 use self::nested::Nested;
 pub use self::plan::{Plan, Surroundings};
+use self::progress::{Progress, Shown, Wait};
 use self::queueing::Queueing;
 use self::recording::Recording;
 use self::releasing::{FinalExit, ReleaseKind, Releasing};
@@ -37,7 +38,7 @@ use super::exit::{self, Exit};
 use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
-use super::protocol::{Asker, Request};
+use super::protocol::{Asker, Request, SessionChange};
 use super::time::BootTime;
 use crate::core::queue::record::Record;
 
@@ -61,6 +62,7 @@ struct State {
     /// The record in zklock's nodes, once it is known.
     record: Option<Record>,
     monitor_died: bool,
+    progress: Progress,
 }
 
 /// The phase of the run.
@@ -169,6 +171,24 @@ impl Context<'_> {
         self.out.push(Effect::Say(path, message));
     }
 
+    /// Writes a message about the lock that zklock waits for or held last, or about the run while there is none.
+    fn say_of_current(&mut self, message: Message) {
+        let path = self.current_lock().unwrap_or_else(|| self.plan.first.clone());
+        self.say_about(path, message);
+    }
+
+    /// Shows the present `wait` for the servers, or the one for other contenders, if it is time.
+    fn show(&mut self, wait: Option<Wait>, shown: Shown) {
+        self.progress(|progress, ctx| progress.look(wait, shown, ctx));
+    }
+
+    fn progress<T>(&mut self, act: impl FnOnce(&mut Progress, &mut Self) -> T) -> T {
+        let mut progress = std::mem::take(&mut self.state.progress);
+        let done = act(&mut progress, self);
+        self.state.progress = progress;
+        done
+    }
+
     /// Writes a message about every lock on which zklock has a node.
     fn say_of_own_nodes(&mut self, message: &Message) {
         let paths: Vec<LockPath> = self.own_locks();
@@ -191,7 +211,13 @@ impl Context<'_> {
 impl Run {
     /// A run that hasn't begun.
     pub fn new(plan: Plan) -> Self {
-        let state = State { claim: Claim::default(), held_around: vec![], record: None, monitor_died: false };
+        let state = State {
+            claim: Claim::default(),
+            held_around: vec![],
+            record: None,
+            monitor_died: false,
+            progress: Progress::default(),
+        };
         Self { plan, state, phase: Phase::Done }
     }
 
@@ -212,6 +238,12 @@ impl Run {
             return out;
         }
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
+        if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
+            if self.state.claim.is_of(key) {
+                self.state.progress.servers_say(servers);
+            }
+            return out;
+        }
         let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
         let next = match &mut self.phase {
             Phase::Done => None,
@@ -229,13 +261,15 @@ impl Run {
     /// When to check the time next if nothing happens before.
     pub fn wake_at(&self, now: BootTime) -> Option<BootTime> {
         let claim = &self.state.claim;
-        match &self.phase {
-            Phase::Done | Phase::Nested(_) | Phase::Starting => None,
+        let phase = match &self.phase {
+            Phase::Done | Phase::Starting => return None,
+            Phase::Nested(_) => None,
             Phase::Queueing(phase) => phase.wake_at(&self.plan, claim),
             Phase::Running(phase) => phase.wake_at(&self.plan, claim, now),
             Phase::Recording(phase) => Some(phase.wake_at()),
             Phase::Releasing(phase) => Some(phase.wake_at()),
-        }
+        };
+        [phase, self.state.progress.wake_at()].into_iter().flatten().min()
     }
 
     /// The phase of the run.

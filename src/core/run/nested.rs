@@ -4,6 +4,7 @@
 //! checks that it is the same one. This also identifies the ensemble: the same path on another ensemble has another
 //! node.
 
+use super::progress::{Progress, Shown, Wait};
 use super::variables::variables;
 use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::core::environment::HeldLock;
@@ -13,6 +14,7 @@ use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::Node;
 use crate::core::queue::contender::ContentionError;
 use crate::core::queue::name::{Family, Mode, Name};
+use crate::core::server_wait::Awaited;
 use crate::core::signal::{SIGKILL, SIGTSTP, ends_waiting};
 
 /// The check of the locks that are said to be held around zklock.
@@ -36,6 +38,11 @@ impl Nested {
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         match input {
+            Input::Tick => {
+                let (since, until) = (ctx.plan.began, Some(ctx.plan.connect_by()));
+                ctx.show(Some(Wait { awaited: Awaited::Session, since, until }), Shown::Everywhere);
+                None
+            }
             Input::LookedUp(LookUp::Seen(nodes)) => Some(self.seen(&nodes, ctx)),
             Input::LookedUp(LookUp::SessionLost) => {
                 self.look(ctx);
@@ -54,6 +61,7 @@ impl Nested {
             Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
             // No command is running yet that could stop with zklock.
             Input::Signal(SIGTSTP) => {
+                ctx.progress(Progress::erase);
                 ctx.emit(Effect::StopWaiting);
                 None
             }

@@ -40,7 +40,11 @@ pub struct Plan {
     pub once_per: Option<Duration>,
     /// Whether the command is stopped when the lock is lost.
     pub terminates: bool,
-    /// The grace of a forced stop between TERM and KILL.
+    /// The session timeout that zklock asks for.
+    pub session_timeout: Duration,
+    /// The signal that begins a forced stop.
+    pub signal: i32,
+    /// The grace of a forced stop between that signal and KILL.
     pub kill_after: Duration,
     /// The command's name in messages.
     pub command: String,

@@ -2,6 +2,7 @@
 //!
 //! Therefore only a holder can record: if zklock has lost the lock, its node is gone, and the transaction fails.
 
+use super::progress::{Shown, Wait};
 use super::releasing::{FinalExit, ReleaseKind, answer_limit};
 use super::{Context, Effect, Input, Next};
 use crate::core::exit::Exit;
@@ -10,6 +11,7 @@ use crate::core::path::NodePath;
 use crate::core::protocol::{Asker, Reply, Request, RequestError};
 use crate::core::queue::once::{LastSuccess, record_path};
 use crate::core::run::claim::ClaimEvent;
+use crate::core::server_wait::Awaited;
 use crate::core::time::BootTime;
 
 /// A record that is being written.
@@ -21,6 +23,7 @@ pub(super) struct Recording {
     success: LastSuccess,
     /// An answer was lost: the record may already be written.
     uncertain: bool,
+    since: BootTime,
     until: BootTime,
 }
 
@@ -46,6 +49,7 @@ impl Recording {
             success: LastSuccess { by, fencing_token: own.fencing_token },
             node: own.path,
             uncertain: false,
+            since: ctx.now,
             until: ctx.now + answer_limit(claim),
         };
         recording.ask(ctx);
@@ -56,6 +60,12 @@ impl Recording {
         let notices = match input {
             Input::Tick if ctx.now >= self.until => {
                 return Some(self.end(Some("no server confirmed it".to_owned()), ctx));
+            }
+            Input::Tick => {
+                let shown = if ctx.state.monitor_died { Shown::Nowhere } else { Shown::Everywhere };
+                let wait = Wait { awaited: Awaited::Record, since: self.since, until: Some(self.until) };
+                ctx.show(Some(wait), shown);
+                return None;
             }
             Input::MonitorDied => {
                 ctx.emit(Effect::Detach);

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use super::progress::{Progress, Shown, Wait};
 use super::{Context, Effect, End, Input, Next};
 use crate::core::exit::Exit;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::run::claim::{Claim, ClaimEvent};
+use crate::core::server_wait::Awaited;
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 
@@ -41,6 +43,7 @@ pub(super) struct FinalExit {
 pub(super) struct Releasing {
     kind: ReleaseKind,
     end: FinalExit,
+    since: BootTime,
     until: BootTime,
     step: ReleaseStep,
 }
@@ -58,12 +61,15 @@ impl Releasing {
     pub(super) fn begin(kind: ReleaseKind, end: FinalExit, ctx: &mut Context<'_>) -> (Self, Option<Next>) {
         let claim = &ctx.state.claim;
         let until = ctx.now + answer_limit(claim);
-        let mut releasing = Self { kind, end, until, step: ReleaseStep::Closing };
+        let mut releasing = Self { kind, end, since: ctx.now, until, step: ReleaseStep::Closing };
         if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && kind == ReleaseKind::PlaceInQueue {
             let next = releasing.done(ctx);
             return (releasing, Some(next));
         }
-        ctx.emit(Effect::Line(None));
+        ctx.progress(|progress, ctx| {
+            progress.leaves_queue();
+            progress.erase(ctx);
+        });
         if ctx.state.monitor_died {
             ctx.emit(Effect::Detach);
         }
@@ -78,7 +84,12 @@ impl Releasing {
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         let notices = match input {
             Input::Tick if ctx.now >= self.until => return Some(self.unconfirmed(ctx)),
+            Input::Tick => {
+                self.show(ctx);
+                return None;
+            }
             Input::Signal(signal) if self.kind == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
+                ctx.progress(Progress::erase);
                 return Some(Next::Finish(End::Leave(Exit::Signal(signal), ctx.state.claim.left_behind())));
             }
             Input::MonitorDied => {
@@ -105,6 +116,16 @@ impl Releasing {
             return Some(self.done(ctx));
         }
         if ctx.state.claim.is_over() { self.session_over(ctx) } else { None }
+    }
+
+    fn show(&self, ctx: &mut Context<'_>) {
+        let awaited = match self.kind {
+            ReleaseKind::Locks => Awaited::Release,
+            ReleaseKind::PlaceInQueue => Awaited::Leave,
+        };
+        // The caller sees zklock as ended when the monitor is dead.
+        let shown = if ctx.state.monitor_died { Shown::Nowhere } else { Shown::Everywhere };
+        ctx.show(Some(Wait { awaited, since: self.since, until: Some(self.until) }), shown);
     }
 
     pub(super) fn wake_at(&self) -> BootTime {
@@ -139,6 +160,7 @@ impl Releasing {
     }
 
     fn say_final_message(&self, ctx: &mut Context<'_>) {
+        ctx.progress(Progress::erase);
         let FinalExit { about, final_message, .. } = self.end.clone();
         if let Some(word) = final_message {
             ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), word);

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::core::exit::{self, Exit};
 use crate::core::lease::Lease;
 use crate::core::loss::{Loss, Silence};
-use crate::core::message::Message;
+use crate::core::message::{Fate, Message};
 use crate::core::pair::Deadline;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::queue::contender::{ContenderEvent, ContentionError};
-use crate::core::run::claim::{Claim, ClaimEvent};
+use crate::core::run::claim::{Claim, ClaimEvent, Session};
 use crate::core::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::core::time::BootTime;
 
@@ -81,6 +82,7 @@ impl Running {
         self.keep_the_lease(ctx);
         match input {
             Input::Tick => {
+                self.show_wait(ctx);
                 self.record_held_since(ctx);
                 self.kill_what_is_left(ctx);
             }
@@ -104,6 +106,14 @@ impl Running {
         self.show_deadline(ctx);
         self.wakes_at = self.wake_at(ctx.plan, &ctx.state.claim, ctx.now);
         None
+    }
+
+    /// While the lock is held, says that no server answers and when the lock is lost.
+    fn show_wait(&self, ctx: &mut Context<'_>) {
+        let claim = &ctx.state.claim;
+        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(Session::awaited);
+        let until = claim.lease().map(|lease| lease.stop_at(ctx.plan.kill_after));
+        ctx.show(awaited.map(|(awaited, since)| Wait { awaited, since, until }), Shown::AsStep);
     }
 
     fn notices(&mut self, notices: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
@@ -199,7 +209,12 @@ impl Running {
             self.happened(JobInput::Tick, ctx);
         }
         if is_first || at_once {
-            let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), stops };
+            let fate = match self.supervisor.kills_at() {
+                _ if !stops => Fate::Continues,
+                Some(at) => Fate::Stopped { signal: plan.signal, kill_in: now.until(at) },
+                None => Fate::Killed,
+            };
+            let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
             ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
         }
         if is_first || self.supervisor.is_stopping() && !was_stopping {
@@ -326,7 +341,7 @@ impl Running {
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
         let moments =
-            [stop_at, look, kill_again, claim.next_due(), self.supervisor.next_tick(), self.record_held_at()];
+            [stop_at, look, kill_again, claim.next_due(), self.supervisor.kills_at(), self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 

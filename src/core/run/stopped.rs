@@ -1,5 +1,6 @@
 //! A waiter that is stopped, for example by Ctrl-Z, and its place in the queue.
 
+use super::progress::Progress;
 use super::{Context, Effect};
 use crate::core::message::Message;
 use crate::core::path::LockPath;
@@ -52,7 +53,7 @@ impl Stop {
             Self::Leaving { goes_on, .. } => *goes_on = false,
             Self::InQueue | Self::Left { .. } => {}
         }
-        ctx.emit(Effect::Line(None));
+        ctx.progress(Progress::erase);
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
         ctx.emit(Effect::StopWaiting);

@@ -44,7 +44,10 @@ impl World {
                 }
             }
             SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(owner, false),
-            SessionChange::Closed | SessionChange::Disconnected | SessionChange::StillAway(_) => {}
+            SessionChange::Closed
+            | SessionChange::Disconnected
+            | SessionChange::StillAway(_)
+            | SessionChange::ServersSay(_) => {}
         }
     }
 

@@ -40,7 +40,10 @@ impl World {
             }
             SessionChange::Unreachable(servers) => self.looked_up(index, LookUp::Unreachable(servers)),
             SessionChange::Lost(_) => self.looked_up(index, LookUp::SessionLost),
-            SessionChange::Closed | SessionChange::Disconnected | SessionChange::StillAway(_) => {}
+            SessionChange::Closed
+            | SessionChange::Disconnected
+            | SessionChange::StillAway(_)
+            | SessionChange::ServersSay(_) => {}
         }
     }
 

@@ -282,6 +282,8 @@ impl Zklock {
             conflict_exit_code: 124,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
             terminates: contender.terminates,
+            session_timeout: Duration::from_nanos(contender.session_timeout),
+            signal: 15,
             kill_after: contender.kill_after,
             command: "job".to_owned(),
             shows_line: false,

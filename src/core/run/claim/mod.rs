@@ -84,6 +84,11 @@ impl Claim {
         self.key != SessionKey(0)
     }
 
+    /// Whether the events with this key are of the present session, or the attempt to establish it.
+    pub fn is_of(&self, key: SessionKey) -> bool {
+        key == self.key
+    }
+
     /// Sets the locks to contend for, with their data. Must be called before there is a session.
     pub fn introduce(&mut self, entries: Vec<ContenderConfig>) {
         self.entries = entries;
@@ -135,6 +140,8 @@ impl Claim {
                 }
                 vec![]
             }
+            // The run itself takes this in.
+            SessionChange::ServersSay(_) => vec![],
             SessionChange::Reconnected => self.reconnected(now, out),
             SessionChange::Lost(why) => vec![ClaimEvent::Lost(why)],
             SessionChange::Closed => vec![ClaimEvent::Closed],
@@ -262,6 +269,13 @@ impl Claim {
         let Some(session) = &mut self.session else { return };
         let steps = session.locks.each().map(|(lock, contender)| (lock, contender.check_recipes())).collect();
         self.carry_out(steps, now, out);
+    }
+
+    /// The command may start: from now on the last lock is held. The others are held since they were acquired.
+    pub fn is_acquired(&mut self, now: BootTime) {
+        if let Some(mut last) = self.session.as_mut().and_then(|session| session.held.last_entry()) {
+            last.get_mut().1 = Some(now);
+        }
     }
 
     /// Shows other clients since when the locks are held.

@@ -10,6 +10,7 @@ use crate::core::loss::Silence;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
 use crate::core::queue::lock_set::LockSet;
+use crate::core::server_wait::Awaited;
 use crate::core::time::BootTime;
 
 /// An established session.
@@ -109,6 +110,19 @@ impl Session {
     /// and an answer also shows that the queue ahead is the same.
     pub fn silent_for(&self, now: BootTime) -> Option<Duration> {
         Some(now.since(self.heard)).filter(|&span| span > self.renewal.lease.timeout() / 2)
+    }
+
+    /// When a server last answered.
+    pub fn heard(&self) -> BootTime {
+        self.heard
+    }
+
+    /// What the session waits for, and since when, if it has no connection or a confirmation is unanswered.
+    pub fn awaited(&self) -> Option<(Awaited, BootTime)> {
+        match self.gap {
+            Some(Gap { from, to: None, .. }) => Some((Awaited::Connection, from)),
+            _ => self.asked.map(|asked| (Awaited::Answer, asked)),
+        }
     }
 
     /// Why nothing was confirmed recently, as far as zklock can tell.

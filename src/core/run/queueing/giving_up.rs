@@ -42,10 +42,11 @@ impl Queueing {
             return Next::fail_at(ctx.current_lock(), Message::NoAnswer { hosts, waited });
         }
         let (path, ahead) = self.seen_ahead(session.locks.busy(), plan);
+        let holder = ctx.state.progress.known_holder(&path);
         if let Some(silence) = session.silent_for(now) {
-            return Next::fail_at(Some(path), Message::LastSeenBusy { waited, silence, ahead });
+            return Next::fail_at(Some(path), Message::LastSeenBusy { waited, silence, holder, ahead });
         }
-        busy(path, Message::GaveUp { waited, ahead }, ctx)
+        busy(path, Message::GaveUp { waited, holder, ahead }, ctx)
     }
 
     /// The lock that was seen busy last, and who was ahead there. `busy_now` is the lock that zklock is waiting for, if it

@@ -5,7 +5,7 @@ mod notices;
 mod start;
 
 use super::lineage::Lineage;
-use super::progress::Progress;
+use super::progress::{Progress, Shown, Wait};
 use super::stopped::Stop;
 use super::{Context, Effect, Input, Introduction, Next, Plan};
 use crate::core::exit::Exit;
@@ -16,6 +16,7 @@ use crate::core::queue::contender::ContenderConfig;
 use crate::core::queue::once::Once;
 use crate::core::queue::record::Record;
 use crate::core::run::claim::Claim;
+use crate::core::server_wait::Awaited;
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::core::time::BootTime;
 
@@ -25,12 +26,18 @@ pub(super) struct Queueing {
     /// With `--once-per`: whether the command is to run at all.
     once: Option<Once>,
     connected: bool,
+    /// When the client began to connect.
+    connects_since: BootTime,
     /// When the client is to give up connecting.
     connect_by: Option<BootTime>,
     /// The lock that was busy last, and a description of the predecessor.
     waiting_for: Option<(LockPath, String)>,
     /// The last report of a wait: the lock, the predecessor, and how many were ahead.
     said: Option<(LockPath, String, usize)>,
+    /// Since when zklock is first in every queue without a lease that lasts long enough.
+    awaits_lease_since: Option<BootTime>,
+    /// Whether a message has said that the last lock is acquired.
+    acquired: bool,
     start: StartProgress,
     /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted
     /// the node.
@@ -39,7 +46,6 @@ pub(super) struct Queueing {
     lineage: Lineage,
     /// Reported once it is known which zklocks started this one.
     busy: Option<SeenBusy>,
-    progress: Progress,
 }
 
 /// A lock that is busy, with `-n`.
@@ -74,15 +80,17 @@ impl Queueing {
         Self {
             once: plan.once_per.map(|period| Once::new(&plan.first, period)),
             connected: false,
+            connects_since: ctx.now,
             connect_by,
             waiting_for: None,
             said: None,
+            awaits_lease_since: None,
+            acquired: false,
             start: StartProgress::None,
             node_gone: None,
             stop: Stop::Not,
             lineage: Lineage::default(),
             busy: None,
-            progress: Progress::default(),
         }
     }
 
@@ -131,7 +139,7 @@ impl Queueing {
 
     /// When there is something to do if nothing happens before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
-        [self.give_up_at(plan), claim.next_due(), self.progress.wake_at()].into_iter().flatten().min()
+        [self.give_up_at(plan), claim.next_due()].into_iter().flatten().min()
     }
 
     /// Handles the passing of time, and everything that waits until no other event is pending.
@@ -139,25 +147,48 @@ impl Queueing {
         let now = ctx.now;
         ctx.state.claim.revive_lease(now);
         ctx.state.claim.confirm_if_due(now, ctx.out);
-        self.progress.look(self.stop != Stop::Not, ctx);
-        match self.may_start(ctx) {
-            Ok(true) => {
-                if let Some(next) = self.is_due(ctx) {
-                    self.progress.end(ctx);
-                    if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
-                        // Messages should be on the screen, and the waiting line gone, before the command writes. The
-                        // lease must be checked again afterwards.
-                        self.start = StartProgress::AwaitsMessages;
-                        ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
-                        return None;
-                    }
-                    return Some(next);
-                }
-            }
-            Ok(false) => {}
+        let may_start = match self.may_start(ctx) {
+            Ok(may_start) => may_start,
             Err(why) => return Some(Next::fail(why)),
+        };
+        let shown = if self.stop == Stop::Not { Shown::Everywhere } else { Shown::Nowhere };
+        ctx.show(self.wait(ctx), shown);
+        if may_start {
+            self.say_acquired(ctx);
+            if let Some(next) = self.is_due(ctx) {
+                ctx.progress(Progress::erase);
+                if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
+                    // Messages should be on the screen, and the live line gone, before the command writes. The lease
+                    // must be checked again afterwards.
+                    self.start = StartProgress::AwaitsMessages;
+                    ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
+                    return None;
+                }
+                return Some(next);
+            }
         }
         self.give_up_at(ctx.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(ctx))
+    }
+}
+
+impl Queueing {
+    /// What zklock waits for now, unless it is other contenders.
+    fn wait(&self, ctx: &Context<'_>) -> Option<Wait> {
+        let session = ctx.state.claim.session().filter(|_| self.connected);
+        let Some(session) = session else {
+            return Some(Wait {
+                awaited: Awaited::Session,
+                since: self.connects_since,
+                until: self.connect_by,
+            });
+        };
+        let is_entering = !ctx.state.progress.is_in_queue() && !session.locks.all_held();
+        let (awaited, since) = match (self.awaits_lease_since, session.awaited()) {
+            (Some(since), _) => (Awaited::Lease, since),
+            (None, None) if is_entering => (Awaited::Answer, session.heard()),
+            (None, awaited) => awaited?,
+        };
+        Some(Wait { awaited, since, until: ctx.plan.try_until() })
     }
 }
 

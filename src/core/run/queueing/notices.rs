@@ -2,6 +2,7 @@
 
 use super::{Queueing, SeenBusy, StartProgress};
 use crate::core::exit::Exit;
+use crate::core::lease::Lease;
 use crate::core::message::Message;
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
@@ -31,7 +32,13 @@ impl Queueing {
 
     pub(super) fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
         match notice {
-            ClaimEvent::Connected => self.connected = true,
+            ClaimEvent::Connected => {
+                self.connected = true;
+                let asked = ctx.plan.session_timeout;
+                if let Some(granted) = ctx.state.claim.lease().map(Lease::timeout).filter(|&it| it != asked) {
+                    ctx.say(Message::TimeoutGranted { asked, granted });
+                }
+            }
             ClaimEvent::Unreachable(servers) => return Some(Next::fail(ctx.plan.unreachable(servers))),
             ClaimEvent::Lost(failure) if is_hopeless(&failure) => {
                 return Some(Next::fail(hopeless(failure, ctx.plan)));
@@ -60,7 +67,9 @@ impl Queueing {
             ClaimEvent::Disconnected => ctx.say(Message::ConnectionLostWaiting),
             ClaimEvent::Reconnected => {
                 self.said = None;
-                ctx.say(Message::ConnectedAgainWaiting);
+                // The loss was reported in the same way.
+                let is_step = ctx.state.progress.is_reported();
+                ctx.say(if is_step { Message::ConnectedAgain } else { Message::ConnectedAgainWaiting });
             }
             ClaimEvent::Closed => return Some(Next::fail(Message::SessionClosed)),
             ClaimEvent::Lock(path, news) => return self.news(path, news, ctx),
@@ -69,13 +78,17 @@ impl Queueing {
                     return Some(Next::fail_at(ctx.current_lock(), why));
                 }
                 let seen = seen(who(node.name(), &read.data, ctx), &read.data, read.created);
-                self.progress.holder(&node, Some(seen), ctx);
+                ctx.progress(|progress, ctx| progress.holder(&node, Ok(seen), ctx));
             }
-            ClaimEvent::Aside(Asker::WaitingLine, Reply::Listed(Ok(children))) => {
-                self.lineage.listed(&children, ctx);
+            ClaimEvent::Aside(Asker::WaitingLine, Reply::Listed(result)) => {
+                let children = result.as_deref().ok();
+                let is_of_progress = ctx.progress(|progress, ctx| progress.listed(children, ctx));
+                if let Some(children) = children.filter(|_| !is_of_progress) {
+                    self.lineage.listed(children, ctx);
+                }
             }
-            ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Err(_))) => {
-                self.progress.holder(&node, None, ctx);
+            ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Err(failure))) => {
+                ctx.progress(|progress, ctx| progress.holder(&node, Err(failure), ctx));
             }
             ClaimEvent::Aside(Asker::Once, reply) => return self.once_answered(reply, ctx),
             ClaimEvent::Confirmed | ClaimEvent::Aside(..) => {}
@@ -107,7 +120,7 @@ impl Queueing {
         match news {
             ContenderEvent::Queued(node) => {
                 ctx.say_about(path, Message::Queued { node: node.path.to_string() });
-                self.progress.queued(node.created, ctx.now);
+                ctx.state.progress.queued(node.created, ctx.now);
                 if self.stop != Stop::Not {
                     ctx.state.claim.mark_stopped(true, ctx.now, ctx.out);
                 }
@@ -120,26 +133,26 @@ impl Queueing {
                     ctx.say_about(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
                     self.said = said;
                 }
-                let holder = (holder != predecessor).then(|| path.child(&holder));
-                let nearest = seen(who.clone(), &data, since);
-                self.progress.waiting(path.clone(), nearest, ahead, holder.clone(), ctx);
+                let nearest = (path.child(&predecessor), seen(who.clone(), &data, since));
+                let holder = path.child(&holder);
+                let other_holder = Some(holder.clone()).filter(|holder| *holder != nearest.0);
+                let at = path.clone();
+                ctx.progress(|progress, ctx| progress.waiting(at, nearest, ahead, holder, ctx));
                 self.waiting_for = Some((path, who));
-                return self.lineage.ahead(data, holder, ctx);
+                return self.lineage.ahead(data, other_holder, ctx);
             }
             ContenderEvent::Held if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
                 self.stop.give_place_up(path, ctx);
             }
             ContenderEvent::Held => {
                 let notices = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
-                self.progress.end(ctx);
-                let node = ctx
-                    .state
-                    .claim
-                    .session()
-                    .and_then(|session| session.locks.nodes().find(|(lock, _)| **lock == path));
-                if let Some(token) = node.map(|(_, node)| node.fencing_token) {
-                    let after = ctx.now.since(ctx.plan.began);
-                    ctx.say_about(path, Message::Acquired { after, token });
+                ctx.progress(|progress, ctx| {
+                    progress.leaves_queue();
+                    progress.erase(ctx);
+                });
+                // The last lock is acquired once the command may start under it.
+                if !ctx.state.claim.session().is_some_and(|session| session.locks.all_held()) {
+                    say_acquired(&path, ctx);
                 }
                 return self.notices(notices, ctx);
             }
@@ -172,15 +185,30 @@ impl Queueing {
     pub(super) fn queue_again(&mut self, go_on: GoOn, ctx: &mut Context<'_>) -> Option<Next> {
         if go_on == GoOn::QueueAnew {
             (self.connected, self.connect_by) = (false, ctx.plan.try_until());
+            self.connects_since = ctx.now;
+            (self.awaits_lease_since, self.acquired) = (None, false);
             self.start = StartProgress::None;
             self.node_gone = None;
             self.said = None;
-            self.progress.end(ctx);
+            ctx.progress(|progress, ctx| {
+                progress.leaves_queue();
+                progress.erase(ctx);
+            });
             self.once.iter_mut().for_each(Once::begin_again);
             let connect = ctx.state.claim.connect(self.connect_by);
             ctx.emit(connect);
         }
         None
+    }
+}
+
+/// Says that this lock is acquired.
+pub(super) fn say_acquired(path: &LockPath, ctx: &mut Context<'_>) {
+    let session = ctx.state.claim.session();
+    let node = session.and_then(|session| session.locks.nodes().find(|(lock, _)| *lock == path));
+    if let Some(token) = node.map(|(_, node)| node.fencing_token) {
+        let after = ctx.now.since(ctx.plan.began);
+        ctx.say_about(path.clone(), Message::Acquired { after, token });
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether the command may start, once zklock is first in every queue.
 
+use super::notices::say_acquired;
 use super::{Queueing, StartProgress};
 use crate::core::exit::Exit;
 use crate::core::lease::latency::Start;
@@ -29,7 +30,10 @@ impl Queueing {
             return Ok(false);
         }
         match session.start(ctx.plan.kill_after, ctx.now) {
-            Start::Now => return Ok(true),
+            Start::Now => {
+                self.awaits_lease_since = None;
+                return Ok(true);
+            }
             Start::NotYet => {}
             Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
@@ -37,11 +41,23 @@ impl Queueing {
                 return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after });
             }
         }
+        self.awaits_lease_since.get_or_insert(ctx.now);
         if self.start == StartProgress::None {
             ctx.say(Message::AwaitsLease);
             self.start = StartProgress::AwaitsLease;
         }
         Ok(false)
+    }
+
+    /// Says that the last lock is acquired, unless that was said.
+    pub(super) fn say_acquired(&mut self, ctx: &mut Context<'_>) {
+        if std::mem::replace(&mut self.acquired, true) {
+            return;
+        }
+        ctx.state.claim.is_acquired(ctx.now);
+        if let Some(path) = ctx.current_lock() {
+            say_acquired(&path, ctx);
+        }
     }
 
     /// Whether the command is to run now that the locks are held. `None`: the answer is pending.

@@ -201,8 +201,8 @@ impl Supervisor {
         vec![]
     }
 
-    /// When the passing of time alone next changes something.
-    pub(super) fn next_tick(&self) -> Option<BootTime> {
+    /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.
+    pub(super) fn kills_at(&self) -> Option<BootTime> {
         match self.state {
             JobState::Stopping { kill_at, killed: false, .. } => Some(kill_at),
             _ => None,

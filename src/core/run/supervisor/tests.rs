@@ -35,7 +35,7 @@ fn stopping() -> Supervisor {
 fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM)]);
-    assert_eq!(supervisor.next_tick(), None, "no grace begins");
+    assert_eq!(supervisor.kills_at(), None, "no grace begins");
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
 }
@@ -75,7 +75,7 @@ fn a_term_to_the_command_alone_goes_to_its_group_once() {
 #[test]
 fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     let mut supervisor = stopping();
-    assert_eq!(supervisor.next_tick(), Some(SOON));
+    assert_eq!(supervisor.kills_at(), Some(SOON));
     assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
     check_kills(&mut supervisor, JobInput::Tick, SOON);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
@@ -88,7 +88,7 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
 fn the_lease_cuts_the_grace_short() {
     let mut supervisor = Supervisor::default();
     supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
-    assert_eq!(supervisor.next_tick(), Some(SOON));
+    assert_eq!(supervisor.kills_at(), Some(SOON));
     let mut supervisor = Supervisor::default();
     let too_late_for_term = JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW };
     check_kills(&mut supervisor, too_late_for_term, NOW);
@@ -147,13 +147,13 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
         |grace, kill_at| JobInput::MustStop { grace: Duration::from_secs(grace), kill_at: at(kill_at) };
     let mut supervisor = Supervisor::default();
     supervisor.on(must_stop(9, 20), NOW);
-    assert_eq!(supervisor.next_tick(), Some(at(9)));
+    assert_eq!(supervisor.kills_at(), Some(at(9)));
     assert_eq!(supervisor.on(must_stop(9, 5), NOW), []);
-    assert_eq!(supervisor.next_tick(), Some(at(5)));
+    assert_eq!(supervisor.kills_at(), Some(at(5)));
     supervisor.on(must_stop(3, 20), NOW);
-    assert_eq!(supervisor.next_tick(), Some(at(3)));
+    assert_eq!(supervisor.kills_at(), Some(at(3)));
     supervisor.on(must_stop(30, 30), NOW);
-    assert_eq!(supervisor.next_tick(), Some(at(3)));
+    assert_eq!(supervisor.kills_at(), Some(at(3)));
     assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
     check_kills(&mut supervisor, JobInput::Signalled(SIGTERM), NOW);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");

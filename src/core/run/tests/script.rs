@@ -56,6 +56,8 @@ pub(super) fn plan() -> Plan {
         conflict_exit_code: 1,
         once_per: None,
         terminates: true,
+        session_timeout: TIMEOUT,
+        signal: 15,
         kill_after: seconds(2.0),
         command: "job".to_owned(),
         shows_line: false,

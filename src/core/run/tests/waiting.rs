@@ -78,7 +78,7 @@ fn a_stopped_waiter_shows_no_line() {
 #[test]
 fn a_long_wait_is_told_now_and_then() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(2.1).tick().confirmed(2.1, Ok(()));
     script
         .at(5.1)
         .tick()
@@ -95,16 +95,74 @@ fn a_long_wait_is_told_now_and_then() {
 #[test]
 fn the_holder_is_read_before_it_is_reported() {
     let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).at(2.2).tick();
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick();
     let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
     let path = format!("/locks/a/{}", other(3));
     script
         .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
-        .at(4.3)
+        .at(2.1)
         .tick();
+    script.confirmed(2.1, Ok(())).tick().at(3.9).tick();
     script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)));
-    script.at(6.5).tick().at(8.6).tick();
+    let left = vec![other(8), script.own(9)];
+    script.reply(Asker::WaitingLine, Reply::Listed(Ok(left))).at(4.1).tick();
     script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_of_the_holder");
+}
+
+#[test]
+fn no_message_waits_for_the_holder_to_be_read() {
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick().at(2.1).tick();
+    let path = format!("/locks/a/{}", other(3));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)));
+    script.at(2.3).reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).tick();
+    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_without_the_holder");
+}
+
+#[test]
+fn a_waiter_that_gives_up_names_the_holder() {
+    let mut script = Script::of(with_deadline(1.0));
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).pass(0.9);
+    let path = format!("/locks/a/{}", other(3));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)));
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).at(1.0).tick();
+    script.keeps_lines(&["Warning", "WaitingLine"]).is(TRANSCRIPTS, "gives_up_behind_the_holder");
+}
+
+#[test]
+fn a_wait_for_servers_is_told_once_it_is_long() {
+    let said = |what: &str| SessionChange::ServersSay(vec![format!("zk1:2181: {what}; a remedy")]);
+    let mut script = Script::of(with_deadline(8.0));
+    script.tick().at(0.9).session(said("connection refused")).tick().pass(3.0);
+    script.session(said("timed out")).tick().session(said("timed out")).pass(4.0);
+    script.connected().tick().pass(7.0).is(TRANSCRIPTS, "connects_for_long");
+
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..with_deadline(8.0) });
+    script.tick().session(said("connection refused")).pass(5.0);
+    script.records_only(&["Step", "Notice"]).is(TRANSCRIPTS, "progress_of_connecting");
+    let mut script = Script::of(Plan { shows_line: true, ..with_deadline(8.0) });
+    script.tick().session(said("connection refused")).pass(3.0).connected();
+    script.at(3.1).created(0, 9).listed(0, &[], 9).pass(4.0);
+    script.keeps_lines(&["Line("]).is(TRANSCRIPTS, "line_of_connecting");
+}
+
+/// What was known of the holder counts up to the last answer.
+#[test]
+fn a_waiter_that_hears_nothing_says_so_with_what_it_knew() {
+    let mut script = Script::of(Plan { shows_line: true, ..plan() });
+    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).tick().pass(2.2);
+    script.confirmed(2.1, Ok(())).pass(3.5).session(SessionChange::Disconnected).tick();
+    let said = SessionChange::ServersSay(vec!["zk1:2181: connection refused; a remedy".to_owned()]);
+    script.at(4.3).session(said).pass(6.0).session(SessionChange::Reconnected).tick();
+    script.keeps_lines(&["Line(", "Step", "Debug"]).is(TRANSCRIPTS, "line_without_an_answer");
+}
+
+#[test]
+fn a_session_timeout_that_the_servers_changed_is_told() {
+    let mut script = Script::of(Plan { session_timeout: seconds(30.0), ..plan() });
+    script.connected().records_only(&["Step"]).is(TRANSCRIPTS, "another_timeout");
 }
 
 #[test]
@@ -142,7 +200,7 @@ fn an_answer_counts_for_half_the_session_timeout() {
     for (end, name) in [(6.1, "busy_half_a_timeout_ago"), (6.101, "busy_longer_ago")] {
         let plan = Plan { progress: Some(seconds(end - 0.1)), ..with_deadline(end) };
         let mut script = Script::of(plan);
-        script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(end).tick();
+        script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(end).tick();
         script.records_only(&["Warning", "Notice"]).is(TRANSCRIPTS, name);
     }
 }

@@ -1,0 +1,73 @@
+//! The live line of a wait for the servers.
+
+use super::{LINE, on_terminal};
+use crate::support::{Case, DEADLINE, Proxy, Server, holder, host, shared, wait_until};
+
+/// How often this is on the screen, or was.
+fn count(text: &str, words: &str) -> usize {
+    text.matches(words).count()
+}
+
+#[test]
+fn a_search_for_servers_shows_what_each_said_and_how_long_it_lasts_still() {
+    let proxy = Proxy::to(shared());
+    proxy.refuse_new(true);
+    let refusing = proxy.connect_string();
+    let case = Case::new("line-connecting");
+    let case = case.through(&format!("{refusing},nosuch.invalid:1"));
+    let mut terminal = on_terminal(&case, &["-w", "300"], &["echo", "work"]).in_terminal();
+    terminal.expect(&format!("zklock: {}: connecting for 1 s, 4 min ", case.path()), DEADLINE);
+    terminal.expect(" left; ", DEADLINE);
+    terminal.expect(&format!("{refusing}: connection refused"), DEADLINE);
+    terminal.expect("nosuch.invalid:1: unknown host", DEADLINE);
+    terminal.expect("connecting for 2 s", DEADLINE);
+    proxy.refuse_new(false);
+    terminal.expect("work\r\n", DEADLINE);
+    assert!(terminal.wait(DEADLINE).success());
+    assert_eq!(super::screen::visible(&terminal.text()), ["work"]);
+}
+
+/// The holder may have ended meanwhile: its time counts until the last answer.
+#[test]
+fn a_waiter_shows_that_the_servers_are_silent_and_what_it_knew_before() {
+    let server = Server::start();
+    let case = Case::on(&server, "line-silent");
+    let holder = holder(&case, &["--label", "one"]);
+    case.wait_for_held_since(1);
+    let options = ["--session-timeout", "6"];
+    let mut terminal = on_terminal(&case, &options, &["echo", "work"]).in_terminal();
+    terminal.expect(LINE, DEADLINE);
+    server.freeze();
+    let silence = terminal.expect("; no answer from the servers for ", DEADLINE);
+    assert_eq!(count(&silence, "no answer"), 0, "{silence:?}");
+    terminal.expect(&format!(", before that held by {}:{} (one)", host(), holder.pid()), DEADLINE);
+    terminal.expect("accepts connections but doesn't answer", DEADLINE);
+    server.thaw();
+    // It may have to queue again.
+    let before = count(&terminal.text(), "no answer");
+    wait_until("a line without silence", DEADLINE, || {
+        let text = terminal.text();
+        let last = text.rsplit(LINE).next().unwrap_or_default();
+        count(&text, LINE) > before && !last.contains("no answer") && last.contains("held by")
+    });
+    drop(holder);
+    terminal.send(b"\x03");
+    terminal.wait(DEADLINE);
+}
+
+#[test]
+fn a_release_without_an_answer_shows_how_long_it_lasts_still() {
+    let server = Server::start();
+    let case = Case::on(&server, "line-release");
+    let options = ["--session-timeout", "30"];
+    let mut terminal = on_terminal(&case, &options, &["sh", "-c", "echo work; read line"]).in_terminal();
+    terminal.expect("work\r\n", DEADLINE);
+    server.freeze();
+    terminal.send(b"\n");
+    terminal.expect(&format!("zklock: {}: releasing for 1 s, 4 s left", case.path()), DEADLINE);
+    terminal.expect("releasing for 2 s, 3 s left", DEADLINE);
+    server.thaw();
+    assert!(terminal.wait(DEADLINE).success());
+    let screen = super::screen::visible(&terminal.text());
+    assert!(!screen.iter().any(|line| line.contains("releasing")), "{screen:?}");
+}
