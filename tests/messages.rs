@@ -176,7 +176,7 @@ fn messages() -> Vec<Message> {
         M::ConnectedAgainWaiting,
         M::ConfirmationFailed(RequestError::Quota),
         M::Skipped { ago: SPAN, host: Some("web-1".to_owned()), period: SPAN },
-        M::Unreachable { within: Some(SPAN), servers: vec![] },
+        M::Unreachable { within: Some((SPAN, "-w")), servers: vec![] },
         M::CredentialsRefused { hosts: hosts(), given: true },
         M::CredentialsRefused { hosts: hosts(), given: false },
         M::SessionFailed(RequestError::LocalSession),

@@ -144,8 +144,9 @@ pub enum Message {
     // Why the lock can't be acquired. `hosts` is the connect string.
     /// No server established a session in time.
     Unreachable {
-        /// How long the servers were tried; `None` if all of them refused and zklock didn't wait.
-        within: Option<Duration>,
+        /// How long the servers were tried, and the option that says so; `None` if all of them refused and zklock didn't
+        /// wait.
+        within: Option<(Duration, &'static str)>,
         /// The reason that each server gave.
         servers: Vec<String>,
     },
@@ -418,10 +419,12 @@ impl Message {
                     .with("period", seconds(*period))
             }
             Self::Unreachable { within, servers } => {
-                let is_short = within.is_some_and(|within| within < Duration::from_secs(1));
-                let longer = if is_short { "allow more time with -w or --connect-timeout, or " } else { "" };
+                let short = within.filter(|(time, _)| *time < Duration::from_secs(1));
+                let longer = short
+                    .map(|(_, option)| format!("allow more time with {option}, or "))
+                    .unwrap_or_default();
                 let within =
-                    within.map(|within| format!(" within {}", duration::text(within))).unwrap_or_default();
+                    within.map(|(time, _)| format!(" within {}", duration::text(time))).unwrap_or_default();
                 let text = format!(
                     "no ZooKeeper server could be reached{within}; {longer}name others with -z or \
                      ZKLOCK_ZOOKEEPER"

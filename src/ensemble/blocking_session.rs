@@ -69,7 +69,7 @@ pub enum BlockingError {
 }
 
 fn unreachable(within: Duration, servers: &[String]) -> Message {
-    Message::Unreachable { within: Some(within), servers: servers.to_vec() }
+    Message::Unreachable { within: Some((within, "--connect-timeout")), servers: servers.to_vec() }
 }
 
 fn credentials_refused(hosts: &str, given: bool) -> Message {

@@ -86,7 +86,10 @@ impl Plan {
 
     /// The message that there is no session.
     pub fn unreachable(&self, servers: Vec<String>) -> Message {
-        let within = self.give_up_at.map_or(self.connect_timeout, |at| at.since(self.began));
+        let within = match self.give_up_at {
+            Some(at) => (at.since(self.began), "-w"),
+            None => (self.connect_timeout, "--connect-timeout"),
+        };
         Message::Unreachable { within: Some(within).filter(|_| !self.nonblock), servers }
     }
 }

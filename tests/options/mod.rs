@@ -1,5 +1,7 @@
 //! The command line options: parsing, repetition, and errors.
 
+mod help;
+
 use crate::support::{Case, DEADLINE, Zklock, end};
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
