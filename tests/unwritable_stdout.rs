@@ -36,6 +36,17 @@ fn output_that_cannot_be_written_is_an_error() {
     case.observer().delete(&node);
 }
 
+/// The kernel sends XFSZ to whoever writes to it.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let case = Case::new("unwritable-file");
+    let limited = format!("exec >'{}'; ulimit -f 0", case.dir().join("stdout").display());
+    for words in [&["man"][..], &["--help"], &["check", case.path()]] {
+        let output = case.zklock().args(words).prelude(&limited).run();
+        output.assert_code(125).assert_stderr("zklock: can't write to stdout: ");
+    }
+}
+
 #[test]
 fn a_reader_that_has_gone_ends_zklock_by_sigpipe() {
     let case = Case::new("gone-reader");

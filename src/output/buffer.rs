@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use console::{Term, truncate_str};
 use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
 use crate::core::planted::{Mistake, planted};
 
@@ -187,8 +188,9 @@ impl OutputState {
     }
 }
 
-/// The writer thread.
+/// The writer thread. It takes no signals: they are for the threads that handle them.
 fn write_all() {
+    let _ = SigSet::all().thread_block();
     let mut line: Option<String> = None;
     let mut waiting = state();
     loop {
@@ -246,8 +248,15 @@ fn can_write_at_once() -> bool {
     poll(&mut ready, PollTimeout::ZERO) == Ok(1)
 }
 
-/// Writes to stderr, even if a process that shares it has made it non-blocking.
+/// Writes to stderr, even if a process that shares it has made it non-blocking, or if it is a terminal that stops
+/// background processes that write to it (`stty tostop`): the kernel lets a thread write that blocks the signal.
 fn write(bytes: &[u8]) {
+    let before = SigSet::from(Signal::SIGTTOU).thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    write_to_the_end(bytes);
+    let _ = before.and_then(|before| before.thread_set_mask());
+}
+
+fn write_to_the_end(bytes: &[u8]) {
     let mut rest = bytes;
     while !rest.is_empty() {
         match io::stderr().write(rest) {
@@ -261,7 +270,7 @@ fn write(bytes: &[u8]) {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // stderr has no reader any more.
+            // stderr has no reader any more, or no room on its disk.
             Err(_) => return,
         }
     }

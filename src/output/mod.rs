@@ -7,8 +7,8 @@ pub mod stdout;
 
 use std::env;
 use std::fmt::Display;
-use std::io;
 use std::sync::OnceLock;
+use std::{io, panic};
 
 use env_logger::Target;
 use log::{Level, LevelFilter};
@@ -30,9 +30,20 @@ fn is_json() -> bool {
     JSON.get() == Some(&true)
 }
 
+/// Reports a panic like any other message: the standard library would write it directly, and so wait for whoever doesn't
+/// read stderr.
+fn report_panics() {
+    panic::set_hook(Box::new(|panic| {
+        queue_output();
+        log::error!("{panic}");
+        drain();
+    }));
+}
+
 /// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` overrides both `verbose` and `quiet`.
 pub fn init(verbose: u8, quiet: bool, as_json: bool) {
     let _ = JSON.set(as_json);
+    report_panics();
     let (own, library) = match verbose {
         _ if quiet => (LevelFilter::Error, LevelFilter::Off),
         0 => (LevelFilter::Warn, LevelFilter::Off),

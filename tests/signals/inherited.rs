@@ -31,7 +31,7 @@ fn signal_dispositions_are_unchanged_by_default() {
 
 #[test]
 fn ignored_signals_stay_ignored() {
-    for set in ["HUP", "INT", "TERM", "PIPE", "QUIT USR1 USR2 ALRM", "TSTP TTIN TTOU"] {
+    for set in ["HUP", "INT", "TERM", "PIPE", "XFSZ", "QUIT USR1 USR2 ALRM", "TSTP TTIN TTOU"] {
         assert_same_under_zklock("signals-ignored", |then| format!("trap '' {set}; exec {then}"));
     }
 }

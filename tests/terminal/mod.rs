@@ -3,6 +3,7 @@
 mod input;
 mod keys;
 mod scripts;
+mod tostop;
 mod window;
 mod with_and_without;
 

@@ -1,13 +1,17 @@
 //! A holder keeps its lock as long as it can, and then stops its command in time.
 
 use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
-use crate::support::{Case, DEADLINE, History, Proxy, Zklock, pass_time, processes_of, shared, wait_until};
+use crate::support::{
+    Case, DEADLINE, History, Proxy, Zklock, pass_time, processes_of, shared, wait_until, worker_of,
+};
+use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
 for_each_unread_stderr! {
     a_lost_lock_stops_the_command_before_another_contender_holds_it
     a_deleted_node_stops_the_command
     a_healthy_command_keeps_its_lock
+    a_killed_worker_s_node_is_gone_at_once
 }
 
 const SHORT: [&str; 2] = ["--session-timeout", "2"];
@@ -51,6 +55,20 @@ fn a_deleted_node_stops_the_command(stderr: UnreadStderr) {
         wait_until("the end of the command", Duration::from_secs(5), || {
             processes_of(case.marker()).iter().all(|(pid, name)| *pid == zklock || !name.starts_with("bash"))
         });
+        assert_eq!(holder.end(Duration::from_secs(5)), Ok(123), "{verbosity:?}");
+    }
+}
+
+/// The monitor cleans up before it says what happened.
+fn a_killed_worker_s_node_is_gone_at_once(stderr: UnreadStderr) {
+    for verbosity in VERBOSITIES {
+        let case = Case::new("unheard-killed");
+        let history = case.history();
+        let holder = stderr.start(&case, verbosity, &history.steady_job("first"));
+        wait_for_sections(&history, 1);
+        kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
+        // Long before the end of the session, which is 30 s away.
+        case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
         assert_eq!(holder.end(Duration::from_secs(5)), Ok(123), "{verbosity:?}");
     }
 }

@@ -36,6 +36,10 @@ enum UnreadStderr {
     Closed,
     /// Ctrl-S was typed on the terminal.
     CtrlS,
+    /// The disk is full.
+    FullDisk,
+    /// stderr is a file that may not grow any more (`ulimit -f`): the kernel sends XFSZ to whoever writes to it.
+    FileLimit,
 }
 
 /// A zklock whose stderr isn't read.
@@ -66,6 +70,13 @@ impl UnreadStderr {
         match self {
             Self::CtrlS => UnreadZklock { process: Process::Tty(after_ctrl_s(case, zklock)), pipe: None },
             Self::Closed => UnreadZklock { process: piped("exec 2>&-", zklock), pipe: None },
+            Self::FullDisk => UnreadZklock { process: piped("exec 2>/dev/full", zklock), pipe: None },
+            Self::FileLimit => {
+                let file = case.dir().join("stderr");
+                File::create(&file).and_then(|file| file.set_len(8 << 20)).expect("a long file");
+                let limited = format!("exec 2>>'{}'; ulimit -f 1024", file.display());
+                UnreadZklock { process: piped(&limited, zklock), pipe: None }
+            }
             Self::BrokenPipe => UnreadZklock { process: piped("exec 2> >(:); wait $!", zklock), pipe: None },
             Self::FullPipe => {
                 let pipe = Pipe::new(case.dir());
@@ -156,6 +167,14 @@ macro_rules! for_each_unread_stderr {
             #[test]
             fn after_ctrl_s() {
                 super::$name(UnreadStderr::CtrlS);
+            }
+            #[test]
+            fn on_a_full_disk() {
+                super::$name(UnreadStderr::FullDisk);
+            }
+            #[test]
+            fn in_a_file_that_may_not_grow() {
+                super::$name(UnreadStderr::FileLimit);
             }
         }
     )*};

@@ -31,4 +31,4 @@ pub use self::signals::{
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::stack::return_unused_stack;
-pub use self::start::{arguments, sigpipe_was_ignored, start};
+pub use self::start::{arguments, start};

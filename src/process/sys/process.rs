@@ -102,6 +102,8 @@ pub fn fail_on_abort() {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_SIGINFO;
+        // A terminal that doesn't let background processes write would stop the handler.
+        libc::sigfillset(&raw mut action.sa_mask);
         libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
     }
 }

@@ -8,7 +8,7 @@ use nix::libc;
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 
-use super::start::sigpipe_was_ignored;
+use super::start::ignored_since_start;
 
 /// The current disposition of `signal`: default, ignored, or a handler. `None`: there is no such signal.
 pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
@@ -21,9 +21,10 @@ pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     }
 }
 
-/// Whether this process was started with `signal` ignored, if zklock catches it only now. zklock itself ignores SIGPIPE.
+/// Whether this process was started with `signal` ignored, if zklock catches it only now.
 pub fn is_ignored(signal: i32) -> bool {
-    if signal == libc::SIGPIPE { sigpipe_was_ignored() } else { disposition(signal) == Some(libc::SIG_IGN) }
+    let own = ignored_since_start().find(|&(own, _)| own == signal);
+    own.map_or_else(|| disposition(signal) == Some(libc::SIG_IGN), |(_, was_ignored)| was_ignored)
 }
 
 /// Whether `signal`, which may be a real-time one, is in `mask`.
@@ -62,10 +63,10 @@ pub fn stop_ignoring_children() -> bool {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN }
 }
 
-/// Ignores what was ignored when zklock was started: SIGPIPE, which zklock itself ignores, and with `children` SIGCHLD,
-/// which it catches. For a process that is about to exec and has dropped its handlers.
+/// Ignores what was ignored when zklock was started, of what zklock itself ignores, and with `children` SIGCHLD, which it
+/// catches. For a process that is about to exec and has dropped its handlers.
 pub fn restore_ignored(children: bool) {
-    for (signal, ignored) in [(libc::SIGPIPE, sigpipe_was_ignored()), (libc::SIGCHLD, children)] {
+    for (signal, ignored) in ignored_since_start().chain([(libc::SIGCHLD, children)]) {
         // SAFETY: neither disposition runs a handler of zklock's.
         unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
     }

@@ -25,7 +25,13 @@ const MIN_STACK: &str = "RUST_MIN_STACK";
 /// The variable's value, which zklock's own environment lacks.
 static COMMANDS_MIN_STACK: OnceLock<OsString> = OnceLock::new();
 
-static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+/// The signals that the kernel sends for a write that fails: to a pipe without a reader, and to a file that may not grow
+/// (`ulimit -f`). zklock ignores them, so that the write returns an error, which has a message.
+const SIGNALS_OF_WRITES: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// Whether each of them was ignored when zklock was started.
+static WERE_IGNORED: [AtomicBool; SIGNALS_OF_WRITES.len()] =
+    [const { AtomicBool::new(false) }; SIGNALS_OF_WRITES.len()];
 
 /// Makes a function the program's `main`. It is a macro because the C library looks for `main` in the program, and
 /// because `unsafe` stays in this module.
@@ -57,10 +63,11 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
         OsStr::from_bytes(argument.to_bytes()).to_owned()
     });
     let _ = ARGUMENTS.set(arguments.collect());
-    // Writing to a pipe without a reader shall be an error, which has a message.
-    // SAFETY: runs no handler.
-    let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    SIGPIPE_WAS_IGNORED.store(before == libc::SIG_IGN, Ordering::Relaxed);
+    for (signal, was_ignored) in SIGNALS_OF_WRITES.into_iter().zip(&WERE_IGNORED) {
+        // SAFETY: runs no handler.
+        let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
+        was_ignored.store(before == libc::SIG_IGN, Ordering::Relaxed);
+    }
     occupy_closed_descriptors();
     if let Some(value) = env::var_os(MIN_STACK) {
         let _ = COMMANDS_MIN_STACK.set(value);
@@ -107,7 +114,8 @@ pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     env::vars_os().chain(hidden)
 }
 
-/// Whether zklock was started with SIGPIPE ignored.
-pub fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
+/// The signals that zklock has ignored since its start, each with whether it was ignored before.
+pub(super) fn ignored_since_start() -> impl Iterator<Item = (c_int, bool)> {
+    let were_ignored = WERE_IGNORED.iter().map(|was_ignored| was_ignored.load(Ordering::Relaxed));
+    SIGNALS_OF_WRITES.into_iter().zip(were_ignored)
 }
