@@ -194,39 +194,3 @@ fn an_ipv6_address_stands_in_brackets() {
     let output = Zklock::at(&bare, case.marker()).args([case.path(), "true"]).run();
     output.assert_code(125).assert_stderr("brackets");
 }
-
-/// The client library would panic, or blame the server.
-#[test]
-fn too_few_open_files_are_reported_before_connecting() {
-    let case = Case::new("open-files");
-    let lock = &[case.path(), "echo", "ran"][..];
-    for (limit, code) in [(8, 125), (19, 125), (20, 0)] {
-        for words in [lock, &["status", case.path()]] {
-            let output = case.zklock().prelude(&format!("ulimit -n {limit}")).args(words).run();
-            output.assert_code(code);
-            if code != 0 {
-                output.assert_stderr(&format!("zklock may have {limit} open files and needs 20"));
-                assert_eq!(output.stdout, "");
-            }
-        }
-    }
-}
-
-#[test]
-fn inherited_open_files_count_as_long_as_the_limit_is_low() {
-    let case = Case::new("inherited-files");
-    // First those that the shell inherits, of which there may be any number.
-    let inherit =
-        "for open in /proc/$$/fd/*; do open=${open##*/}; ((open < 3)) || eval \"exec $open<&-\"; done
-        exec 3</dev/null 4<&3 5<&3 6<&3 7<&3 8<&3 9<&3";
-    for (limit, code) in [(15, 125), (20, 125), (21, 0)] {
-        let limited = format!("{inherit}\nulimit -n {limit}");
-        let output = case.zklock().prelude(&limited).args([case.path(), "echo", "ran"]).run();
-        output.assert_code(code);
-        if code != 0 {
-            let message = format!("zklock may have {limit} open files and needs 21, because it inherits 7");
-            output.assert_stderr(&message);
-            assert_eq!(output.stdout, "");
-        }
-    }
-}

@@ -13,7 +13,7 @@
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
 //! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
-//! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`] |
+//! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
@@ -63,6 +63,7 @@ mod name_services;
 mod neighbours;
 mod nesting;
 mod once_per;
+mod open_files;
 mod options;
 mod ordering;
 mod overload;

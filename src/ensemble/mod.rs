@@ -58,7 +58,7 @@ impl Settings {
     /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
     /// other, or if too few files may be open.
     pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
-        open_files::check_limit()?;
+        open_files::check_limit(connection.hosts.servers.len())?;
         limits::check_memory()?;
         Ok(Self {
             hosts: connection.hosts.clone(),

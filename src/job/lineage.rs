@@ -4,7 +4,7 @@ use std::iter::successors;
 
 use nix::unistd::Pid;
 
-use super::descendants::children_of;
+use super::descendants::Processes;
 use crate::core::run::Ancestor;
 use crate::link::is_worker;
 use crate::process::proc_stat::{self, ProcessStat};
@@ -34,6 +34,6 @@ fn is_command(child: &ProcessStat, worker: &ProcessStat) -> bool {
 
 /// Whether the command of this worker is still running.
 fn has_command(worker: &ProcessStat) -> bool {
-    let children = children_of(Pid::from_raw(worker.pid));
+    let children = Processes::default().children_of(Pid::from_raw(worker.pid));
     children.into_iter().filter_map(proc_stat::of).any(|child| is_command(&child, worker))
 }

@@ -8,22 +8,24 @@ use super::sys::inherited_descriptors;
 /// The smallest limit with which zklock starts: POSIX promises as many.
 const FEWEST: u64 = 20;
 
-/// What zklock takes, with stdin, stdout and stderr: 12 for a lock, with TLS too, and 2 for looking up names and for
-/// finding out why a server doesn't answer.
-const TAKEN: u64 = 14;
+/// What zklock takes, with stdin, stdout and stderr: 14 for a lock, with TLS and the clean-up after a killed worker, and 3
+/// for short files, such as those of `/proc` in a forced stop.
+const TAKEN: u64 = 17;
 
-/// From this limit on, inherited files aren't counted: hardly anyone leaves so many open.
-const PLENTY: u64 = 256;
-
-/// Fails if so few files may be open that zklock would fail later, at whatever opens one more.
+/// Fails if so few files may be open that zklock would fail later, at whatever opens one more: a command is never
+/// started that zklock can't clean up after. The names of all `servers` are looked up at the same time.
 ///
 /// # Errors
 /// If the limit is too low.
-pub fn check_limit() -> Result<()> {
+pub fn check_limit(servers: usize) -> Result<()> {
     let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let inherited = if limit < PLENTY { inherited(limit) } else { 0 };
-    let needed = FEWEST.max(TAKEN + inherited);
-    let because = if needed == FEWEST { String::new() } else { format!(", because it inherits {inherited}") };
+    let inherited = inherited(limit);
+    let needed = FEWEST.max(TAKEN + servers as u64 + inherited);
+    let because = if inherited == 0 || needed == FEWEST {
+        String::new()
+    } else {
+        format!(", because it inherits {inherited}")
+    };
     ensure!(
         limit >= needed,
         "zklock may have {limit} open files and needs {needed}{because}: raise the limit, as by 'ulimit -n 1024' or \
@@ -35,7 +37,7 @@ pub fn check_limit() -> Result<()> {
 /// How many of the numbers below the limit inherited files have, not counting stdin, stdout and stderr. If they can't be
 /// listed, all numbers are taken.
 fn inherited(limit: u64) -> u64 {
-    inherited_descriptors().map_or(limit, |numbers| {
+    inherited_descriptors().map_or(limit.saturating_sub(3), |numbers| {
         numbers.iter().filter(|&&number| u64::try_from(number).is_ok_and(|number| number < limit)).count()
             as u64
     })

@@ -3,6 +3,7 @@
 mod descendants;
 mod grace_period;
 mod lease;
+mod unlisted;
 
 use crate::support::Case;
 

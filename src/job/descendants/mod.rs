@@ -15,6 +15,7 @@ use nix::unistd::{Pid, getpid};
 pub use self::sweep::{Left, Sweep};
 use crate::process::proc_file;
 use crate::process::proc_stat::{self, ProcessStat};
+use crate::process::sys;
 
 /// The children of this process.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl Children {
         Self { file: File::open(format!("/proc/{own}/task/{own}/children")).ok() }
     }
 
-    /// All children, including dead ones that aren't reaped. `None` if the kernel doesn't provide the list.
+    /// All children, including dead ones that aren't reaped. `None` if they can't be listed, so nothing is known of them.
     ///
     /// The list is exact if only the calling thread reaps: children that appear while the list is read are added at its
     /// end, and none disappears (`get_children_pid` in Linux's `fs/proc/array.c`). It is the list of the first thread,
@@ -40,10 +41,9 @@ impl Children {
         if let Some(text) = self.file.as_ref().and_then(read_again) {
             return Some(parse_pids(&text));
         }
-        // Without the file, every process has to be read.
-        let all = all()?;
-        let children = all.iter().filter(|process| process.parent == getpid().as_raw());
-        Some(children.map(|process| Pid::from_raw(process.pid)).collect())
+        let children = children_in(&all()?, getpid());
+        // `/proc` may hide the children, so an empty list is confirmed by the kernel.
+        (!children.is_empty() || !sys::has_children()).then_some(children)
     }
 }
 
@@ -85,6 +85,11 @@ fn read_again(file: &File) -> Option<String> {
 
 /// The `roots` and all their descendants. A process that starts during the scan may be missed.
 pub fn with_descendants(roots: Vec<Pid>) -> Vec<Pid> {
+    let mut processes = Processes::default();
+    with_all_below(roots, |pid| processes.children_of(pid))
+}
+
+fn with_all_below(roots: Vec<Pid>, mut children_of: impl FnMut(Pid) -> Vec<Pid>) -> Vec<Pid> {
     let mut all = roots;
     let mut next = 0;
     while let Some(&process) = all.get(next) {
@@ -103,12 +108,44 @@ fn is_child_of(parent: Pid, child: Pid) -> bool {
     proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
 }
 
-/// The children of any process. Each of its threads has a separate list.
-pub fn children_of(pid: Pid) -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return vec![] };
-    let children =
-        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    children.flat_map(|children| parse_pids(&children)).collect()
+/// The processes of this host during one scan.
+#[derive(Debug, Default)]
+pub struct Processes {
+    /// All of them, read when the kernel doesn't list the children of one.
+    all: Option<Vec<ProcessStat>>,
+}
+
+impl Processes {
+    /// The children of any process.
+    pub fn children_of(&mut self, pid: Pid) -> Vec<Pid> {
+        listed_children(pid)
+            .unwrap_or_else(|| children_in(self.all.get_or_insert_with(|| all().unwrap_or_default()), pid))
+    }
+}
+
+/// The children of a process as the kernel lists them, separately for each of its threads. `None` if a list can't be
+/// read: the kernel has none, or no further file may be opened.
+fn listed_children(pid: Pid) -> Option<Vec<Pid>> {
+    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(threads) => threads.flatten(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(vec![]),
+        Err(_) => return None,
+    };
+    let mut children = vec![];
+    for thread in threads {
+        match proc_file::read(thread.path().join("children")) {
+            Ok(text) => children.extend(parse_pids(&text)),
+            // A thread that has ended has no children.
+            Err(_) if !thread.path().exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(children)
+}
+
+fn children_in(processes: &[ProcessStat], parent: Pid) -> Vec<Pid> {
+    let children = processes.iter().filter(|process| process.parent == parent.as_raw());
+    children.map(|process| Pid::from_raw(process.pid)).collect()
 }
 
 fn parse_pids(text: &str) -> Vec<Pid> {
@@ -157,6 +194,11 @@ mod tests {
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
         let found = with_descendants(vec![pid]);
         assert_eq!(found.len(), 2, "{found:?}");
+        // As on a kernel that lists no children.
+        let every = all().unwrap_or_default();
+        assert_eq!(with_all_below(vec![pid], |pid| children_in(&every, pid)), found);
+        let listed = Children::of_this_process().list().unwrap_or_default();
+        assert!(listed.contains(&pid) && Children { file: None }.list().unwrap_or_default().contains(&pid));
         assert_eq!(name(pid).as_deref(), Some("sh"));
         for pid in found {
             nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL)?;

@@ -1,0 +1,110 @@
+//! A kernel that doesn't list the children of a process (built without `CONFIG_PROC_CHILDREN`).
+
+use crate::support::{
+    Case, DEADLINE, children_of, is_alive, processes_of, skip, wait_for, wait_until, worker_of,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The C library's functions that open files, without those lists; and the first FAILING_SCANS scans of `/proc` fail.
+const WITHOUT_LISTS: &str = r#"
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) { \
+        va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \
+        const char *last = strrchr(path, '/'); \
+        if (last && !strcmp(last, "/children")) { errno = ENOENT; return -1; } \
+        int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, #name); \
+        return real(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+DIR *opendir(const char *path) {
+    static int failed;
+    const char *failing = getenv("FAILING_SCANS");
+    if (failing && !strcmp(path, "/proc") && failed < atoi(failing)) { failed++; errno = EMFILE; return NULL; }
+    DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
+    return real(path);
+}
+"#;
+
+/// A library that hides the lists from a program that loads it first.
+fn library(dir: &Path) -> Option<PathBuf> {
+    let (source, library) = (dir.join("lists.c"), dir.join("lists.so"));
+    fs::write(&source, WITHOUT_LISTS).expect("a file");
+    let built =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
+    built.is_ok_and(|status| status.success()).then_some(library)
+}
+
+/// A job whose first process has a child in a session of its own, which has a child in another one. All go on after TERM,
+/// and report it.
+fn deep_job(dir: &Path) -> String {
+    let told = dir.join("told");
+    let process = |name: &str, child: &str| {
+        let script = dir.join(name);
+        let trap = format!("trap 'echo {name} >>{}' TERM", told.display());
+        let text = format!("{trap}; {child}\necho {name}; while :; do sleep 0.05; done\n");
+        fs::write(&script, text).expect("a script");
+        script.display().to_string()
+    };
+    let last = process("last", "");
+    let middle = process("middle", &format!("setsid bash '{last}' &"));
+    process("first", &format!("setsid bash '{middle}' &"))
+}
+
+#[test]
+fn a_forced_stop_reaches_every_descendant() {
+    for kills_the_worker in [false, true] {
+        let case = Case::new("unlisted");
+        let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
+        let job = deep_job(case.dir());
+        let zklock = case.lock(&["--kill-after", "3"], ["bash", &job]);
+        let running = zklock.env("LD_PRELOAD", library.to_str().expect("a path")).spawn();
+        for name in ["first", "middle", "last"] {
+            running.wait_for_stdout(name, DEADLINE);
+        }
+        if kills_the_worker {
+            kill(worker_of(running.pid()), Signal::SIGKILL).expect("a worker");
+        } else {
+            case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+            wait_until("TERM to all three", DEADLINE, || {
+                let told = fs::read_to_string(case.dir().join("told")).unwrap_or_default();
+                ["first", "middle", "last"].iter().all(|name| told.contains(name))
+            });
+        }
+        running.wait(DEADLINE).assert_code(123);
+        assert_eq!(processes_of(case.marker()), []);
+    }
+}
+
+/// A list that can't be read isn't an empty one.
+#[test]
+fn unrelated_children_survive_although_a_scan_has_failed() {
+    let case = Case::new("unlisted-once");
+    let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
+    let file = case.dir().join("helper");
+    let helper = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
+    let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&helper);
+    let zklock = zklock.env("LD_PRELOAD", library.to_str().expect("a path")).env("FAILING_SCANS", "1");
+    let running = zklock.spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    let helper =
+        fs::read_to_string(file).expect("a pid").trim().parse().map(Pid::from_raw).expect("a number");
+    let worker = wait_for("the worker", DEADLINE, || {
+        children_of(running.pid()).into_iter().map(|(pid, _)| pid).find(|&pid| pid != helper)
+    });
+    kill(worker, Signal::SIGKILL).expect("a worker");
+    running.wait(DEADLINE).assert_code(123);
+    assert!(is_alive(helper));
+    kill(helper, Signal::SIGKILL).expect("a helper");
+}
