@@ -101,9 +101,11 @@ impl MonitorLoop {
             has_only_the_worker: false,
             memory: MemoryLock::Off,
         };
+        // Later a failure leaves what is known. Now nothing is known, and a sweep could end unrelated children.
+        let unknown = "can't list the children of this process in /proc";
+        this.check_children().context(unknown)?;
+        let all = this.children.list().context(unknown)?;
         // The code for ending processes runs once without anything to end, so that it is in memory from then on.
-        this.check_children();
-        let all = this.children.list().context("can't list the children of this process in /proc")?;
         Sweep::default().round(&this.children, None, &all, clock::now());
         Ok(this)
     }
@@ -136,7 +138,7 @@ impl MonitorLoop {
         let lock = self.lock_memory_when_due(stage, now);
         self.alarm.wait(self.sources.readable(), [until, check, lock].into_iter().flatten().min())?;
         if !self.has_only_the_worker {
-            self.check_children();
+            let _ = self.check_children();
         }
         Ok(())
     }
@@ -177,12 +179,12 @@ impl MonitorLoop {
     }
 
     /// Reaps dead inherited children, and updates the list of unrelated ones. While the worker is alive, every orphan
-    /// of the command becomes the worker's child, so all other children are unrelated.
-    fn check_children(&mut self) {
+    /// of the command becomes the worker's child, so all other children are unrelated. Returns `None`, and leaves what
+    /// was known, if the children can't be listed.
+    fn check_children(&mut self) -> Option<()> {
         let worker = self.sources.side.worker;
         reap_all_but(worker, &self.children);
-        // Without a list nothing is known: what was known before stays, and the next check comes soon.
-        let Some(mut children) = self.children.list() else { return };
+        let mut children = self.children.list()?;
         children.retain(|&child| child != worker);
         // Checked after the listing: if the worker isn't ending now, the monitor had inherited none of the command's
         // processes when the children were listed. Before the command may run, there are none.
@@ -191,6 +193,7 @@ impl MonitorLoop {
             self.has_only_the_worker = children.is_empty() && process::id() != 1;
             self.unrelated = children;
         }
+        Some(())
     }
 
     /// The outcome, unless zklock is to become the command and a signal ends it before that.

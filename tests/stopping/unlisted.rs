@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The C library's functions that open files, without those lists; and the first FAILING_SCANS scans of `/proc` fail.
+/// The C library's functions that open files, without those lists; and one scan of `/proc` fails, the one of the
+/// number `FAILING_SCAN`.
 const WITHOUT_LISTS: &str = r#"
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -29,9 +30,9 @@ const WITHOUT_LISTS: &str = r#"
 OPEN(open)
 OPEN(open64)
 DIR *opendir(const char *path) {
-    static int failed;
-    const char *failing = getenv("FAILING_SCANS");
-    if (failing && !strcmp(path, "/proc") && failed < atoi(failing)) { failed++; errno = EMFILE; return NULL; }
+    static int scans;
+    const char *failing = getenv("FAILING_SCAN");
+    if (failing && !strcmp(path, "/proc") && ++scans == atoi(failing)) { errno = EMFILE; return NULL; }
     DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
     return real(path);
 }
@@ -87,24 +88,33 @@ fn a_forced_stop_reaches_every_descendant() {
     }
 }
 
-/// A list that can't be read isn't an empty one.
+/// A list that can't be read isn't an empty one. While nothing is known, no command is started.
 #[test]
 fn unrelated_children_survive_although_a_scan_has_failed() {
-    let case = Case::new("unlisted-once");
-    let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
-    let file = case.dir().join("helper");
-    let helper = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
-    let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&helper);
-    let zklock = zklock.env("LD_PRELOAD", library.to_str().expect("a path")).env("FAILING_SCANS", "1");
-    let running = zklock.spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    let helper =
-        fs::read_to_string(file).expect("a pid").trim().parse().map(Pid::from_raw).expect("a number");
-    let worker = wait_for("the worker", DEADLINE, || {
-        children_of(running.pid()).into_iter().map(|(pid, _)| pid).find(|&pid| pid != helper)
-    });
-    kill(worker, Signal::SIGKILL).expect("a worker");
-    running.wait(DEADLINE).assert_code(123);
-    assert!(is_alive(helper));
-    kill(helper, Signal::SIGKILL).expect("a helper");
+    for scan in 1..=4 {
+        let case = Case::new("unlisted-once");
+        let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
+        let file = case.dir().join("helper");
+        let prelude = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
+        let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&prelude);
+        let zklock = zklock.env("LD_PRELOAD", library.to_str().expect("a path"));
+        let running = zklock.env("FAILING_SCAN", scan.to_string()).spawn();
+        let starts = wait_for("a command or an end", DEADLINE, || {
+            let starts = running.stdout().count("ready") > 0;
+            (starts || !running.is_running()).then_some(starts)
+        });
+        let helper = fs::read_to_string(file).expect("a file").trim().parse().expect("a number");
+        let helper = Pid::from_raw(helper);
+        if starts {
+            let children = children_of(running.pid()).into_iter().map(|(pid, _)| pid);
+            for worker in children.filter(|&pid| pid != helper) {
+                kill(worker, Signal::SIGKILL).expect("a worker");
+            }
+            running.wait(DEADLINE).assert_code(123);
+        } else {
+            running.wait(DEADLINE).assert_code(125).assert_stderr("can't list the children of this process");
+        }
+        assert!(is_alive(helper), "after scan {scan} failed");
+        kill(helper, Signal::SIGKILL).expect("a helper");
+    }
 }
