@@ -93,6 +93,22 @@ fn signals_that_would_mean_nothing_to_process_1_are_forwarded() {
     running.wait(DEADLINE).assert_code(5);
 }
 
+/// As by Ctrl-C or `docker stop` for a container that shows a lock.
+#[test]
+fn a_watch_is_ended_by_a_signal() {
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
+    let case = Case::new("pid1-watch");
+    let prelude = format!("exec {} \"$0\" \"$@\"", unshare(KINDS));
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        let watch = case.zklock().args(["status", "--watch", case.path()]).prelude(&prelude).spawn();
+        watch.wait_for_stdout("free", DEADLINE);
+        kill(zklock_of(&watch), signal).expect("zklock");
+        watch.wait(DEADLINE).assert_code(128 + signal as i32);
+    }
+}
+
 #[test]
 fn a_waiter_ended_by_term_exits_with_143() {
     if !has_namespaces(KINDS, "true") {

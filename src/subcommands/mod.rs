@@ -19,10 +19,16 @@ pub use self::complete::{complete, completions};
 pub use self::manual::manual;
 use crate::cli::{Options, Setting, Subcommand};
 use crate::core::exit::Exit;
+use crate::core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use crate::output::stdout::print;
+use crate::process::sys;
 
 /// Carries out a subcommand, and returns how zklock is to exit.
 pub fn run(subcommand: &Subcommand, options: &Options, all: &[Setting]) -> Result<Exit> {
+    // `check` handles signals itself.
+    if !matches!(subcommand, Subcommand::Check(_)) {
+        sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    }
     match subcommand {
         Subcommand::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
         Subcommand::Status(status) => status::run(status, options),

@@ -26,8 +26,8 @@ pub use self::process::{
     detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors, tune_the_allocator,
 };
 pub use self::signals::{
-    contains, die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, send, send_to_group,
-    stop_by, stop_ignoring_children,
+    contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,
+    send_to_group, stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::stack::return_unused_stack;
