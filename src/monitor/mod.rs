@@ -136,7 +136,8 @@ impl MonitorLoop {
         // No event announces an orphan of an unrelated child.
         let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
         let lock = self.lock_memory_when_due(stage, now);
-        self.alarm.wait(self.sources.readable(), [until, check, lock].into_iter().flatten().min())?;
+        let until = [until, check, lock, self.sources.resend_at()].into_iter().flatten().min();
+        self.alarm.wait(self.sources.readable(), until)?;
         if !self.has_only_the_worker {
             let _ = self.check_children();
         }

@@ -1,9 +1,11 @@
 //! What the monitor observes: signals, the worker's reports and its death, and the shared page.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use super::signals::CaughtSignals;
 use crate::core::monitor::{Death, MonitorSources, WorkerState};
@@ -14,35 +16,53 @@ use crate::link::{MonitorSide, Received};
 use crate::process::clock;
 use crate::process::sys;
 
+/// The pause before signals for which there was no room are sent again.
+const RESEND_AFTER: Duration = Duration::from_millis(50);
+
 /// The sources of the monitor's inputs.
 pub(super) struct Sources {
     pub(super) side: MonitorSide,
     pub(super) signals: CaughtSignals,
     /// Signals that were relayed to the worker, and of which the state machine doesn't know yet.
     relayed: VecDeque<i32>,
+    /// Relayed signals for which the socket has no room, because the worker is frozen or slow.
+    unsent: VecDeque<i32>,
     /// The worker's end of the socket is closed, so the socket is always readable.
     socket_closed: bool,
 }
 
 impl Sources {
     pub(super) fn new(side: MonitorSide, signals: CaughtSignals) -> Self {
-        Self { side, signals, relayed: VecDeque::new(), socket_closed: false }
+        Self { side, signals, relayed: VecDeque::new(), unsent: VecDeque::new(), socket_closed: false }
     }
 
     /// Forwards signals to the worker. Returns whether there was a SIGCONT.
     pub(super) fn forward_signals(&mut self) -> bool {
         let mut continued = false;
-        for signal in self.signals.take() {
-            if signal != SIGCHLD {
-                continued |= signal == SIGCONT;
-                // If the worker is frozen for so long that the socket is full, the deadline or the count of signals
-                // shows it.
-                if self.side.socket.send(&Order::Signal(signal)).is_ok() {
-                    self.relayed.push_back(signal);
-                }
-            }
+        for signal in self.signals.take().into_iter().filter(|&signal| signal != SIGCHLD) {
+            continued |= signal == SIGCONT;
+            self.relayed.push_back(signal);
+            self.unsent.push_back(signal);
         }
+        self.send_signals();
         continued
+    }
+
+    /// Sends as many signals as the socket has room for. If the worker takes none, the deadline or the count of signals
+    /// shows it.
+    fn send_signals(&mut self) {
+        while let Some(&signal) = self.unsent.front() {
+            match self.side.socket.send(&Order::Signal(signal)) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // A dead worker needs no signals.
+                _ => self.unsent.pop_front(),
+            };
+        }
+    }
+
+    /// When to try again to send signals, if there are any: no event announces room in the socket.
+    pub(super) fn resend_at(&self) -> Option<BootTime> {
+        (!self.unsent.is_empty()).then(|| clock::now() + RESEND_AFTER)
     }
 
     /// Tells the worker that the kernel didn't stop zklock.

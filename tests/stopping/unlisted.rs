@@ -1,51 +1,12 @@
 //! A kernel that doesn't list the children of a process (built without `CONFIG_PROC_CHILDREN`).
 
 use crate::support::{
-    Case, DEADLINE, children_of, is_alive, processes_of, skip, wait_for, wait_until, worker_of,
+    Case, DEADLINE, children_of, is_alive, processes_of, wait_for, wait_until, without_lists, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// The C library's functions that open files, without those lists; and one scan of `/proc` fails, the one of the
-/// number `FAILING_SCAN`.
-const WITHOUT_LISTS: &str = r#"
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#define OPEN(name) \
-    int name(const char *path, int flags, ...) { \
-        va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \
-        const char *last = strrchr(path, '/'); \
-        if (last && !strcmp(last, "/children")) { errno = ENOENT; return -1; } \
-        int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, #name); \
-        return real(path, flags, mode); \
-    }
-OPEN(open)
-OPEN(open64)
-DIR *opendir(const char *path) {
-    static int scans;
-    const char *failing = getenv("FAILING_SCAN");
-    if (failing && !strcmp(path, "/proc") && ++scans == atoi(failing)) { errno = EMFILE; return NULL; }
-    DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
-    return real(path);
-}
-"#;
-
-/// A library that hides the lists from a program that loads it first.
-fn library(dir: &Path) -> Option<PathBuf> {
-    let (source, library) = (dir.join("lists.c"), dir.join("lists.so"));
-    fs::write(&source, WITHOUT_LISTS).expect("a file");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
-    built.is_ok_and(|status| status.success()).then_some(library)
-}
+use std::path::Path;
 
 /// A job whose first process has a child in a session of its own, which has a child in another one. All go on after TERM,
 /// and report it.
@@ -67,10 +28,10 @@ fn deep_job(dir: &Path) -> String {
 fn a_forced_stop_reaches_every_descendant() {
     for kills_the_worker in [false, true] {
         let case = Case::new("unlisted");
-        let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
+        let library = without_lists(case.dir());
         let job = deep_job(case.dir());
         let zklock = case.lock(&["--kill-after", "3"], ["bash", &job]);
-        let running = zklock.env("LD_PRELOAD", library.to_str().expect("a path")).spawn();
+        let running = zklock.env("LD_PRELOAD", library).spawn();
         for name in ["first", "middle", "last"] {
             running.wait_for_stdout(name, DEADLINE);
         }
@@ -93,11 +54,11 @@ fn a_forced_stop_reaches_every_descendant() {
 fn unrelated_children_survive_although_a_scan_has_failed() {
     for scan in 1..=4 {
         let case = Case::new("unlisted-once");
-        let Some(library) = library(case.dir()) else { return skip("it needs a C compiler") };
+        let library = without_lists(case.dir());
         let file = case.dir().join("helper");
         let prelude = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
         let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&prelude);
-        let zklock = zklock.env("LD_PRELOAD", library.to_str().expect("a path"));
+        let zklock = zklock.env("LD_PRELOAD", library);
         let running = zklock.env("FAILING_SCAN", scan.to_string()).spawn();
         let starts = wait_for("a command or an end", DEADLINE, || {
             let starts = running.stdout().count("ready") > 0;

@@ -34,6 +34,12 @@ pub(crate) fn name_service(dir: &Path) -> PathBuf {
     library("nss_zklock.c", dir.join("libnss_zklock.so.2"))
 }
 
+/// Builds the library that hides the lists of children in `/proc`, and puts it into `dir`. To use it, set `LD_PRELOAD`
+/// to its path; the scan of `/proc` with the number in `FAILING_SCAN` fails.
+pub(crate) fn without_lists(dir: &Path) -> PathBuf {
+    library("without_lists.c", dir.join("without_lists.so"))
+}
+
 /// Builds a library from a source beside the other helpers.
 fn library(source: &str, library: PathBuf) -> PathBuf {
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers")).join(source);

@@ -2,7 +2,8 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    At, Case, DEADLINE, Held, Proxy, WORKER, end, freeze, is_alive, op, pass_time, shared, thaw, wait_until,
+    At, Case, DEADLINE, Held, Proxy, WORKER, end, freeze, is_alive, op, pass_time, shared, signal_counter,
+    status_of, thaw, wait_until,
 };
 use nix::sys::signal::Signal;
 use std::time::Duration;
@@ -55,6 +56,30 @@ fn the_command_of_a_frozen_worker_ends_before_the_next_runs() {
     let output = first.wait(DEADLINE);
     output.assert_code(123).assert_stderr("the worker process hung until the lease was nearly over");
     assert_eq!(history.exclusive_order(), ["first", "next"]);
+}
+
+/// The socket between the two processes holds some 280 messages.
+#[test]
+fn signals_that_a_frozen_worker_has_no_room_for_reach_the_command_later() {
+    const MANY: usize = 600;
+    let case = Case::new("frozen-signals");
+    let running = case.lock(&["--on-lost", "continue"], signal_counter(false)).spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    let worker = worker_of(running.pid());
+    freeze(worker);
+    for _ in 0..MANY {
+        running.signal_number(37);
+    }
+    running.signal(Signal::SIGTERM);
+    wait_until("the monitor to take them", DEADLINE, || {
+        status_of(running.pid(), "ShdPnd").is_some_and(|pending| pending.trim_matches('0').is_empty())
+            && status_of(running.pid(), "State").is_some_and(|state| state.starts_with('S'))
+    });
+    thaw(worker);
+    wait_until("the last signal", DEADLINE, || running.stdout().count("got 15") == 1);
+    wait_until("all signals", DEADLINE, || running.stdout().count("got 37") == MANY);
+    running.signal(Signal::SIGKILL);
+    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
 /// The monitor inherits the worker's children only when the worker is dead, which can take longer than the lease.

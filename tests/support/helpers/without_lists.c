@@ -1,0 +1,26 @@
+/* The C library's functions that open files, without the lists of children in /proc. The scan of /proc with the number
+   FAILING_SCAN fails. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) { \
+        va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \
+        const char *last = strrchr(path, '/'); \
+        if (last && !strcmp(last, "/children")) { errno = ENOENT; return -1; } \
+        int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, #name); \
+        return real(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+DIR *opendir(const char *path) {
+    static int scans;
+    const char *failing = getenv("FAILING_SCAN");
+    if (failing && !strcmp(path, "/proc") && ++scans == atoi(failing)) { errno = EMFILE; return NULL; }
+    DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
+    return real(path);
+}
