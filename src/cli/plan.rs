@@ -35,7 +35,7 @@ impl Options {
             once_per: lock.once_per,
             terminates: lock.on_lost_terminates(),
             session_timeout: lock.session_timeout,
-            signal: lock.signal as i32,
+            signal: lock.signal,
             kill_after: lock.kill_after,
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,

@@ -12,6 +12,8 @@ use nix::errno::Errno;
 use nix::libc::{self, c_int, c_void, siginfo_t};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use crate::core::signal::RTMIN;
+
 /// How often each signal has arrived since it was last taken.
 static ARRIVED: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
 
@@ -23,7 +25,8 @@ static BELL: OnceLock<EventFd> = OnceLock::new();
 pub struct Arrivals(&'static EventFd);
 
 impl Arrivals {
-    /// Counts these signals from now on.
+    /// Counts these signals from now on, except for real-time ones that the C library keeps for itself, as musl does
+    /// with the first.
     pub fn of(signals: impl IntoIterator<Item = i32>) -> io::Result<Self> {
         let new = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         let bell = BELL.get_or_init(|| new);
@@ -31,12 +34,16 @@ impl Arrivals {
         for signal in signals {
             // SAFETY: the new action is zeroed, which is valid, except for the handler, which has the type that
             // SA_SIGINFO requires and makes only calls that a handler may make.
-            Errno::result(unsafe {
+            let counted = Errno::result(unsafe {
                 let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
                 action.sa_sigaction = handler as libc::sighandler_t;
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
                 libc::sigaction(signal, &raw const action, ptr::null_mut())
-            })?;
+            });
+            match counted {
+                Err(Errno::EINVAL) if signal >= RTMIN => {}
+                counted => drop(counted?),
+            }
         }
         Ok(Self(bell))
     }
@@ -49,7 +56,7 @@ impl Arrivals {
         let mut taken = vec![];
         for (signal, count) in (0..).zip(&ARRIVED) {
             let count = count.swap(0, SeqCst);
-            let count = if signal < libc::SIGRTMIN() { count.min(1) } else { count };
+            let count = if signal < RTMIN { count.min(1) } else { count };
             taken.extend((0..count).map(|_| signal));
         }
         taken
@@ -94,11 +101,13 @@ extern "C" fn arrived(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::signal::RTMAX;
 
     #[test]
     fn a_real_time_signal_is_counted_and_any_other_merged() -> io::Result<()> {
-        let (urgent, real_time) = (libc::SIGURG, libc::SIGRTMIN() + 20);
-        let arrivals = Arrivals::of([urgent, real_time, libc::SIGXFSZ])?;
+        let (urgent, real_time) = (libc::SIGURG, RTMIN + 20);
+        // The C library refuses the last.
+        let arrivals = Arrivals::of([urgent, real_time, libc::SIGXFSZ, RTMAX + 1])?;
         assert_eq!(arrivals.take(), [0; 0]);
         for _ in 0..3 {
             for signal in [real_time, urgent, libc::SIGXFSZ] {
