@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::core::pair::OwnedNode;
-use crate::core::protocol::{Reply, Request};
+use crate::core::protocol::{ReadNode, Reply, Request, RequestError};
 
 /// The nodes that may be left on the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,9 @@ impl LeftoverNodes {
     pub fn found_in(&self, answers: &[Reply]) -> Vec<Request> {
         let nodes = self.nodes.iter().zip(answers).filter_map(|(node, answer)| match answer {
             // A node of the same name from another transaction isn't zklock's.
-            Reply::Read(path, Ok(found)) if found.czxid == node.czxid => Some(Request::Delete(path.clone())),
+            Reply::Read(path, Ok(ReadNode::Seen(found))) if found.czxid == node.czxid => {
+                Some(Request::Delete(path.clone()))
+            }
             _ => None,
         });
         // A name with this attempt's uuid can only be zklock's.
@@ -46,6 +48,13 @@ impl LeftoverNodes {
                 _ => None,
             });
         nodes.chain(entered).collect()
+    }
+
+    /// Whether this answer, to a question or a delete, leaves no doubt: the node was read, deleted, or isn't there. A
+    /// hidden node may be zklock's.
+    pub fn is_certain(answer: &Reply) -> bool {
+        !matches!(answer, Reply::Read(_, Ok(ReadNode::Hidden)))
+            && answer.failure().is_none_or(|failure| *failure == RequestError::NoNode)
     }
 
     /// The parent and the name prefix of the node that may have been created.
@@ -70,7 +79,7 @@ mod tests {
     }
 
     fn read(path: &str, czxid: i64) -> Reply {
-        Reply::Read(path.into(), Ok(Node { czxid, ..Node::HIDDEN }))
+        Reply::Read(path.into(), Ok(Node { czxid, ..Node::default() }.into()))
     }
 
     fn listed(names: &[&str]) -> Reply {
@@ -98,5 +107,19 @@ mod tests {
         assert_eq!(both.found_in(&answers), deletes);
         let gone = Reply::Read("/locks/a/m".into(), Err(RequestError::NoNode));
         assert_eq!(both.found_in(&[gone, read("/locks/a/n", 7), listed(&["lock-0000000006"])]), []);
+    }
+
+    /// Its ACL was changed: it may be zklock's, and it isn't gone.
+    #[test]
+    fn a_node_that_is_hidden_is_neither_deleted_nor_certainly_gone() {
+        let hidden = Reply::Read("/locks/a/n".into(), Ok(ReadNode::Hidden));
+        assert_eq!(leftover(&[("/locks/a/n", 5)], None).found_in(std::slice::from_ref(&hidden)), []);
+        assert!(!LeftoverNodes::is_certain(&hidden));
+        let denied = Reply::Deleted(Err(RequestError::NoAuth));
+        assert!(!LeftoverNodes::is_certain(&denied));
+        let gone = Reply::Read("/locks/a/n".into(), Err(RequestError::NoNode));
+        for certain in [gone, read("/locks/a/n", 6), Reply::Deleted(Ok(()))] {
+            assert!(LeftoverNodes::is_certain(&certain), "{certain:?}");
+        }
     }
 }

@@ -59,7 +59,7 @@ pub enum Reply {
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
     Listed(Result<Vec<String>, RequestError>),
     /// To [`Request::Watch`] and [`Request::Get`]: the node's path and content.
-    Read(NodePath, Result<Node, RequestError>),
+    Read(NodePath, Result<ReadNode, RequestError>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(NodePath, bool),
     /// To [`Request::WatchBelow`].
@@ -96,6 +96,7 @@ impl Reply {
 ///
 /// Only the difference between two such moments is meaningful: the local clock may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(test, derive(Default))]
 pub struct ServerTime(pub i64);
 
 impl fmt::Display for ServerTime {
@@ -130,10 +131,54 @@ pub struct Created {
     pub created: ServerTime,
 }
 
+/// What is known of a node that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ReadNode {
+    /// It was read.
+    Seen(Node),
+    /// Its ACL hides everything but its existence.
+    Hidden,
+}
+
+impl ReadNode {
+    /// The node, unless it is hidden.
+    pub fn seen(&self) -> Option<&Node> {
+        match self {
+            Self::Seen(node) => Some(node),
+            Self::Hidden => None,
+        }
+    }
+
+    /// The same, by value.
+    pub fn into_seen(self) -> Option<Node> {
+        match self {
+            Self::Seen(node) => Some(node),
+            Self::Hidden => None,
+        }
+    }
+
+    /// Its data; empty if it is hidden.
+    pub fn data(&self) -> &[u8] {
+        self.seen().map_or(&[], |node| &node.data)
+    }
+
+    /// Whether it is known to belong to no session, so that it stays when its creator ends.
+    pub fn is_permanent(&self) -> bool {
+        self.seen().is_some_and(Node::is_permanent)
+    }
+}
+
+impl From<Node> for ReadNode {
+    fn from(node: Node) -> Self {
+        Self::Seen(node)
+    }
+}
+
 /// A node that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(test, derive(Default))]
 pub struct Node {
-    /// Its data; empty if its ACL hides it.
+    /// Its data; empty if only its stat may be read.
     pub data: Vec<u8>,
     /// The session that owns it, or zero.
     pub owner: i64,
@@ -147,32 +192,11 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node that exists but is hidden by its ACL. No real node has transaction 0.
-    pub const HIDDEN: Self = Self {
-        data: Vec::new(),
-        owner: 0,
-        czxid: 0,
-        version: 0,
-        created: ServerTime(0),
-        modified: ServerTime(0),
-        children: 0,
-    };
-
-    /// The node itself, unless only its existence is known.
-    pub fn known(&self) -> Option<&Self> {
-        Some(self).filter(|node| !node.is_hidden())
-    }
-
-    /// Whether it is known to belong to no session, so that it stays when its creator ends. Servers tell a client that
-    /// nobody owns a container or a node with a time to live (`DataNode.getClientEphemeralOwner`), except that early
-    /// releases of 3.5 show a container as owned by the least number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
+    /// Whether it belongs to no session. Servers tell a client that nobody owns a container or a node with a time to live
+    /// (`DataNode.getClientEphemeralOwner`), except that early releases of 3.5 show a container as owned by the least
+    /// number (`EphemeralType.CONTAINER_EPHEMERAL_OWNER`).
     pub fn is_permanent(&self) -> bool {
-        matches!(self.owner, 0 | i64::MIN) && !self.is_hidden()
-    }
-
-    /// Whether only its existence is known.
-    pub fn is_hidden(&self) -> bool {
-        *self == Self::HIDDEN
+        matches!(self.owner, 0 | i64::MIN)
     }
 }
 
@@ -316,14 +340,6 @@ mod tests {
         assert_eq!(ServerTime(i64::MAX).to_string(), "?");
         assert_eq!(ServerTime(5).until(ServerTime(12)), Duration::from_millis(7));
         assert_eq!(ServerTime(12).until(ServerTime(5)), Duration::ZERO);
-    }
-
-    #[test]
-    fn only_a_node_without_a_transaction_is_hidden() {
-        assert!(Node::HIDDEN.is_hidden() && Node::HIDDEN.known().is_none());
-        let node = Node { czxid: 1, ..Node::HIDDEN };
-        assert!(!node.is_hidden());
-        assert_eq!(node.known(), Some(&node));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::session::EventSink;
 use super::{
-    Asker, Created, Node, NodePath, Reply, Request, RequestError, Session, SessionChange, SessionKey,
+    Asker, Created, NodePath, ReadNode, Reply, Request, RequestError, Session, SessionChange, SessionKey,
     Settings,
 };
 use crate::core::duration;
@@ -191,7 +191,7 @@ impl<'a> BlockingSession<'a> {
     }
 
     /// Reads a node.
-    pub fn get(&mut self, node: NodePath) -> Result<Answer<Node>, BlockingError> {
+    pub fn get(&mut self, node: NodePath) -> Result<Answer<ReadNode>, BlockingError> {
         self.one(Request::Get(node), expect!(Reply::Read(_, answer) => answer))
     }
 
@@ -199,7 +199,7 @@ impl<'a> BlockingSession<'a> {
     pub fn get_all(
         &mut self,
         nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+    ) -> Result<Vec<(NodePath, Answer<ReadNode>)>, BlockingError> {
         let requests = nodes.into_iter().map(Request::Get);
         self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
     }
@@ -209,7 +209,7 @@ impl<'a> BlockingSession<'a> {
     pub fn watch_all(
         &mut self,
         nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<(NodePath, Answer<Node>)>, BlockingError> {
+    ) -> Result<Vec<(NodePath, Answer<ReadNode>)>, BlockingError> {
         let requests = nodes.into_iter().map(Request::Watch);
         self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
     }

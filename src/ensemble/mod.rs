@@ -30,7 +30,8 @@ pub use self::session::{EventSink, Session};
 pub use crate::core::hosts::Hosts;
 pub use crate::core::path::NodePath;
 pub use crate::core::protocol::{
-    Asker, ConnectFailure, Created, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
+    Asker, ConnectFailure, Created, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
+    SessionKey,
 };
 use crate::core::time::BootTime;
 use crate::plan::Connection;

@@ -4,7 +4,7 @@ use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
-use super::{Node, NodePath, Reply, RequestError, ServerTime};
+use super::{Node, NodePath, ReadNode, Reply, RequestError, ServerTime};
 
 pub(super) fn list<'a>(
     client: &'a Client,
@@ -61,11 +61,11 @@ pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> 
 async fn watch_from_above(
     client: &Client,
     path: &NodePath,
-) -> (Result<Node, RequestError>, Option<(NodePath, Watcher)>) {
+) -> (Result<ReadNode, RequestError>, Option<(NodePath, Watcher)>) {
     let (parent, name) = path.split();
     match retry_throttled(|| client.list_and_watch_children(parent)).await {
         Ok((children, watcher)) if children.iter().any(|child| child == name) => {
-            (Ok(Node::HIDDEN), Some((path.clone(), watcher.into())))
+            (Ok(ReadNode::Hidden), Some((path.clone(), watcher.into())))
         }
         Ok(_) => (Err(RequestError::NoNode), None),
         Err(error) => (Err(error.into()), None),
@@ -74,7 +74,7 @@ async fn watch_from_above(
 
 /// Reads a node. Without READ, only its stat is returned, or since ZooKeeper 3.9 only its existence, because `exists`
 /// requires READ as well.
-pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Node, RequestError>> {
+pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<ReadNode, RequestError>> {
     let wanted = path.clone();
     let read = retry_throttled(move || client.get_data(wanted.as_str()));
     Box::pin(async move {
@@ -83,7 +83,7 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Nod
             Err(Error::NoAuth) => match retry_throttled(|| client.check_stat(path.as_str())).await {
                 Ok(Some(stat)) => Ok(node(vec![], &stat)),
                 Ok(None) => Err(RequestError::NoNode),
-                Err(Error::NoAuth) => Ok(Node::HIDDEN),
+                Err(Error::NoAuth) => Ok(ReadNode::Hidden),
                 Err(error) => Err(error.into()),
             },
             Err(error) => Err(error.into()),
@@ -113,8 +113,8 @@ pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, An
     })
 }
 
-fn node(data: Vec<u8>, stat: &Stat) -> Node {
-    Node {
+fn node(data: Vec<u8>, stat: &Stat) -> ReadNode {
+    ReadNode::Seen(Node {
         data,
         owner: stat.ephemeral_owner,
         czxid: stat.czxid,
@@ -122,5 +122,5 @@ fn node(data: Vec<u8>, stat: &Stat) -> Node {
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
         children: stat.num_children,
-    }
+    })
 }

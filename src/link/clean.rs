@@ -32,14 +32,13 @@ pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut
 fn delete(session: &mut BlockingSession<'_>, leftover: &LeftoverNodes) -> Result<bool, BlockingError> {
     session.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&RequestError::ConnectionLost);
-    let is_certain = |reply: &Reply| reply.failure().is_none_or(|failure| *failure == RequestError::NoNode);
     loop {
         let found = session.ask_all(&leftover.questions())?;
         let deleted = session.ask_all(&leftover.found_in(&found))?;
         // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read
         // again.
         if !deleted.iter().any(lost) {
-            return Ok(found.iter().chain(&deleted).all(is_certain));
+            return Ok(found.iter().chain(&deleted).all(LeftoverNodes::is_certain));
         }
     }
 }

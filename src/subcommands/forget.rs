@@ -9,7 +9,7 @@ use crate::cli::{ForgetOptions, Options};
 use crate::core::exit::Exit;
 use crate::core::queue::once::record_path;
 use crate::core::text::without_controls;
-use crate::ensemble::{BlockingSession, Node, NodePath, RequestError};
+use crate::ensemble::{BlockingSession, NodePath, ReadNode, RequestError};
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
@@ -30,10 +30,10 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 }
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
-fn read(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<Option<Node>> {
+fn read(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<Option<ReadNode>> {
     match session.get(record.clone())? {
         Ok(node) => Ok(Some(node)),
-        Err(RequestError::NoAuth) => Ok(Some(Node::HIDDEN)),
+        Err(RequestError::NoAuth) => Ok(Some(ReadNode::Hidden)),
         Err(RequestError::NoNode) => Ok(None),
         Err(failure) => bail!("{}: {failure}", without_controls(record.as_str())),
     }
@@ -53,10 +53,8 @@ fn delete(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<bool> 
 }
 
 /// The time and the host of the recorded success, for the message; empty if the record can't be read.
-fn success_details(node: &Node) -> String {
-    if node.is_hidden() {
-        return String::new();
-    }
+fn success_details(record: &ReadNode) -> String {
+    let Some(node) = record.seen() else { return String::new() };
     match Owner::of(&node.data).place() {
         place if place == "-" => format!(", {}", node.modified),
         place => format!(", {} on {place}", node.modified),

@@ -15,7 +15,7 @@ use crate::core::queue::name::{Family, Mode, Name};
 use crate::core::queue::once::{LastSuccess, record_path, recorded_lock};
 use crate::core::queue::order::{QueueEntry, entries};
 use crate::core::queue::record::{Record, revocation};
-use crate::ensemble::{Answer, BlockingSession, Node, RequestError, ServerTime};
+use crate::ensemble::{Answer, BlockingSession, ReadNode, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const SYSTEM_NODES: &str = "/zookeeper";
@@ -74,7 +74,7 @@ pub(super) enum State {
 }
 
 impl State {
-    fn of(entry: &QueueEntry<'_>, node: &Node) -> Self {
+    fn of(entry: &QueueEntry<'_>, node: &ReadNode) -> Self {
         match entry.holds {
             is_first if node.is_permanent() => Self::Unowned { is_first },
             true => Self::Held,
@@ -266,7 +266,7 @@ fn describe(
         let nodes = contenders.map(|name| NodePath::from(format!("{path}/{name}")));
         nodes.chain([record_path(path)]).collect::<Vec<_>>()
     };
-    let mut nodes: BTreeMap<NodePath, Node> = BTreeMap::new();
+    let mut nodes: BTreeMap<NodePath, ReadNode> = BTreeMap::new();
     for (path, answer) in session.get_all(locks.iter().flat_map(names))? {
         match answer {
             Ok(node) => drop(nodes.insert(path, node)),
@@ -286,7 +286,7 @@ fn describe(
 fn lock(
     path: String,
     children: &[String],
-    nodes: &BTreeMap<NodePath, Node>,
+    nodes: &BTreeMap<NodePath, ReadNode>,
     neighbours: Vec<Neighbour>,
 ) -> Lock {
     let existing: Vec<String> = children
@@ -306,17 +306,17 @@ fn lock(
     Lock { path, contenders: Some(contenders), neighbours, last_success }
 }
 
-fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &Node) -> ListedContender {
-    let known = read.known();
-    let record = Record::from_bytes(&read.data);
-    let revocation = revocation(&read.data);
+fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &ReadNode) -> ListedContender {
+    let known = read.seen();
+    let record = Record::from_bytes(read.data());
+    let revocation = revocation(read.data());
     let state = State::of(entry, read);
     ListedContender {
         position: entry.position,
         state,
         stopped: record.as_ref().is_some_and(|record| record.stopped),
         mode: entry.name.mode,
-        owner: record.as_ref().map_or_else(|| Owner::of(&read.data), Owner::of_record),
+        owner: record.as_ref().map_or_else(|| Owner::of(read.data()), Owner::of_record),
         since: known.map(|read| read.created),
         held_since: known
             .filter(|_| state == State::Held)
@@ -330,11 +330,11 @@ fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &Node) -> ListedConte
     }
 }
 
-fn success(record: &Node) -> Success {
-    let last = LastSuccess::from_bytes(&record.data);
-    let Owner { host, pid, .. } = Owner::of(&record.data);
+fn success(record: &ReadNode) -> Success {
+    let last = LastSuccess::from_bytes(record.data());
+    let Owner { host, pid, .. } = Owner::of(record.data());
     Success {
-        at: record.known().map(|record| record.modified),
+        at: record.seen().map(|record| record.modified),
         host,
         pid,
         fencing_token: last.map(|last| last.fencing_token),

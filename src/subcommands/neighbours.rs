@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::owner::{Owner, session_id};
 use crate::core::queue::other_recipes::{self, Recipe};
 use crate::core::text::without_controls;
-use crate::ensemble::{BlockingSession, Node, RequestError, ServerTime};
+use crate::ensemble::{BlockingSession, ReadNode, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe. The fields are those of `status --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,12 +25,12 @@ pub(super) struct Neighbour {
 
 impl Neighbour {
     /// The owner of this node; `None` if no session owns it, so that it only has a name of that recipe.
-    fn of(recipe: Recipe, node: String, read: &Node) -> Option<Self> {
+    fn of(recipe: Recipe, node: String, read: &ReadNode) -> Option<Self> {
         if read.is_permanent() {
             return None;
         }
-        let Owner { host, label, .. } = Owner::of(&read.data);
-        let known = read.known();
+        let Owner { host, label, .. } = Owner::of(read.data());
+        let known = read.seen();
         let (since, session) = (known.map(|read| read.created), known.map(|read| session_id(read.owner)));
         Some(Self { recipe, host, label, since, session, node })
     }
@@ -118,13 +118,14 @@ pub(super) fn summary(neighbours: &[Neighbour]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ensemble::Node;
 
     #[test]
     fn only_a_session_s_node_or_a_hidden_one_is_a_neighbour() {
-        let owned_by = |owner| Node { owner, czxid: 1, ..Node::HIDDEN };
+        let owned_by = |owner| ReadNode::from(Node { owner, ..Node::default() });
         // An early 3.5 shows a container as owned by the least number.
         for (read, is_neighbour) in
-            [(owned_by(7), true), (Node::HIDDEN, true), (owned_by(0), false), (owned_by(i64::MIN), false)]
+            [(owned_by(7), true), (ReadNode::Hidden, true), (owned_by(0), false), (owned_by(i64::MIN), false)]
         {
             let found = Neighbour::of(Recipe::KazooSemaphore, "/app/node".to_owned(), &read);
             assert_eq!(found.is_some(), is_neighbour, "{read:?}");

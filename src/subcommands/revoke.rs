@@ -16,7 +16,7 @@ use crate::core::path::LockPath;
 use crate::core::queue::name::Family;
 use crate::core::queue::record::{CURATOR_REVOKES, Record, revocation};
 use crate::core::text::without_controls;
-use crate::ensemble::{BlockingSession, Node, RequestError};
+use crate::ensemble::{BlockingSession, Node, ReadNode, RequestError};
 use crate::output;
 use crate::process::identity::host;
 
@@ -168,8 +168,8 @@ fn delete_unread(session: &mut BlockingSession<'_>, contender: &ListedContender)
 /// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
 fn read(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<Option<Node>> {
     match session.get(contender.node.clone())? {
-        Ok(node) if node.is_hidden() => refused(contender, RequestError::NoAuth, "READ on its node"),
-        Ok(node) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
+        Ok(ReadNode::Hidden) => refused(contender, RequestError::NoAuth, "READ on its node"),
+        Ok(ReadNode::Seen(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
         Err(RequestError::NoNode) => Ok(None),
         Err(failure) => bail!("{}: {failure}", without_controls(contender.node.as_str())),
     }

@@ -113,6 +113,13 @@ impl Observer {
         self.call("create", move |client| client.create(&path, data.clone(), acl.clone(), mode))
     }
 
+    /// Hides a node by an ACL that no client of the tests matches.
+    pub(crate) fn hide(&self, path: &str) {
+        let (node, acl) = (path.to_owned(), vec![Acl::new(Permission::ALL, "ip", "192.0.2.1")]);
+        self.call("set_acl", move |client| client.set_acl(&node, acl.clone(), None))
+            .unwrap_or_else(|error| panic!("observer could not hide {path}: {error}"));
+    }
+
     /// Creates a persistent node and its missing parents.
     pub(crate) fn mkdirs(&self, path: &str) {
         for (end, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {

@@ -59,6 +59,20 @@ fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
     }
 }
 
+/// The node's ACL was changed, so the monitor can't see whether it is still zklock's. It must not say that it is gone.
+#[test]
+fn a_node_that_the_monitor_can_not_read_is_not_reported_as_gone() {
+    let case = Case::new("worker-hidden");
+    let running = start(&case, &["--session-timeout", "4"], "echo ready; exec sleep 60");
+    let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
+    case.observer().hide(&node);
+    kill_worker(&running);
+    let output = running.wait(DEADLINE);
+    output.assert_code(123).assert_stderr("the lock node is deleted when its session times out");
+    assert!(!output.stderr.contains("the lock node is gone"), "{output}");
+    case.wait_for_contenders(0);
+}
+
 #[test]
 fn the_next_contender_never_runs_beside_the_command_of_a_killed_worker() {
     for _ in 0..5 {

@@ -12,7 +12,7 @@ use super::contender::{ContentionError, OwnNode};
 use super::record::Record;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Node, Reply, Request, RequestError, ServerTime};
+use crate::core::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
 
 const PREFIX: &str = ".";
 const SUFFIX: &str = ".zklock-last";
@@ -129,7 +129,7 @@ impl Once {
         let Some(own) = self.own.clone() else { return Ok(vec![]) };
         match reply {
             // Another client wrote to zklock's node. Its data is kept, because it may be a request to give up the lock.
-            Reply::Read(path, Ok(node)) if path == own => {
+            Reply::Read(path, Ok(ReadNode::Seen(node))) if path == own => {
                 return Ok(vec![Request::Write(own, node.data, node.version)]);
             }
             Reply::Written(Err(RequestError::Changed | RequestError::ConnectionLost)) => {
@@ -137,13 +137,13 @@ impl Once {
             }
             Reply::Read(path, Err(RequestError::ConnectionLost)) => return Ok(vec![Request::Get(path)]),
             // The watch on zklock's own node reports what happened to it.
-            Reply::Read(path, Err(_)) if path == own => {}
+            Reply::Read(path, Ok(ReadNode::Hidden) | Err(_)) if path == own => {}
             Reply::Written(Err(RequestError::NoNode)) => {}
             // The record exists, and the ACL hides its time.
-            Reply::Read(path, Ok(node)) if node.is_hidden() => {
+            Reply::Read(path, Ok(ReadNode::Hidden)) => {
                 return self.take(Reply::Read(path, Err(RequestError::NoAuth)));
             }
-            Reply::Read(_, Ok(node)) => self.last = Some(Last::At(node)),
+            Reply::Read(_, Ok(ReadNode::Seen(node))) => self.last = Some(Last::At(node)),
             Reply::Read(_, Err(RequestError::NoNode)) => self.last = Some(Last::Never),
             Reply::Written(Ok(now)) => self.now = Some(now),
             Reply::Read(path, Err(failure)) => {
@@ -198,7 +198,7 @@ mod tests {
         let lock = LockPath::parse(std::ffi::OsStr::new("/locks/job")).unwrap();
         let own = OwnNode { path: "/locks/job/n".into(), fencing_token: 1, created: ServerTime(0) };
         let mut once = Once::new(&lock, Duration::from_hours(1));
-        let hidden = || Reply::Read(record_path("/locks/job"), Ok(Node::HIDDEN));
+        let hidden = || Reply::Read(record_path("/locks/job"), Ok(ReadNode::Hidden));
         assert_eq!(once.take(hidden()), Ok(vec![]), "no request was sent");
         once.begin(&own, b"me");
         let refused = once.take(hidden()).unwrap_err();
@@ -239,13 +239,13 @@ mod tests {
         );
         let marked = Node { data: b"marked".to_vec(), ..record_of(0) };
         assert_eq!(
-            once.take(Reply::Read(own.path.clone(), Ok(marked))),
+            once.take(Reply::Read(own.path.clone(), Ok(marked.into()))),
             Ok(vec![Request::Write(own.path.clone(), b"marked".to_vec(), 3)]),
             "the mark is kept"
         );
         once.take(Reply::Written(Ok(ServerTime(9_000)))).unwrap();
         assert_eq!(once.decision(), None);
-        once.take(Reply::Read("/a/.b.zklock-last".into(), Ok(record_of(2_000)))).unwrap();
+        once.take(Reply::Read("/a/.b.zklock-last".into(), Ok(record_of(2_000).into()))).unwrap();
         assert_eq!(once.decision(), Some(OnceDecision::Recent { ago: Duration::from_secs(7), by: None }));
     }
 

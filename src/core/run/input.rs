@@ -2,7 +2,7 @@
 
 use crate::core::exit::Exit;
 use crate::core::path::NodePath;
-use crate::core::protocol::{Asker, Node, Reply, RequestError, SessionChange, SessionKey};
+use crate::core::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
 use crate::core::queue::contender::AttemptIds;
 #[cfg(doc)]
 use crate::core::queue::record::Process;
@@ -72,7 +72,7 @@ pub struct Ancestor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookUp {
     /// Each node, in the order of the request; `None`: it is gone.
-    Seen(Vec<Option<Node>>),
+    Seen(Vec<Option<ReadNode>>),
     /// The session for it was lost: worth a retry.
     SessionLost,
     /// No session could be established in time; the reason that each server gave.

@@ -11,7 +11,7 @@ use crate::core::environment::HeldLock;
 use crate::core::exit::Exit;
 use crate::core::message::Message;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::Node;
+use crate::core::protocol::ReadNode;
 use crate::core::queue::contender::ContentionError;
 use crate::core::queue::name::{Family, Mode, Name};
 use crate::core::server_wait::Awaited;
@@ -80,12 +80,12 @@ impl Nested {
 
     /// A lock counts as not held only if its node is seen to be gone. If a fault counted as that, zklock would queue
     /// behind the surrounding lock, which waits for zklock's end.
-    fn seen(&self, nodes: &[Option<Node>], ctx: &mut Context<'_>) -> Next {
+    fn seen(&self, nodes: &[Option<ReadNode>], ctx: &mut Context<'_>) -> Next {
         let plan = ctx.plan;
-        let is_there = |held: &HeldLock, node: &Option<Node>| match node {
+        let is_there = |held: &HeldLock, node: &Option<ReadNode>| match node {
             // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
-            Some(node) if node.is_hidden() => true,
-            Some(node) => node.czxid == held.fencing_token && node.owner == held.session,
+            Some(ReadNode::Hidden) => true,
+            Some(ReadNode::Seen(node)) => node.czxid == held.fencing_token && node.owner == held.session,
             None => planted(Mistake::HeldUnchecked),
         };
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));

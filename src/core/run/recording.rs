@@ -98,7 +98,7 @@ impl Recording {
                 None
             }
             ClaimEvent::Aside(Asker::Once, Reply::Read(_, Ok(read)))
-                if LastSuccess::from_bytes(&read.data).as_ref() == Some(&self.success) =>
+                if LastSuccess::from_bytes(read.data()).as_ref() == Some(&self.success) =>
             {
                 Some(self.end(None, ctx))
             }

@@ -27,7 +27,7 @@ pub(super) fn find(facts: &mut Facts, session: &mut BlockingSession<'_>) -> Resu
     let now = ServerTime(facts.now.0 + facts.clock_ahead().unwrap_or(0));
     for (record, (_, answer)) in locks.iter().zip(read) {
         if let Ok(node) = answer
-            && let Some(node) = node.known()
+            && let Some(node) = node.seen()
             && let Some((directory, name)) = record.rsplit_once('/')
             && let Some(lock) = recorded_lock(name)
         {

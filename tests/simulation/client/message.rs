@@ -5,6 +5,6 @@ pub(crate) use zklock::core::connecting::{ConnectSpeed, ReconnectPause, longest_
 pub(crate) use zklock::core::path::NodePath;
 pub(crate) use zklock::core::planted::{Mistake, planted};
 pub(crate) use zklock::core::protocol::{
-    Created, Node, Reply, Request, RequestError, ServerTime, SessionChange,
+    Created, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
 };
 pub(crate) use zklock::core::time::BootTime;

@@ -1,6 +1,8 @@
 //! Translates requests into operations, and answers into replies.
 
-use super::message::{BootTime, Created, Mistake, Node, Reply, Request, RequestError, ServerTime, planted};
+use super::message::{
+    BootTime, Created, Mistake, Node, ReadNode, Reply, Request, RequestError, ServerTime, planted,
+};
 use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Stat, WireError};
 
 /// An operation under way, and its purpose.
@@ -112,8 +114,8 @@ fn failure(refusal: WireError) -> RequestError {
     }
 }
 
-fn node(data: &[u8], stat: Stat) -> Node {
-    Node {
+fn node(data: &[u8], stat: Stat) -> ReadNode {
+    ReadNode::Seen(Node {
         data: data.to_vec(),
         owner: stat.owner,
         czxid: stat.czxid,
@@ -121,7 +123,7 @@ fn node(data: &[u8], stat: Stat) -> Node {
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
         children: stat.children,
-    }
+    })
 }
 
 fn above(path: &str) -> &str {
@@ -292,7 +294,7 @@ impl Step {
                 if !names.iter().any(|other| **other == *name) {
                     return Next::Reply(Reply::Read(path.into(), Err(RequestError::NoNode)));
                 }
-                let reply = Reply::Read(path.as_str().into(), Ok(Node::HIDDEN));
+                let reply = Reply::Read(path.as_str().into(), Ok(ReadNode::Hidden));
                 return Next::Watching { reply, on: above(&path).to_owned(), path, kind: Kind::Children };
             }
             (Self::WatchBelow { path }, _) => {

@@ -2,7 +2,7 @@
 
 use zklock::core::path::NodePath;
 use zklock::core::protocol::{
-    Asker, Node, QuestionIndex, Reply, Request, RequestError, SessionChange, SessionKey,
+    Asker, QuestionIndex, ReadNode, Reply, Request, RequestError, SessionChange, SessionKey,
 };
 use zklock::core::run::{Input, LookUp};
 
@@ -13,7 +13,7 @@ use crate::world::{SessionOwner, World};
 pub(super) struct Asking {
     client: ClientId,
     nodes: Vec<NodePath>,
-    seen: Vec<Option<Node>>,
+    seen: Vec<Option<ReadNode>>,
 }
 
 /// How long connecting may take.

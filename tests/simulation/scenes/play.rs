@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Heard, Stage};
 use crate::client::ContenderEvent;
-use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
+use crate::client::message::{Node, ReadNode, Reply, Request, RequestError, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
 
@@ -335,7 +335,10 @@ impl<'a> Play<'a> {
                 names.sort();
                 format!("listed {names:?}")
             }
-            Reply::Read(path, Ok(node)) => {
+            Reply::Read(path, Ok(ReadNode::Hidden)) => {
+                format!("read {path}: hidden", path = self.unrooted(path.as_str()))
+            }
+            Reply::Read(path, Ok(ReadNode::Seen(node))) => {
                 let Node { data, owner, czxid, version, .. } = node;
                 let (data, path, owner) =
                     (String::from_utf8_lossy(data), self.unrooted(path.as_str()), self.owner(*owner));

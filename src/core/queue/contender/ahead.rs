@@ -5,27 +5,27 @@ use super::step::{ContenderEvent, Step};
 use super::{Contender, ContenderPhase};
 use crate::core::path::NodePath;
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Node, Reply, Request, RequestError, ServerTime};
+use crate::core::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
 use crate::core::queue::name::{Family, Mode};
 use crate::core::queue::record;
 
 impl Contender {
     /// The answer about a node ahead, or about one that may be zklock's own.
-    pub(super) fn other_read(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
+    pub(super) fn other_read(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         match &self.phase {
             ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
             ContenderPhase::Holding => self.recipe_check_answered(Reply::Read(path.clone(), result)),
             ContenderPhase::Adopting(name) if self.path().child(name) == *path => match result {
-                Ok(node) if node.owner == self.session => {
+                Ok(ReadNode::Seen(node)) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);
                     self.own_watched = true;
                     step.append(self.list_again());
                     step
                 }
                 // zklock can't see whether it owns this node, and a second node would wait for this one.
-                Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
+                Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
                 // The node of an earlier session, which is about to be deleted. This session never adopts it.
-                Ok(_) | Err(RequestError::NoNode) => self.enter(),
+                Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.enter(),
                 Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
                 Err(failure) => {
                     self.fail(ContentionError::of(failure, "read its own node", "READ", &self.entry.path))
@@ -49,12 +49,12 @@ impl Contender {
     }
 
     /// The answer about a node in the way.
-    pub(super) fn approached(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
+    pub(super) fn approached(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         let node = match result {
-            Ok(node) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
+            Ok(ReadNode::Seen(node)) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
                 return self.go(ContenderPhase::Clearing, Request::Delete(path.clone()));
             }
-            Ok(node) if node.is_hidden() && planted(Mistake::HiddenIsGone) => return self.hold(),
+            Ok(ReadNode::Hidden) if planted(Mistake::HiddenIsGone) => return self.hold(),
             Ok(node) if node.is_permanent() => {
                 return self.fail(ContentionError::NotEphemeral(path.to_string()));
             }
@@ -73,15 +73,15 @@ impl Contender {
         if parent.child(&predecessor) == *path {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
-            if may_get_a_slot(self.entry.mode, watch) && record::has_slot(&node.data) {
+            if may_get_a_slot(self.entry.mode, watch) && record::has_slot(node.data()) {
                 return self.go(ContenderPhase::Listing, self.catch_up());
             }
-            *nearest = Some(node);
+            *nearest = node.into_seen();
         }
         if !unset.is_empty() {
             return Step::default();
         }
-        let (data, since) = nearest.take().map_or((vec![], ServerTime(0)), |node| (node.data, node.created));
+        let (data, since) = shown(nearest.take());
         let news =
             ContenderEvent::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
         // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
@@ -93,7 +93,7 @@ impl Contender {
     }
 
     /// The answer about a watched node that another client wrote to. The same request has set the watch again.
-    pub(super) fn read_again(&mut self, path: &NodePath, result: Result<Node, RequestError>) -> Step {
+    pub(super) fn read_again(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         let node = match result {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
@@ -105,8 +105,8 @@ impl Contender {
             return Step::default();
         };
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
-        let news =
-            ContenderEvent::Waiting { predecessor, data: node.data, since: node.created, ahead, holder };
+        let (data, since) = shown(node.into_seen());
+        let news = ContenderEvent::Waiting { predecessor, data, since, ahead, holder };
         Step { requests: vec![], news: vec![news] }
     }
 
@@ -148,6 +148,11 @@ impl Contender {
             _ => Step::default(),
         }
     }
+}
+
+/// What a message shows of a node; no data and no time if it is hidden.
+fn shown(node: Option<Node>) -> (Vec<u8>, ServerTime) {
+    node.map_or((vec![], ServerTime(0)), |node| (node.data, node.created))
 }
 
 /// Whether the watched node is a predecessor that waits for one of several slots too. The first waiter watches the

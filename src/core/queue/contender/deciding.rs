@@ -4,7 +4,7 @@ use super::error::ContentionError;
 use super::step::{ContenderEvent, Step};
 use super::{Contender, ContenderPhase, Inspection, InspectionResult};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Node, Reply, Request, RequestError};
+use crate::core::protocol::{ReadNode, Reply, Request, RequestError};
 use crate::core::queue::name::Mode;
 use crate::core::queue::order;
 use crate::core::queue::order::{Decision, QueueError};
@@ -102,7 +102,7 @@ impl Contender {
         &mut self,
         node: String,
         refusal: Option<QueueError>,
-        result: Result<Node, RequestError>,
+        result: Result<ReadNode, RequestError>,
     ) -> Step {
         match (result, refusal) {
             // A waiter would ignore it if it were behind, and only zklock's own number tells whether it is.
@@ -115,7 +115,7 @@ impl Contender {
             }
             (_, Some(refusal)) => self.fail(refusal.into()),
             (result, None) => {
-                let data = result.map(|node| node.data).unwrap_or_default();
+                let data = result.map_or_else(|_| vec![], |node| node.data().to_vec());
                 self.phase = ContenderPhase::Ended;
                 Step { requests: vec![], news: vec![ContenderEvent::Busy { holder: node, data }] }
             }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::error::ContentionError;
 use crate::core::path::{LockPath, NodePath};
-use crate::core::protocol::{Node, Reply, Request, RequestError};
+use crate::core::protocol::{ReadNode, Reply, Request, RequestError};
 use crate::core::queue::other_recipes::{self, Recipe};
 use crate::core::queue::queue_error::QueueError;
 
@@ -91,7 +91,7 @@ impl Inspection {
         &mut self,
         lock: &LockPath,
         path: &NodePath,
-        read: Result<Node, RequestError>,
+        read: Result<ReadNode, RequestError>,
     ) -> InspectionResult {
         let Some(index) = self.unread.iter().position(|(name, _)| lock.child(name) == *path) else {
             return InspectionResult::Ask(vec![]);
@@ -129,7 +129,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::core::protocol::ServerTime;
+    use crate::core::protocol::{Node, ServerTime};
 
     const LEASE: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lease-0000000001";
     const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000001";
@@ -156,7 +156,7 @@ mod tests {
     fn read(
         inspection: &mut Inspection,
         path: &NodePath,
-        read: Result<Node, RequestError>,
+        read: Result<ReadNode, RequestError>,
     ) -> InspectionResult {
         inspection.take(&lock(), Reply::Read(path.clone(), read))
     }
@@ -183,14 +183,14 @@ mod tests {
         let (mut inspection, finding) = inspection(&[LATCH]);
         assert_asks(&finding, &[Request::Get(path.clone())]);
         let mut again = inspection.clone();
-        assert_refused(&read(&mut again, &path, Ok(node(7))), Recipe::CuratorLatch);
-        assert!(matches!(read(&mut inspection, &path, Ok(node(0))), InspectionResult::Clean));
+        assert_refused(&read(&mut again, &path, Ok(node(7).into())), Recipe::CuratorLatch);
+        assert!(matches!(read(&mut inspection, &path, Ok(node(0).into())), InspectionResult::Clean));
     }
 
     #[test]
     fn a_hidden_node_counts_as_alive() {
         let path = lock().child(LATCH);
-        for hidden in [Ok(Node::HIDDEN), Err(RequestError::NoAuth)] {
+        for hidden in [Ok(ReadNode::Hidden), Err(RequestError::NoAuth)] {
             let (mut inspection, _) = inspection(&[LATCH]);
             assert_refused(&read(&mut inspection, &path, hidden), Recipe::CuratorLatch);
         }
@@ -203,7 +203,7 @@ mod tests {
         let finding = inspection.take(&lock(), Reply::Listed(Ok(names(&["job", LEASE]))));
         let lease = lock().child(&format!("leases/{LEASE}"));
         assert_asks(&finding, &[Request::Get(lease.clone())]);
-        assert_refused(&read(&mut inspection, &lease, Ok(node(7))), Recipe::CuratorSemaphore);
+        assert_refused(&read(&mut inspection, &lease, Ok(node(7).into())), Recipe::CuratorSemaphore);
     }
 
     #[test]

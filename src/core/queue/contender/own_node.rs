@@ -6,7 +6,7 @@ use super::Contender;
 use super::error::ContentionError;
 use super::step::{ContenderEvent, Step};
 use crate::core::planted::{Mistake, planted};
-use crate::core::protocol::{Node, Request, RequestError};
+use crate::core::protocol::{ReadNode, Request, RequestError};
 use crate::core::queue::name::Mode;
 use crate::core::queue::record::{self, Record};
 
@@ -67,10 +67,10 @@ impl Contender {
         }
     }
 
-    pub(super) fn own_read(&mut self, result: &Result<Node, RequestError>) -> Step {
+    pub(super) fn own_read(&mut self, result: &Result<ReadNode, RequestError>) -> Step {
         let expected = self.own.as_ref().map(|own| own.fencing_token);
         match result {
-            Ok(node) if node.owner == self.session && Some(node.czxid) == expected => {
+            Ok(ReadNode::Seen(node)) if node.owner == self.session && Some(node.czxid) == expected => {
                 (self.own_watched, self.own_unread) = (true, false);
                 self.own_version = node.version;
                 let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
@@ -80,8 +80,8 @@ impl Contender {
                 self.content.unwritten &= node.data != self.data();
                 if self.content.unwritten { self.write_own() } else { Step::default() }
             }
-            Ok(node) if node.is_hidden() => self.fail(ContentionError::OwnNodeHidden),
-            Ok(_) | Err(RequestError::NoNode) => self.fail(ContentionError::Deleted),
+            Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
+            Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.fail(ContentionError::Deleted),
             Err(RequestError::ConnectionLost) => self.watch_own(),
             Err(failure) => {
                 self.fail(ContentionError::of(failure.clone(), "read its own node", "READ", &self.entry.path))

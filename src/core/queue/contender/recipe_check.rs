@@ -6,7 +6,7 @@
 use super::error::ContentionError;
 use super::inspection::{Inspection, InspectionResult};
 use crate::core::path::LockPath;
-use crate::core::protocol::{Node, Reply, Request, RequestError};
+use crate::core::protocol::{Node, ReadNode, Reply, Request, RequestError};
 use crate::core::queue::name::{Family, Name};
 use crate::core::queue::queue_error::QueueError;
 
@@ -49,7 +49,7 @@ impl RecipeCheck {
         match (std::mem::take(self), reply) {
             (Self::Reported, _) => *self = Self::Reported,
             (_, _) if lost => {}
-            (Self::Counting, Reply::Read(path, Ok(Node { children: 2..=MOST, .. })))
+            (Self::Counting, Reply::Read(path, Ok(ReadNode::Seen(Node { children: 2..=MOST, .. }))))
                 if path == lock.node() =>
             {
                 *self = Self::Listing;
@@ -111,11 +111,11 @@ mod tests {
     }
 
     fn read(path: &str, node: Node) -> Reply {
-        Reply::Read(path.into(), Ok(node))
+        Reply::Read(path.into(), Ok(node.into()))
     }
 
     fn with(children: i32) -> Reply {
-        read("/app", Node { czxid: 1, children, ..Node::HIDDEN })
+        read("/app", Node { children, ..Node::default() })
     }
 
     /// One that has listed these children.
@@ -159,7 +159,7 @@ mod tests {
         for (owner, alive) in [(7, true), (0, false)] {
             let (mut recipe_check, seen) = listed(&[OURS, LATCH]);
             assert_eq!(seen, Ok(vec![Request::Get(latch.as_str().into())]));
-            let seen = take(&mut recipe_check, read(&latch, Node { czxid: 1, owner, ..Node::HIDDEN }));
+            let seen = take(&mut recipe_check, read(&latch, Node { owner, ..Node::default() }));
             let found = matches!(&seen, Err(QueueError::OtherRecipe { recipe: Recipe::CuratorLatch, .. }));
             assert_eq!(found, alive, "{seen:?}");
             assert_eq!(recipe_check.begin(&lock()).is_empty(), alive);
@@ -170,7 +170,7 @@ mod tests {
     fn answers_to_other_requests_change_nothing() {
         let mut recipe_check = RecipeCheck::default();
         recipe_check.begin(&lock());
-        let other = read("/other", Node { czxid: 1, children: 2, ..Node::HIDDEN });
+        let other = read("/other", Node { children: 2, ..Node::default() });
         assert_eq!(take(&mut recipe_check, other), Ok(vec![]));
         let (mut recipe_check, seen) = listed(&[OURS, KAZOO]);
         assert!(seen.is_err());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
-use crate::core::protocol::ServerTime;
+use crate::core::protocol::{ReadNode, ServerTime};
 use crate::core::queue::name::{self, Family, Mode};
 use crate::core::queue::record::Record;
 
@@ -85,9 +85,9 @@ fn behind(ahead: &[i32]) -> (Contender, String, Step) {
 /// A waiter behind these nodes, with its watches set.
 fn asleep(ahead: &[i32]) -> (Contender, String) {
     let (mut contender, own, _) = behind(ahead);
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let nearest = other(*ahead.last().unwrap());
-    let step = contender.take(Reply::Read(at(&nearest), Ok(theirs())));
+    let step = contender.take(Reply::Read(at(&nearest), Ok(theirs().into())));
     let waiting = ContenderEvent::Waiting {
         predecessor: nearest,
         data: b"them".to_vec(),
@@ -146,7 +146,7 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
         let step = contender.take(Reply::Changed(nearest.clone(), false));
         assert_eq!((step.requests, step.news), (vec![Request::Watch(nearest.clone())], vec![]));
         let told = Node { data: b"told".to_vec(), ..theirs() };
-        let step = contender.take(Reply::Read(nearest.clone(), Ok(told)));
+        let step = contender.take(Reply::Read(nearest.clone(), Ok(told.into())));
         assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
         assert!(
             matches!(&step.news[..], [ContenderEvent::Waiting { data, .. }] if data == b"told"),
@@ -177,7 +177,7 @@ fn holder_with_record() -> (Contender, String, Record) {
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     contender.take(Reply::Listed(Ok(vec![own.clone()])));
-    contender.take(Reply::Read(at(&own), Ok(Node { data: data.to_vec(), ..ours(50) })));
+    contender.take(Reply::Read(at(&own), Ok(Node { data: data.to_vec(), ..ours(50) }.into())));
     (contender, own, Record::from_bytes(data).unwrap())
 }
 
@@ -196,8 +196,8 @@ fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
     let step = contender.record_held_since(Duration::from_millis(1_500));
     assert_eq!(written(&step), Some((told.clone(), 0)));
     contender.take(Reply::Changed(at(&own), false));
-    let step =
-        contender.take(Reply::Read(at(&own), Ok(Node { data: told.to_bytes(), version: 1, ..ours(50) })));
+    let step = contender
+        .take(Reply::Read(at(&own), Ok(Node { data: told.to_bytes(), version: 1, ..ours(50) }.into())));
     assert!(step.requests.is_empty(), "it is said: {step:?}");
     let stopped = Record { stopped: true, ..told };
     assert_eq!(written(&contender.mark_stopped(true)), Some((stopped, 1)));
@@ -210,7 +210,7 @@ fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     assert!(contender.take(Reply::Written(Err(RequestError::Changed))).requests.is_empty());
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
-    let step = contender.take(Reply::Read(at(&own), Ok(marked)));
+    let step = contender.take(Reply::Read(at(&own), Ok(marked.into())));
     assert_eq!((step.requests, step.news), (vec![], vec![ContenderEvent::Revoked(None)]));
 }
 
@@ -224,8 +224,8 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
         let step = contender.take(Reply::Read(lost.clone(), Err(RequestError::ConnectionLost)));
         assert_eq!(step.requests, [Request::Watch(lost)]);
     }
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
     assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 1, .. }]), "{step:?}");
     assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&ContenderEvent::Held));
 }
@@ -255,7 +255,7 @@ fn a_waiter_whose_node_is_deleted_never_runs() {
 #[test]
 fn a_holder_is_told_that_its_node_is_gone() {
     let (mut contender, own, _) = behind(&[]);
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
     assert_eq!(
         failed(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))),
@@ -266,10 +266,13 @@ fn a_holder_is_told_that_its_node_is_gone() {
 #[test]
 fn a_mark_on_its_own_node_revokes_the_lock() {
     let (mut contender, own, _) = behind(&[]);
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
     let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
-    assert_eq!(contender.take(Reply::Read(at(&own), Ok(marked))).news, [ContenderEvent::Revoked(None)]);
+    assert_eq!(
+        contender.take(Reply::Read(at(&own), Ok(marked.into()))).news,
+        [ContenderEvent::Revoked(None)]
+    );
 }
 
 #[test]
@@ -353,7 +356,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let own = name(&prefix, 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
-    let step = contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    let step = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert_eq!(
         step.news,
         [ContenderEvent::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
@@ -369,7 +372,7 @@ fn the_node_of_an_earlier_session_is_not_adopted() {
     let (mut contender, prefix_of_lost) = searching();
     let stale = name(&prefix_of_lost, 5);
     contender.take(Reply::Listed(Ok(vec![stale.clone()])));
-    let step = contender.take(Reply::Read(at(&stale), Ok(theirs())));
+    let step = contender.take(Reply::Read(at(&stale), Ok(theirs().into())));
     assert_ne!(prefix(&step), prefix_of_lost);
 }
 
@@ -402,7 +405,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
 #[test]
 fn a_node_of_the_same_session_ahead_is_deleted() {
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1))));
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1).into())));
     assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
     let step = contender.take(Reply::Deleted(Ok(())));
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
@@ -414,7 +417,7 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     assert_eq!(contender.begin().requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs())));
+    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
     assert_eq!(step.news, [ContenderEvent::Busy { holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }

@@ -74,10 +74,11 @@ impl Queueing {
             ClaimEvent::Closed => return Some(Next::fail(Message::SessionClosed)),
             ClaimEvent::Lock(path, news) => return self.news(path, news, ctx),
             ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
-                if let Some(why) = self.lineage.waits_for_itself(&read.data, ctx) {
+                if let Some(why) = self.lineage.waits_for_itself(read.data(), ctx) {
                     return Some(Next::fail_at(ctx.current_lock(), why));
                 }
-                let seen = seen(who(node.name(), &read.data, ctx), &read.data, read.created);
+                let since = read.seen().map_or(ServerTime(0), |read| read.created);
+                let seen = seen(who(node.name(), read.data(), ctx), read.data(), since);
                 ctx.progress(|progress, ctx| progress.holder(&node, Ok(seen), ctx));
             }
             ClaimEvent::Aside(Asker::WaitingLine, Reply::Listed(result)) => {

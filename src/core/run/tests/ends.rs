@@ -100,7 +100,7 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
             .reply(Asker::Once, lost())
             .reply(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)));
         script.reply(Asker::Once, Reply::Read(path.clone(), Err(RequestError::ConnectionLost)));
-        script.reply(Asker::Once, Reply::Read(path.clone(), read)).is(TRANSCRIPTS, name);
+        script.reply(Asker::Once, Reply::Read(path.clone(), read.map(Into::into))).is(TRANSCRIPTS, name);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::script::{OURS, Script, node, other, plan, record, seconds};
 use crate::core::exit::Exit;
-use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::protocol::{
+    Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange,
+};
 use crate::core::queue::record::Record;
 use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan};
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
@@ -193,7 +195,7 @@ fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
     script
         .pass(3.0)
         .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false))
-        .read(&own, Node::HIDDEN)
+        .read(&own, ReadNode::Hidden)
         .is(TRANSCRIPTS, "own_node_hidden");
 }
 
@@ -203,7 +205,8 @@ fn looks_around_are_further_and_further_apart() {
     script.running();
     for second in 1_u8..20 {
         script.pass(second.into()).confirmed(f64::from(second) - 0.1, Ok(()));
-        let answer = Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }));
+        let answer =
+            Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }.into()));
         script.reply(Asker::Lock(LockIndex(0)), answer);
     }
     script.keeps_lines(&["Get(", "Confirmed"]).is(TRANSCRIPTS, "looks_around");
@@ -301,7 +304,7 @@ fn a_neighbour_that_comes_is_warned_of() {
     let mut script = Script::of(plan());
     script.running().pass(1.2).tick().pass(1.3).confirmed(1.2, Ok(()));
     let parent = Node { children: 3, ..node(0, 1, &record("x", 1)) };
-    script.reply(Asker::Lock(LockIndex(0)), Reply::Read("/locks/a".into(), Ok(parent)));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Read("/locks/a".into(), Ok(parent.into())));
     let own = script.own(1);
     let foreign = "latch-0000000007".to_owned();
     script

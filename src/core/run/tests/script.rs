@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::core::environment::HeldLock;
 use crate::core::path::LockPath;
 use crate::core::protocol::{
-    Asker, Created, LockIndex, Node, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
+    Asker, Created, LockIndex, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
+    SessionKey,
 };
 use crate::core::queue::contender::AttemptIds;
 use crate::core::queue::name::{Family, Mode};
@@ -245,14 +246,15 @@ impl Script {
     }
 
     /// The node of the lock `/locks/a` with this name is read for its contender.
-    pub(super) fn read(&mut self, name: &str, node: Node) -> &mut Self {
-        self.reply(Asker::Lock(LockIndex(0)), Reply::Read(format!("/locks/a/{name}").into(), Ok(node)))
+    pub(super) fn read(&mut self, name: &str, node: impl Into<ReadNode>) -> &mut Self {
+        self.reply(Asker::Lock(LockIndex(0)), Reply::Read(format!("/locks/a/{name}").into(), Ok(node.into())))
     }
 
     /// The record of the last success is read, and the servers' time is known.
     pub(super) fn once(&mut self, record: Result<Node, RequestError>) -> &mut Self {
         let written = Reply::Written(Ok(ServerTime(EPOCH + 10_000)));
-        self.reply(Asker::Once, Reply::Read(record_path("/locks/a"), record)).reply(Asker::Once, written)
+        self.reply(Asker::Once, Reply::Read(record_path("/locks/a"), record.map(ReadNode::from)))
+            .reply(Asker::Once, written)
     }
 
     /// A confirmation that was sent at this time is answered now.
@@ -379,7 +381,10 @@ fn said(input: &Input) -> String {
     match input {
         Input::Introduced(_) => "introduced".to_owned(),
         Input::LookedUp(LookUp::Seen(nodes)) => {
-            let shown = |node: &Option<Node>| node.as_ref().map(|node| (node.czxid, node.owner));
+            let shown = |read: &Option<ReadNode>| {
+                let node = read.as_ref()?.seen();
+                Some(node.map_or((0, 0), |node| (node.czxid, node.owner)))
+            };
             format!("looked up, czxid and owner of each: {:?}", nodes.iter().map(shown).collect::<Vec<_>>())
         }
         Input::Session(_, change) => format!("session {change:?}"),
@@ -390,7 +395,7 @@ fn said(input: &Input) -> String {
 
 fn answered(reply: &Reply) -> String {
     match reply {
-        Reply::Read(path, Ok(node)) if !node.is_hidden() => {
+        Reply::Read(path, Ok(ReadNode::Seen(node))) => {
             format!("read {path}: {} of {:#x}, {}", node.czxid, node.owner, text(&node.data))
         }
         other => format!("{other:?}"),

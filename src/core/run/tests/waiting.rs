@@ -2,7 +2,9 @@
 
 use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record, seconds};
 use crate::core::path::{LockPath, NodePath};
-use crate::core::protocol::{Asker, ConnectFailure, LockIndex, Node, Reply, RequestError, SessionChange};
+use crate::core::protocol::{
+    Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange,
+};
 use crate::core::queue::name::Mode;
 use crate::core::queue::once::record_path;
 use crate::core::queue::record::Record;
@@ -44,7 +46,7 @@ fn a_waiter_with_a_line_reads_the_holder_too() {
     let holder = Record { held_after_ms: Some(50), ..record("web3", 31) };
     let path = format!("/locks/a/{}", other(3));
     script
-        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
         .tick()
         .at(1.1)
         .tick()
@@ -99,7 +101,7 @@ fn the_holder_is_read_before_it_is_reported() {
     let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
     let path = format!("/locks/a/{}", other(3));
     script
-        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder))))
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
         .at(2.1)
         .tick();
     script.confirmed(2.1, Ok(())).tick().at(3.9).tick();
@@ -114,7 +116,7 @@ fn no_message_waits_for_the_holder_to_be_read() {
     let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick().at(2.1).tick();
     let path = format!("/locks/a/{}", other(3));
-    let holder = Ok(node(THEIRS, 3, &record("web3", 31)));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
     script.at(2.3).reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).tick();
     script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_without_the_holder");
 }
@@ -124,7 +126,7 @@ fn a_waiter_that_gives_up_names_the_holder() {
     let mut script = Script::of(with_deadline(1.0));
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).pass(0.9);
     let path = format!("/locks/a/{}", other(3));
-    let holder = Ok(node(THEIRS, 3, &record("web3", 31)));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
     script.reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).at(1.0).tick();
     script.keeps_lines(&["Warning", "WaitingLine"]).is(TRANSCRIPTS, "gives_up_behind_the_holder");
 }
@@ -488,7 +490,7 @@ fn two_locks_are_queued_for_one_after_the_other() {
     script.read(&own, node(OURS, 1, &record("web1", 7))).at(0.2).created(1, 5).listed(1, &[4], 5);
     script.reply(
         Asker::Lock(LockIndex(1)),
-        Reply::Read(format!("/locks/b/{}", other(4)).into(), Ok(node(THEIRS, 4, &record("web2", 30)))),
+        Reply::Read(format!("/locks/b/{}", other(4)).into(), Ok(node(THEIRS, 4, &record("web2", 30)).into())),
     );
     script.session(SessionChange::Disconnected).session(SessionChange::Reconnected).at(1.2).tick();
     script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(TRANSCRIPTS, "two_locks");
@@ -533,7 +535,7 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
     script.is(TRANSCRIPTS, "a_process_of_another_namespace");
     let mut script = Script::of(plan());
     script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
-    let read = Ok(node(THEIRS, 3, &record("web1", 30)));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
     script
         .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)).into(), read))
         .is(TRANSCRIPTS, "an_ancestor_further_on");
@@ -544,7 +546,7 @@ fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
     script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed.clone())));
     script.read(&other(8), node(THEIRS, 8, &record("web2", 31))).on(Input::Ancestors(vec![ancestor]));
     script.reply(Asker::WaitingLine, Reply::Listed(Ok(listed)));
-    let read = Ok(node(THEIRS, 3, &record("web1", 30)));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
     script
         .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}").into(), read))
         .is(TRANSCRIPTS, "an_ancestor_that_reads");
@@ -557,7 +559,7 @@ fn inside(mode: Mode, locks: &[&str]) -> Plan {
 }
 
 fn outer_node(czxid: i64) -> Input {
-    Input::LookedUp(LookUp::Seen(vec![Some(node(THEIRS, czxid, &record("web1", 30)))]))
+    Input::LookedUp(LookUp::Seen(vec![Some(node(THEIRS, czxid, &record("web1", 30)).into())]))
 }
 
 #[test]
@@ -565,7 +567,7 @@ fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
     Script::of(inside(Mode::Exclusive, &["/locks/a"]))
         .on(outer_node(3))
         .is(TRANSCRIPTS, "becomes_its_command");
-    let hidden = Input::LookedUp(LookUp::Seen(vec![Some(Node::HIDDEN)]));
+    let hidden = Input::LookedUp(LookUp::Seen(vec![Some(ReadNode::Hidden)]));
     Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(TRANSCRIPTS, "hidden_outer_lock");
     Script::of(inside(Mode::Exclusive, &["/locks/a"]))
         .on(outer_node(4))

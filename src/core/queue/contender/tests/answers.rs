@@ -105,22 +105,26 @@ fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
     let (mut contender, own, lost) = adopting();
     assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))), lost);
     let (mut contender, own, _) = adopting();
-    let hidden = contender.take(Reply::Read(at(&own), Ok(Node::HIDDEN)));
+    let hidden = contender.take(Reply::Read(at(&own), Ok(ReadNode::Hidden)));
     assert_eq!(failed(&hidden), Some(&ContentionError::OwnNodeHidden));
     let (mut contender, own, _) = adopting();
     let denied = contender.take(Reply::Read(at(&own), Err(RequestError::NoAuth)));
     assert_eq!(failed(&denied), Some(&permission("read its own node", "READ")));
     let (mut contender, _, _) = adopting();
-    assert_eq!(contender.take(Reply::Read(at(&other(7)), Ok(ours(50)))), Step::default(), "another node");
+    assert_eq!(
+        contender.take(Reply::Read(at(&other(7)), Ok(ours(50).into()))),
+        Step::default(),
+        "another node"
+    );
 }
 
 #[test]
 fn its_own_node_has_to_be_readable_and_its_own() {
     let held = || behind(&[]);
     for (read, error) in [
-        (Ok(Node::HIDDEN), ContentionError::OwnNodeHidden),
-        (Ok(Node { owner: SESSION + 1, ..ours(50) }), ContentionError::Deleted),
-        (Ok(ours(51)), ContentionError::Deleted),
+        (Ok(ReadNode::Hidden), ContentionError::OwnNodeHidden),
+        (Ok(Node { owner: SESSION + 1, ..ours(50) }.into()), ContentionError::Deleted),
+        (Ok(ours(51).into()), ContentionError::Deleted),
         (Err(RequestError::NoAuth), permission("read its own node", "READ")),
     ] {
         let (mut contender, own, _) = held();
@@ -129,11 +133,11 @@ fn its_own_node_has_to_be_readable_and_its_own() {
     let (mut contender, own, _) = held();
     let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert!(!contender.is_unread());
     contender.take(Reply::Changed(at(&own), false));
     assert!(contender.is_unread());
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert!(!contender.is_unread());
 }
 
@@ -174,9 +178,9 @@ fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let watches = contender.take(Reply::Listed(Ok(vec![slot(1), slot(3), own.clone()]))).requests;
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let [_, Request::Watch(first), Request::Watch(_)] = &watches[..] else { panic!("{watches:?}") };
-    contender.take(Reply::Read(first.clone(), Ok(theirs())));
+    contender.take(Reply::Read(first.clone(), Ok(theirs().into())));
     let again = [Request::Watch(at(&own)), Request::Watch(first.clone())];
     assert_eq!(contender.reconnected().requests, again, "the other is in flight");
 }
@@ -196,7 +200,7 @@ fn a_write_whose_answer_was_lost_is_sent_again() {
     assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Step::default());
     contender.take(Reply::Changed(at(&own), false));
     let other = Node { data: b"other".to_vec(), version: 3, ..ours(50) };
-    let step = contender.take(Reply::Read(at(&own), Ok(other)));
+    let step = contender.take(Reply::Read(at(&own), Ok(other.into())));
     assert!(
         written(&step).is_some_and(|(_, version)| version == 3),
         "what it says is written again: {step:?}"
@@ -226,7 +230,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
 #[test]
 fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
     for owner in [0, i64::MIN] {
-        let permanent = || Ok(Node { owner, ..theirs() });
+        let permanent = || Ok(Node { owner, ..theirs() }.into());
         let error = ContentionError::NotEphemeral(at(&other(3)).to_string());
         let mut approaching = behind(&[3]).0;
         assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
@@ -244,11 +248,11 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
         }
     }
     let mut approaching = behind(&[3]).0;
-    let step = approaching.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    let step = approaching.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
     assert!(matches!(step.news[..], [ContenderEvent::Waiting { .. }]));
     let mut naming = looking();
     naming.take(Reply::Listed(Ok(vec![other(3)])));
-    let step = naming.take(Reply::Read(at(&other(3)), Ok(Node::HIDDEN)));
+    let step = naming.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
     assert!(matches!(step.news[..], [ContenderEvent::Busy { .. }]));
 }
 
@@ -261,13 +265,13 @@ fn with_nonblock_another_kind_is_refused_unless_no_session_owns_it() {
         assert_eq!(step.requests, [Request::Watch(at(&semaphore))]);
         looking.take(Reply::Read(at(&semaphore), read))
     };
-    for read in [Ok(theirs()), Ok(Node::HIDDEN), Err(RequestError::ConnectionLost)] {
+    for read in [Ok(theirs().into()), Ok(ReadNode::Hidden), Err(RequestError::ConnectionLost)] {
         let step = look(read);
         let is_refused =
             |error: &ContentionError| matches!(error, ContentionError::Refused(QueueError::OtherKind { .. }));
         assert!(failed(&step).is_some_and(is_refused), "{step:?}");
     }
-    let step = look(Ok(Node { owner: 0, ..theirs() }));
+    let step = look(Ok(Node { owner: 0, ..theirs() }.into()));
     assert!(matches!(step.requests[..], [Request::Create { .. }, Request::List(_)]), "{step:?}");
 }
 
@@ -278,7 +282,7 @@ fn semaphores_are_listed_before_the_queue_counts() {
     assert_eq!(step.requests, [Request::List(at("leases"))]);
     let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
     assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
-    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs())));
+    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs().into())));
     let refused = QueueError::OtherRecipe {
         node: "leases/lease-0000000001".to_owned(),
         recipe: Recipe::CuratorSemaphore,
@@ -312,7 +316,7 @@ fn other_recipes_are_looked_at_before_the_queue_counts() {
         }
         let step = contender.take(Reply::Listed(Ok(children.clone())));
         assert_eq!(step.requests, [Request::Get(at(LATCH))]);
-        let step = contender.take(Reply::Read(at(LATCH), read));
+        let step = contender.take(Reply::Read(at(LATCH), read.map(ReadNode::from)));
         if let Some(refusal) = error {
             assert_eq!(failed(&step), Some(&refusal.into()));
             continue;
@@ -330,16 +334,16 @@ fn a_holder_looks_around_and_a_waiter_does_not() {
     let (mut contender, own, _) = behind(&[]);
     assert_eq!(contender.check_recipes().requests, [Request::Get(PATH.into())]);
     let parent = Node { children: 2, owner: 0, ..theirs() };
-    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent))).requests, list());
+    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent.into()))).requests, list());
     let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
     assert_eq!(step.requests, [Request::Get(at(LATCH))]);
-    let step = contender.take(Reply::Read(at(LATCH), Ok(theirs())));
+    let step = contender.take(Reply::Read(at(LATCH), Ok(theirs().into())));
     assert!(matches!(step.news[..], [ContenderEvent::OtherRecipe(_)]), "{step:?}");
 }
 
 #[test]
 fn news_about_nodes_that_are_not_watched_change_nothing() {
-    let foreign = || Reply::Read(at(&other(2)), Ok(ours(50)));
+    let foreign = || Reply::Read(at(&other(2)), Ok(ours(50).into()));
     let (mut contender, _, _) = behind(&[1, 3]);
     assert_eq!(contender.take(foreign()), Step::default(), "while the watches are set");
     let (mut contender, _) = asleep(&[1, 3]);
@@ -358,7 +362,7 @@ fn behind_slots(ahead: &[i32]) -> (Contender, String, Step) {
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let children = ahead.iter().map(|&number| slot(number)).chain([own.clone()]).collect();
     let step = contender.take(Reply::Listed(Ok(children)));
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     (contender, own, step)
 }
 
@@ -375,8 +379,8 @@ fn with_slot() -> Node {
 fn the_first_waiter_for_a_slot_watches_the_holders() {
     let (mut contender, own, step) = behind_slots(&[1, 3]);
     assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
-    contender.take(Reply::Read(at(&slot(3)), Ok(with_slot())));
-    let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot())));
+    contender.take(Reply::Read(at(&slot(3)), Ok(with_slot().into())));
+    let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot().into())));
     assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 2, .. }]), "{step:?}");
     let step = contender.take(Reply::Changed(at(&slot(1)), false));
     assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
@@ -387,10 +391,10 @@ fn the_first_waiter_for_a_slot_watches_the_holders() {
 fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
     let (mut contender, own, step) = behind_slots(&[1, 3, 4]);
     assert_eq!(step.requests, [&own, &slot(4)].map(|name| Request::Watch(at(name))));
-    let step = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot())));
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot().into())));
     assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
     let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
-    let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs())));
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs().into())));
     assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 3, .. }]), "{step:?}");
     assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
 }
@@ -408,7 +412,7 @@ fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let writer = name(&name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
     contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
-    contender.take(Reply::Read(at(&own), Ok(ours(50))));
-    contender.take(Reply::Read(at(&writer), Ok(theirs())));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    contender.take(Reply::Read(at(&writer), Ok(theirs().into())));
     assert_eq!(contender.take(Reply::Changed(at(&writer), true)).requests, list());
 }
