@@ -203,7 +203,14 @@ impl Monitor {
     /// comes first.
     fn look(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
         match (self.death, &self.outcome) {
-            (Some(Death::Success), Some(outcome)) => self.finish(outcome.clone()),
+            (Some(Death::Success), Some(outcome)) => {
+                let outcome = match (outcome, self.told_to_end) {
+                    // The worker had decided before it could take the signal in.
+                    (Outcome::Become(_), Some((signal, _))) => Outcome::Exit(Exit::Signal(signal)),
+                    (outcome, _) => outcome.clone(),
+                };
+                self.finish(outcome)
+            }
             (Some(death), _) => self.take_over(WorkerFailure::Dead(death), worker),
             (None, _) => match self.failure(worker, now) {
                 Some(failure) => self.take_over(failure, worker),
