@@ -37,7 +37,7 @@ fn a_waiter_that_gives_up_names_the_holder_as_n_does() {
     case.wait_for_contenders(3);
     let busy = format!("held by {}:{} (first)", host(), first.pid());
     for mode in ["-s", "-x"] {
-        for options in [&["-n"][..], &["-w", "0.1"], &["-w", "1"]] {
+        for options in [&["-n"][..], &["-w", "1"]] {
             let output = case.lock(&[options, &[mode]].concat(), ["echo", "ran"]).run();
             output.assert_code(124).assert_stderr("busy: ").assert_stderr(&busy);
         }

@@ -74,6 +74,20 @@ fn a_search_for_servers_is_told_from_the_first_second_on() {
     assert!(!output.assert_code(0).stderr.contains("connecting"), "{output}");
 }
 
+#[test]
+fn subcommands_tell_a_search_for_servers_too() {
+    let case = Case::new("told-subcommands");
+    let hosts = dead().connect_string();
+    let told = format!("zklock: connecting for 1 s, 1 s left; {hosts}: connection refused\n");
+    // `check` asks each server before it connects, and connects to none that refuses.
+    for subcommand in [&["status"][..], &["revoke", case.path()], &["forget", case.path()]] {
+        let options = ["-z", &hosts, "--connect-timeout", "1.7"];
+        let search = |verbose: &[&str]| case.zklock().args(options).args(verbose).args(subcommand).run();
+        search(&["-v"]).assert_stderr(&told);
+        assert!(!search(&[]).stderr.contains("connecting"), "{subcommand:?}");
+    }
+}
+
 /// What is wrong is found out meanwhile.
 #[test]
 fn zklock_tries_to_connect_for_all_of_the_time_that_it_names() {

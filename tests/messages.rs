@@ -144,7 +144,8 @@ fn waits() -> Vec<ServerWait> {
     let said = vec!["zk1:2181: connection refused; nothing listens there".to_owned()];
     let wait = |awaited, holds, servers| {
         let hosts = "zk1:2181".to_owned();
-        ServerWait { awaited, waited: SPAN, left: Some(SPAN), holds, hosts, servers }
+        let ready_in = Some(SPAN).filter(|_| awaited == A::Lease);
+        ServerWait { awaited, waited: SPAN, left: Some(SPAN), ready_in, holds, hosts, servers }
     };
     let mut waits: Vec<_> = kinds.map(|awaited| wait(awaited, false, vec![])).into();
     waits.extend([wait(A::Session, false, said.clone()), wait(A::Connection, true, said)]);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::duration;
 use super::loss::Loss;
 use super::protocol::RequestError;
-use super::server_wait::ServerWait;
+use super::server_wait::{Awaited, ServerWait};
 use super::signal;
 use super::text::{time, whole};
 use crate::core::lease::latency::smallest_timeout;
@@ -303,11 +303,15 @@ impl Report {
 }
 
 fn awaiting(level: Level, wait: &ServerWait) -> Report {
-    Report::new(level, "awaiting_servers", wait.to_string())
+    let report = Report::new(level, "awaiting_servers", wait.to_string())
         .with("awaited", wait.awaited.word())
         .with("awaited_for", seconds(wait.waited))
         .with("left", wait.left.map(seconds))
-        .with("servers", wait.servers.clone())
+        .with("servers", wait.servers.clone());
+    if wait.awaited == Awaited::Lease {
+        return report.with("ready_in", wait.ready_in.map(seconds));
+    }
+    report
 }
 
 /// A span of time in JSON: in seconds, rounded to the millisecond.

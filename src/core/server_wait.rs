@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use super::text::whole;
 
+/// A shorter wait for the servers isn't worth a word.
+pub const NOTICEABLE: Duration = Duration::from_secs(1);
+
 /// A wait for the servers. Its text is the same in messages and in the live line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerWait {
@@ -13,6 +16,8 @@ pub struct ServerWait {
     pub waited: Duration,
     /// When it ends in any case: zklock gives up, or, if it holds the lock, loses it.
     pub left: Option<Duration>,
+    /// When it will be over, if that can be told.
+    pub ready_in: Option<Duration>,
     /// Whether a command runs under the lock.
     pub holds: bool,
     /// The servers, as in the connect string.
@@ -73,6 +78,9 @@ impl fmt::Display for ServerWait {
             Some(left) => write!(f, ", {} left", rounded_up(left))?,
             None => {}
         }
+        if let Some(ready_in) = self.ready_in {
+            write!(f, "; ready in about {}", rounded_up(ready_in))?;
+        }
         f.write_str(&said(&self.servers))
     }
 }
@@ -100,6 +108,7 @@ mod tests {
             awaited: Awaited::Session,
             waited: span(3),
             left: Some(span(7)),
+            ready_in: None,
             holds: false,
             hosts,
             servers: vec![],
@@ -118,7 +127,11 @@ mod tests {
         );
         let nearly_over = ServerWait { left: Some(Duration::from_millis(1)), ..connecting.clone() };
         assert!(nearly_over.to_string().ends_with(", 1 s left"));
-        let endless = ServerWait { awaited: Awaited::Lease, left: None, ..connecting };
-        assert_eq!(endless.to_string(), "first in the queue, waiting for a fresh lease for 3 s");
+        let endless =
+            ServerWait { awaited: Awaited::Lease, left: None, ready_in: Some(span(8)), ..connecting };
+        assert_eq!(
+            endless.to_string(),
+            "first in the queue, waiting for a fresh lease for 3 s; ready in about 8 s"
+        );
     }
 }

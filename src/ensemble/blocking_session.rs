@@ -14,6 +14,7 @@ use super::{
 use crate::core::duration;
 use crate::core::message::Message;
 use crate::core::protocol::QuestionIndex;
+use crate::core::server_wait::NOTICEABLE;
 use crate::core::time::BootTime;
 use crate::process::clock;
 
@@ -94,6 +95,8 @@ pub struct BlockingSession<'a> {
     hosts: String,
     has_credentials: bool,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
+    /// Is told what each server says while there is no session.
+    tells: Option<Tells<'a>>,
     /// A watched node may have changed since it was last read.
     changed: bool,
     /// The connection is new and has no watches.
@@ -103,6 +106,8 @@ pub struct BlockingSession<'a> {
     /// The session timeout that the servers granted.
     timeout: Option<Duration>,
 }
+
+type Tells<'a> = Box<dyn FnMut(&[String]) + 'a>;
 
 /// The reason why a wait for a change has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +168,7 @@ impl<'a> BlockingSession<'a> {
             hosts,
             has_credentials,
             gives_up: None,
+            tells: None,
             changed: false,
             unwatched: true,
             disconnected: false,
@@ -177,15 +183,36 @@ impl<'a> BlockingSession<'a> {
         self
     }
 
+    /// Makes it tell what each server says while [`connect`](Self::connect) takes long, and whenever that changes.
+    #[must_use]
+    pub fn telling(mut self, tells: impl FnMut(&[String]) + 'a) -> Self {
+        self.tells = Some(Box::new(tells));
+        self
+    }
+
     /// Waits until there is a session.
     pub fn connect(&mut self) -> Result<(), BlockingError> {
+        let noticed_at = clock::now() + NOTICEABLE;
+        let (mut servers, mut told) = (vec![], None);
         loop {
-            if let SessionMessage::Change(change) = self.next_message(None)? {
-                if let SessionChange::Connected { timeout, .. } = change {
+            let until = Some(noticed_at).filter(|_| self.tells.is_some() && told.is_none());
+            match self.next_message(until) {
+                Ok(SessionMessage::Change(SessionChange::Connected { timeout, .. })) => {
                     self.timeout = Some(timeout);
                     return Ok(());
                 }
-                self.session_changed(change)?;
+                Ok(SessionMessage::Change(SessionChange::ServersSay(said))) => servers = said,
+                Ok(SessionMessage::Change(change)) => self.session_changed(change)?,
+                Ok(SessionMessage::Reply(..)) => {}
+                Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {}
+                Err(error) => return Err(error),
+            }
+            if clock::now() >= noticed_at
+                && told.as_ref() != Some(&servers)
+                && let Some(tells) = &mut self.tells
+            {
+                tells(&servers);
+                told = Some(servers.clone());
             }
         }
     }

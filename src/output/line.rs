@@ -274,6 +274,7 @@ mod tests {
             awaited: Awaited::Session,
             waited: Duration::from_secs(3),
             left: Some(Duration::from_secs(7)),
+            ready_in: None,
             holds: false,
             hosts: "zk1:2181".to_owned(),
             servers: vec!["zk1:2181: connection refused; nothing listens there".to_owned()],

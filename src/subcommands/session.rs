@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::cli::Options;
 use crate::core::path::NodePath;
+use crate::core::server_wait::{Awaited, ServerWait};
 use crate::core::text::without_controls;
 use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
 use crate::process::clock;
@@ -18,9 +19,29 @@ pub(super) const NO_THREAD: &str = "can't start a thread for the session";
 pub(super) fn open(options: &Options) -> Result<BlockingSession<'static>> {
     let connect_timeout = options.ensemble.connect_timeout;
     let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
-    let mut session = BlockingSession::open(settings, Limit::Each(connect_timeout)).context(NO_THREAD)?;
+    let tells = tells(&settings);
+    let session = BlockingSession::open(settings, Limit::Each(connect_timeout)).context(NO_THREAD)?;
+    let mut session = session.telling(tells);
     session.connect()?;
     Ok(session)
+}
+
+/// Reports as a step what each server says while there is no session.
+pub(super) fn tells(settings: &Settings) -> impl Fn(&[String]) + use<> {
+    let (began, deadline, hosts) = (clock::now(), settings.deadline, settings.hosts.to_string());
+    move |servers| {
+        let now = clock::now();
+        let wait = ServerWait {
+            awaited: Awaited::Session,
+            waited: now.since(began),
+            left: deadline.map(|deadline| now.until(deadline)),
+            ready_in: None,
+            holds: false,
+            hosts: hosts.clone(),
+            servers: servers.to_vec(),
+        };
+        log::info!("{wait}");
+    }
 }
 
 /// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.

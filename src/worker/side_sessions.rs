@@ -10,7 +10,10 @@ use anyhow::{Context, Result};
 
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::run::{Input, LookUp};
-use crate::ensemble::{BlockingError, BlockingSession, Limit, NodePath, RequestError, Settings};
+use crate::ensemble::{
+    BlockingError, BlockingSession, EventSink, Limit, NodePath, RequestError, SessionChange, SessionKey,
+    Settings,
+};
 use crate::link::clean;
 use crate::worker::inbox::Emitter;
 
@@ -32,7 +35,8 @@ impl SideSessions {
     /// # Errors
     /// If no thread can be started.
     pub(super) fn look_up(&self, nodes: Vec<NodePath>) -> Result<()> {
-        self.start(move |settings| Input::LookedUp(look_up(nodes, settings)))
+        let events = self.events.clone();
+        self.start(move |settings| Input::LookedUp(look_up(nodes, settings, events)))
     }
 
     /// Starts to delete these remaining nodes. The result is [`Input::Cleaned`].
@@ -53,9 +57,13 @@ impl SideSessions {
 }
 
 /// Reads these nodes in one session.
-fn look_up(nodes: Vec<NodePath>, settings: Settings) -> LookUp {
+fn look_up(nodes: Vec<NodePath>, settings: Settings, events: Emitter) -> LookUp {
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
-    let Ok(mut session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
+    let Ok(session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
+    // The run has no session of its own yet.
+    let mut session = session.telling(move |servers| {
+        events.session(SessionKey::default(), SessionChange::ServersSay(servers.to_vec()));
+    });
     let answers = match session.connect().and_then(|()| session.watch_all(nodes)) {
         Ok(answers) => answers,
         Err(BlockingError::SessionEnded(RequestError::Expired | RequestError::GivenUp)) => {

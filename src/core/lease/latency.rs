@@ -109,6 +109,31 @@ impl LatencyEstimate {
     }
 }
 
+impl LatencyEstimate {
+    /// When the command may start, if answers keep arriving as fast as the fastest of the last three. `sends`: as for
+    /// [`start`](Self::start).
+    pub fn starts_at(
+        &self,
+        lease: &Lease,
+        sends: BootTime,
+        kill_after: Duration,
+        now: BootTime,
+    ) -> Option<BootTime> {
+        let trip = self.trip()?;
+        let (mut lease, mut next, mut now) = (lease.clone(), sends, now);
+        (0..SETTLED).find_map(|_| {
+            let sent = next;
+            now = now.max(sent + trip);
+            next = now + lease.step();
+            if lease.is_over(now) {
+                lease = lease.unconfirmed();
+            }
+            lease.confirm(sent, now);
+            rides(lease.clone(), next, trip, kill_after, now).then_some(now)
+        })
+    }
+}
+
 /// Whether every answer arrives before the holder must stop its command, if answers take `trip` or a little longer.
 /// `next`: when the next confirmation is or was sent.
 ///
@@ -198,6 +223,27 @@ mod tests {
         let latest = lease.stop_at(GRACE).before(jittered(trip));
         assert!(!rides(lease.clone(), latest, trip, GRACE, at(40)));
         assert!(rides(lease, latest.before(Duration::from_nanos(1)), trip, GRACE, at(40)));
+    }
+
+    #[test]
+    fn the_time_at_which_the_command_may_start_is_foretold() {
+        let (trip, mut latency) = (ms(20), LatencyEstimate::default());
+        assert_eq!(latency.starts_at(&Lease::new(at(0), T), at(1), GRACE, at(1)), None, "no answer yet");
+        latency.answered(trip, at(1), T);
+        for mut lease in [Lease::new(at(0), T).unconfirmed(), Lease::new(at(15), T)] {
+            let (mut next, mut now) = (at(40), at(40));
+            let foretold = latency.starts_at(&lease, next, GRACE, now);
+            while latency.start(&lease, next, GRACE, now) != Start::Now {
+                assert!(now < at(80));
+                let sent = next;
+                (now, next) = (sent + trip, sent + trip + lease.step());
+                if lease.is_over(now) {
+                    lease = lease.unconfirmed();
+                }
+                lease.confirm(sent, now);
+            }
+            assert_eq!(foretold, Some(now));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 
-use super::super::session::NO_THREAD;
+use super::super::session::{NO_THREAD, tells};
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
@@ -86,8 +86,9 @@ fn ask_in_a_session(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let limit = Limit::Until(clock::now() + connect_timeout * 2);
+    let tells = tells(&settings);
     let session = BlockingSession::open(settings, limit).context(NO_THREAD)?;
-    let mut session = session.unless(|| interrupt.signal().is_some());
+    let mut session = session.telling(tells).unless(|| interrupt.signal().is_some());
     match session.connect() {
         Ok(()) => {
             facts.session = Ok(session.timeout().unwrap_or(facts.asked));

@@ -145,11 +145,23 @@ impl Session {
         if planted(Mistake::DoomedStart) {
             return Start::Now;
         }
-        let Self { renewal, latency, asked, .. } = self;
-        if !renewal.is_connected() {
+        if !self.renewal.is_connected() {
             return Start::NotYet;
         }
-        let sends = renewal.due().map(|due| due.max(now)).or(*asked).unwrap_or(now);
-        latency.start(&renewal.lease, sends, kill_after, now)
+        self.latency.start(&self.renewal.lease, self.sends(now), kill_after, now)
+    }
+
+    /// How long it will take until the command may start, if the servers answer as they did.
+    pub fn starts_in(&self, kill_after: Duration, now: BootTime) -> Option<Duration> {
+        if !self.renewal.is_connected() {
+            return None;
+        }
+        let at = self.latency.starts_at(&self.renewal.lease, self.sends(now), kill_after, now)?;
+        Some(now.until(at))
+    }
+
+    /// When the next confirmation is to be sent, or was sent if it is on its way.
+    fn sends(&self, now: BootTime) -> BootTime {
+        self.renewal.due().map(|due| due.max(now)).or(self.asked).unwrap_or(now)
     }
 }

@@ -14,13 +14,10 @@ use super::{Context, Effect, Line, Plan, Seen};
 use crate::core::message::Message;
 use crate::core::path::{LockPath, NodePath};
 use crate::core::protocol::{RequestError, ServerTime};
-use crate::core::server_wait::{Awaited, ServerWait};
+use crate::core::server_wait::{Awaited, NOTICEABLE, ServerWait};
 use crate::core::time::BootTime;
 
 const REDRAW: Duration = Duration::from_secs(1);
-
-/// A shorter wait for the servers isn't worth a word.
-const NOTICEABLE: Duration = Duration::from_secs(1);
 
 /// A wait for the servers.
 #[derive(Debug, Clone, Copy)]
@@ -190,10 +187,12 @@ impl Progress {
     }
 
     fn described(&self, wait: Wait, shown: Shown, ctx: &Context<'_>) -> ServerWait {
+        let session = ctx.state.claim.session().filter(|_| wait.awaited == Awaited::Lease);
         ServerWait {
             awaited: wait.awaited,
             waited: ctx.now.since(wait.since),
             left: wait.until.map(|until| ctx.now.until(until)),
+            ready_in: session.and_then(|session| session.starts_in(ctx.plan.kill_after, ctx.now)),
             holds: shown == Shown::AsStep,
             hosts: ctx.plan.hosts.clone(),
             servers: self.servers.clone(),

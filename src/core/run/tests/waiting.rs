@@ -148,6 +148,14 @@ fn a_wait_for_servers_is_told_once_it_is_long() {
     script.keeps_lines(&["Line("]).is(TRANSCRIPTS, "line_of_connecting");
 }
 
+#[test]
+fn a_long_look_at_the_outer_locks_is_told_too() {
+    let mut script = Script::of(inside(Mode::Exclusive, &["/locks/a"]));
+    script.tick().session(SessionChange::ServersSay(vec!["zk1:2181: unknown host".to_owned()])).pass(2.0);
+    script.on(Input::LookedUp(LookUp::NoAnswer)).introduce(1).tick().pass(3.5);
+    script.records_only(&["Step"]).is(TRANSCRIPTS, "long_look_at_outer_locks");
+}
+
 /// What was known of the holder counts up to the last answer.
 #[test]
 fn a_waiter_that_hears_nothing_says_so_with_what_it_knew() {
