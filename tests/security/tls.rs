@@ -1,5 +1,6 @@
 //! TLS: connections, and a message for each way in which one fails.
 
+use crate::open_files::with_free_numbers;
 use crate::support::{
     Authority, Case, DEADLINE, Ensemble, Identity, Keys, Running, Server, Zklock, end, end_holder,
     wait_until, worker_of,
@@ -237,4 +238,17 @@ fn unusable_tls_files_are_refused_before_connecting() {
         assert_eq!(output.stdout, "");
         assert!(output.elapsed < Duration::from_secs(5), "{output}");
     }
+}
+
+#[test]
+fn with_as_few_open_files_as_zklock_accepts_a_killed_worker_s_node_is_deleted() {
+    let case = SECURE.case("tls-few-files");
+    let identity = SECURE.authority.sign("few", &[]);
+    let options = options(Some(SECURE.keys.authority()), &SECURE.keys, Some(&identity));
+    let options: Vec<&str> = options.iter().map(String::as_str).chain(["--acl", "open"]).collect();
+    let command = ["sh", "-c", "echo ready; exec sleep 60"];
+    let holder = case.lock(&options, command).prelude(&with_free_numbers(256, 15)).spawn();
+    holder.wait_for_stdout("ready", DEADLINE);
+    kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
+    holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock node is gone");
 }
