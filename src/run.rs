@@ -4,8 +4,8 @@ use std::env;
 
 use anyhow::{Context, Result};
 
-use super::job::become_command;
 use super::job::spawn::Launch;
+use super::job::{become_command, fit};
 use super::monitor;
 use super::worker;
 use crate::core::environment::{self, held_outside};
@@ -17,13 +17,16 @@ use crate::link::{self, InheritedState, Side};
 use crate::output;
 use crate::plan::{Connection, Invocation, Job};
 use crate::process::clock;
+use crate::process::faked_clock::refuse_faked_clocks;
 
 /// Runs the command under its locks, and returns how zklock is to exit.
 pub fn run(plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+    fit::check(&plan, &job.invocation)?;
     under_lock(plan, job, connection).with_context(|| job.invocation.first_lock().to_string())
 }
 
 fn under_lock(mut plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+    refuse_faked_clocks()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
     plan.has_credentials = !settings.security.credentials.is_empty();

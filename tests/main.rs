@@ -5,14 +5,14 @@
 //!
 //! | behaviour | modules |
 //! |---|---|
-//! | words, options and settings | [`command_line`], [`options`], [`configuration`], [`bad_paths`], [`special_files`] |
+//! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`bad_paths`], [`special_files`] |
 //! | help for the user | [`completion`], [`manual_page`], [`messages`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`] |
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
-//! | zklock itself is killed or frozen | [`two_processes`], [`escape_small`] |
+//! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
@@ -33,6 +33,7 @@ mod bad_paths;
 mod busy;
 mod check;
 mod command_line;
+mod command_size;
 mod completion;
 mod configuration;
 mod connecting;
@@ -46,6 +47,7 @@ mod escape_trial;
 mod exit_codes;
 mod failures;
 mod fairness;
+mod faked_clock;
 mod faults;
 mod foreign_children;
 mod fuzz_corpus;

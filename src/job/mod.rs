@@ -2,6 +2,7 @@
 
 mod become_command;
 pub mod descendants;
+pub mod fit;
 pub mod lineage;
 mod prepared;
 pub mod spawn;

@@ -146,6 +146,12 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
         Some(nix::libc::EACCES) if !program.as_encoded_bytes().contains(&b'/') && !is_there(&program) => {
             SpawnError::NotFound(program)
         }
+        Some(nix::libc::E2BIG) => SpawnError::CannotRun(
+            program,
+            "its arguments and its environment are longer than the system allows: shorten them, or raise the limit (a \
+             quarter of 'ulimit -s')"
+                .to_owned(),
+        ),
         // A line may be longer than a name can be; and "." is a directory.
         Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
             if is_for_a_shell(program.as_encoded_bytes()) && !is_there(&program) =>

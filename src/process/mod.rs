@@ -3,6 +3,8 @@
 pub mod alarm;
 pub mod clock;
 pub mod end;
+pub mod exec_limits;
+pub mod faked_clock;
 pub mod identity;
 pub mod limits;
 pub mod memory;

@@ -20,11 +20,13 @@ use self::interrupt::Interrupt;
 use super::print;
 use crate::cli::{CheckOptions, Options};
 use crate::core::exit::{self, Exit};
+use crate::process::faked_clock::refuse_faked_clocks;
 
 /// The exit code if locks work, with warnings.
 const WARNINGS: u8 = 1;
 
 pub(super) fn run(check: &CheckOptions, options: &Options) -> Result<Exit> {
+    refuse_faked_clocks()?;
     let interrupt = Interrupt::new()?;
     let facts = gather::gather(check, options, &interrupt);
     // The session is closed by now, and its node deleted.
