@@ -37,6 +37,7 @@ impl Options {
             session_timeout: lock.session_timeout,
             signal: lock.signal,
             kill_after: lock.kill_after,
+            is_not_awaited: invocation.is_not_awaited(),
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,
             progress: lock.progress,

@@ -215,6 +215,8 @@ pub enum Message {
     Started {
         command: String,
     },
+    /// The command is setsid(1) and ends as soon as it has started what the lock is for.
+    NotAwaited,
     ConnectionLost,
     ConnectedAgain,
     LockLost {
@@ -520,6 +522,10 @@ impl Message {
             Self::Started { command } => {
                 Report::debug("started", format!("{command} was started")).with("command", command.as_str())
             }
+            Self::NotAwaited => Report::warning(
+                "not_awaited",
+                "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
+            ),
             Self::ConnectionLost => {
                 Report::step("disconnected", "connection lost; the command continues while the lease lasts")
             }

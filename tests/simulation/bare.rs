@@ -123,6 +123,7 @@ impl Bare {
             session_timeout: Duration::from_nanos(options.timeout),
             signal: 15,
             kill_after: options.kill_after,
+            is_not_awaited: false,
             command: "job".to_owned(),
             shows_line: false,
             progress: None,

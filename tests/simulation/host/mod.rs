@@ -285,6 +285,7 @@ impl Zklock {
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
             kill_after: contender.kill_after,
+            is_not_awaited: false,
             command: "job".to_owned(),
             shows_line: false,
             progress: Some(Duration::from_secs(2)),

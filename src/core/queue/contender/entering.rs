@@ -39,7 +39,7 @@ impl Contender {
                 self.fail(ContentionError::Closed("create the lock path"))
             }
             Err(RequestError::ConnectionLost) => self.make_parents(),
-            Err(RequestError::NoNode) => self.fail(ContentionError::NoChroot),
+            Err(RequestError::NoNode) => self.fail(ContentionError::NoChroot(String::new())),
             Err(failure) => {
                 self.fail(ContentionError::of(failure, "make the lock path", "CREATE", &self.entry.path))
             }

@@ -45,10 +45,10 @@ pub enum ContentionError {
     EphemeralParent,
     /// The chroot of the connect string doesn't exist.
     #[error(
-        "the chroot of the connect string doesn't exist: create it once with 'zklock check --create-chroot' and the \
+        "the chroot {0} of the connect string doesn't exist: create it once with 'zklock check --create-chroot' and the \
          same connect string, or correct the connect string"
     )]
-    NoChroot,
+    NoChroot(String),
     /// The parents are deleted as fast as zklock creates them.
     #[error(
         "the lock's parent was deleted again and again while zklock was queueing: find the program that \
@@ -67,6 +67,15 @@ pub enum ContentionError {
 }
 
 impl ContentionError {
+    /// The error as seen by a run, which knows the `chroot`.
+    #[must_use]
+    pub fn below(self, chroot: &str) -> Self {
+        match self {
+            Self::NoChroot(_) => Self::NoChroot(chroot.to_owned()),
+            error => error,
+        }
+    }
+
     /// The error for a `failure` of `action`, which needs `permission` on `node`.
     pub fn of(
         failure: RequestError,

@@ -462,6 +462,6 @@ fn a_refused_request_names_the_missing_permission() {
     contender.take(Reply::Listed(Err(RequestError::NoNode)));
     assert_eq!(
         failed(&contender.take(Reply::ParentsMade(Err(RequestError::NoNode)))),
-        Some(&ContentionError::NoChroot)
+        Some(&ContentionError::NoChroot(String::new()))
     );
 }

@@ -177,6 +177,7 @@ impl Queueing {
                 return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
             }
             ContenderEvent::Failed(error) => {
+                let error = error.below(&ctx.plan.chroot);
                 return Some(Next::fail_at(Some(path), Message::Contender(error)));
             }
         }

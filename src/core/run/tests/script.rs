@@ -60,6 +60,7 @@ pub(super) fn plan() -> Plan {
         session_timeout: TIMEOUT,
         signal: 15,
         kill_after: seconds(2.0),
+        is_not_awaited: false,
         command: "job".to_owned(),
         shows_line: false,
         progress: None,
