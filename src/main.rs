@@ -38,6 +38,7 @@ fn run_zklock() {
     };
     let is_json = options.ensemble.log_format == LogFormat::Json;
     output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
+    options.ensemble.unreachable_files.iter().for_each(|file| log::debug!("{file}"));
     let done = match &options.subcommand {
         Some(subcommand) => subcommands::run(subcommand, &options, &settings),
         None => run_command(&options, words),

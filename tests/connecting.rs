@@ -181,6 +181,17 @@ fn a_lock_lies_below_the_chroot() {
     assert!(!case.observer().exists(&really));
 }
 
+/// Also the last second, in which the servers are asked why they don't answer.
+#[test]
+fn zklock_tries_to_connect_for_as_long_as_it_says() {
+    for option in ["-w", "--connect-timeout"] {
+        let output = Zklock::at("127.0.0.1:1", &new_marker()).args([option, "3", "/a", "true"]).run();
+        output.assert_code(125).assert_stderr("no ZooKeeper server could be reached within 3s");
+        output.assert_stderr("127.0.0.1:1: connection refused");
+        assert!(output.elapsed >= Duration::from_secs(3), "{option}: {:?}", output.elapsed);
+    }
+}
+
 #[test]
 fn a_missing_chroot_is_said_and_not_made() {
     let case = Case::new("no-chroot");
@@ -189,7 +200,7 @@ fn a_missing_chroot_is_said_and_not_made() {
     for options in [&[][..], &["-n"], &["-w", "2"]] {
         let run = Zklock::at(&hosts, case.marker()).args(options).args(["/locks/a", "echo", "ran"]);
         let output = run.run();
-        output.assert_code(125).assert_stderr("/locks/a: ").assert_stderr("chroot");
+        output.assert_code(125).assert_stderr("/locks/a: ").assert_stderr(&format!("the chroot {root} of"));
         assert_eq!(output.stdout, "");
     }
     assert!(!case.observer().exists(&root));

@@ -168,13 +168,25 @@ fn a_bad_connect_string_is_refused_at_once() {
         ("zk1:0", "port"),
         ("zk1:port", "port"),
         ("::1", "brackets"),
-        ("zk 1", "separated by commas"),
+        ("zk1 zk2", "separated by commas"),
         ("zk!1", "host name"),
+        ("2181", "'2181' is a port without a host: write HOST:2181, as in localhost:2181"),
+        (":2181", "write HOST:2181, as in localhost:2181"),
+        ("2181/app", "write HOST:2181"),
+        ("zk1,2182", "write HOST:2182"),
+        ("127.1", "'127.1' isn't an address"),
+        ("0x7f000001:2181", "'0x7f000001' isn't an address"),
         ("zk1/a/", "chroot"),
         ("zk1/a//b", "chroot"),
     ] {
-        let output = Zklock::at(hosts, &new_marker()).args(["/a", "true"]).run();
-        output.assert_code(125).assert_stderr(reason);
-        assert!(output.elapsed < SLACK, "{hosts}: {:?}", output.elapsed);
+        let marker = new_marker();
+        let by_variable = Zklock::bare(&marker).env("ZKLOCK_ZOOKEEPER", hosts);
+        // An empty variable counts as unset.
+        let by_variable = (!hosts.is_empty()).then_some(by_variable);
+        for zklock in [Some(Zklock::at(hosts, &marker)), by_variable].into_iter().flatten() {
+            let output = zklock.args(["/a", "true"]).run();
+            output.assert_code(125).assert_stderr(reason);
+            assert!(output.elapsed < SLACK, "{hosts}: {:?}", output.elapsed);
+        }
     }
 }

@@ -75,12 +75,26 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
+/// Takes the word behind an option as its value even if it begins with a dash, as getopt(3) does: `--label -x` has a
+/// label, and `-w -10s` an invalid time.
+pub(super) fn with_any_values(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let takes_a_value = !arg.is_positional() && arg.get_action().takes_values();
+        if takes_a_value { arg.allow_hyphen_values(true) } else { arg }
+    })
+}
+
 /// Gives each subcommand its own help. The help of the subcommands `without_servers` leaves out the connection options,
 /// which they accept and ignore.
 pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
     // The copies for the subcommands read no variable: it would override an option before the subcommand.
-    let shown: Vec<Arg> = global.map(|arg| arg.clone().env(None::<&str>)).collect();
+    let copy = |arg: &Arg| match arg.get_id().as_str() {
+        // The details are about an option that subcommands don't have: -w.
+        "connect_timeout" => arg.clone().long_help(None),
+        _ => arg.clone(),
+    };
+    let shown: Vec<Arg> = global.map(|arg| copy(arg).env(None::<&str>)).collect();
     let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
     let help = |text: &'static str| {
         Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)

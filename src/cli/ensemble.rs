@@ -32,7 +32,7 @@ pub struct Ensemble {
     /// Give up if no server can be reached in this time
     ///
     /// With -w, that time counts instead.
-    #[arg(long, global = true, value_name = "SECS", allow_negative_numbers = true, hide_short_help = true, default_value = "10s", value_parser = values::checked(values::positive_time))]
+    #[arg(long, global = true, value_name = "SECS", hide_short_help = true, default_value = "10s", value_parser = values::checked(values::positive_time))]
     pub connect_timeout: Duration,
 
     /// Read the settings from this file
@@ -56,6 +56,10 @@ pub struct Ensemble {
     /// Credentials from the environment or a configuration file. There is no option for them.
     #[arg(skip)]
     pub auth: Vec<AuthLines>,
+
+    /// The default configuration files that zklock can't get to, and why.
+    #[arg(skip)]
+    pub unreachable_files: Vec<String>,
 
     /// Write messages as text, or as json: one object a line
     #[arg(

@@ -1,6 +1,10 @@
 //! The short help of `zklock -h`: the most used options, on one screen.
 
+use std::ffi::OsString;
+
 use clap::{Arg, ArgMatches, Command};
+
+use super::{SUBCOMMANDS, mistake};
 
 /// The ids of the options in the short help, in order.
 const MOST_USED: [&str; 11] = [
@@ -30,6 +34,30 @@ Example:    zklock -n -E 0 /locks/backup -- ./backup.sh
 Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed
 More help:  zklock --help, zklock SUBCOMMAND --help
 ";
+
+/// The words that ask for what `help` or `version`, instead of a subcommand, was meant to ask for.
+pub(super) fn as_options(words: &[OsString]) -> Option<Vec<OsString>> {
+    // Only options may come before it: after a path, it is a command.
+    let is_meant = |word: &OsString| word == "help" || word == "version";
+    let at = words.iter().skip(1).position(is_meant)? + 1;
+    let (before, rest) = words.split_at_checked(at)?;
+    let (word, rest) = rest.split_first()?;
+    let is_subcommand = |word: &OsString| SUBCOMMANDS.iter().any(|subcommand| word == subcommand);
+    let behind = before.last().filter(|last| is_subcommand(last));
+    if !mistake::are_options(before) && behind.is_none() {
+        return None;
+    }
+    let asked: &[OsString] = match (rest, behind) {
+        // Of a subcommand: `zklock help status`, `zklock status help`.
+        ([subcommand], None) if word == "help" && is_subcommand(subcommand) => rest,
+        ([], None) => &[],
+        ([again], None) if word == "help" && is_meant(again) => &[],
+        ([], Some(_)) if word == "help" => &[],
+        _ => return None,
+    };
+    let option = if word == "help" { "--help" } else { "--version" };
+    Some([before, asked, &[option.into()]].concat())
+}
 
 /// Whether the command line has `-h`, and not after a subcommand.
 pub(super) fn is_requested(matches: &ArgMatches) -> bool {

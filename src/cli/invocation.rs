@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::{SUBCOMMANDS, other_tools};
 use crate::core::path::{LockPath, PathError};
+use crate::core::spelling::nearest;
 use crate::core::text::escaped;
 use crate::plan::Invocation;
 
@@ -124,7 +125,7 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
                 let word = escaped(word.as_encoded_bytes());
-                match (other_tools::subcommand(&word), nearest_verb(&word)) {
+                match (other_tools::subcommand(&word), nearest(&word, SUBCOMMANDS.iter().copied())) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         InvocationError::Descriptor(word)
                     }
@@ -137,13 +138,6 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
             })
         })
         .collect()
-}
-
-/// The subcommand that is similar enough to `word`: one letter in four may be wrong.
-fn nearest_verb(word: &str) -> Option<&'static str> {
-    let mistakes = |subcommand: &&str| strsim::osa_distance(word, subcommand);
-    let nearest = SUBCOMMANDS.iter().copied().min_by_key(mistakes);
-    nearest.filter(|subcommand| mistakes(subcommand) * 4 <= subcommand.len())
 }
 
 #[cfg(test)]

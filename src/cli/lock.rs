@@ -29,13 +29,13 @@ pub struct LockOptions {
     /// Let N commands run at once
     ///
     /// All contenders for a path must give the same N.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "shared", value_parser = values::checked(values::slots))]
+    #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = values::checked(values::slots))]
     pub slots: Option<u32>,
 
     /// Skip if the command succeeded less than SECS ago
     ///
     /// It counts on whatever host that was, by the servers' clock. A skip ends as a busy lock does.
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, conflicts_with_all = ["shared", "slots"], value_parser = values::checked(values::positive_time))]
+    #[arg(long, value_name = "SECS", conflicts_with_all = ["shared", "slots"], value_parser = values::checked(values::positive_time))]
     pub once_per: Option<Duration>,
 
     /// Show TEXT to other contenders and in 'status'
@@ -56,17 +56,17 @@ pub struct LockOptions {
     ///
     /// A time is 90, 1.5, 500ms, 30s, 10m, 2h or 1d; 0 is -n. Connecting counts, too: zklock exits with 125 if no
     /// server can be reached in that time.
-    #[arg(short = 'w', long, value_name = "SECS", allow_negative_numbers = true, visible_alias = "wait", help_heading = "Waiting", value_parser = values::checked(duration::parse))]
+    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", help_heading = "Waiting", value_parser = values::checked(duration::parse))]
     pub timeout: Option<Duration>,
 
     /// In a long wait, say every SECS who holds the lock
     ///
     /// Not where a terminal shows it anyway.
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, help_heading = "Waiting", hide_short_help = true, value_parser = values::checked(values::positive_time))]
+    #[arg(long, value_name = "SECS", help_heading = "Waiting", hide_short_help = true, value_parser = values::checked(values::positive_time))]
     pub progress: Option<Duration>,
 
     /// Exit with N if the lock is busy; 0 suits cron
-    #[arg(short = 'E', long, value_name = "N", allow_negative_numbers = true, default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
+    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
     pub conflict_exit_code: u8,
 
     /// Run STRING by /bin/sh -c
@@ -78,11 +78,11 @@ pub struct LockOptions {
     /// Begin a forced stop of the command with this signal
     ///
     /// A name as in kill(1), such as INT or RTMIN+3, or a number.
-    #[arg(long, value_name = "SIG", allow_negative_numbers = true, default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
+    #[arg(long, value_name = "SIG", default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
     pub signal: i32,
 
     /// Send KILL this long after that signal
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "5s", help_heading = "Command", value_parser = values::checked(duration::parse))]
+    #[arg(long, value_name = "SECS", default_value = "5s", help_heading = "Command", value_parser = values::checked(duration::parse))]
     pub kill_after: Duration,
 
     /// When the lock is lost, terminate the command or let it continue
@@ -99,7 +99,7 @@ pub struct LockOptions {
     ///
     /// After a crash the next contender runs this much later at most.
     // Shown after the connection options that every subcommand has.
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
+    #[arg(long, value_name = "SECS", default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Duration,
 
     /// The lock, and the command with its arguments

@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 
 use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools, version};
 use crate::config::{self, ConfigError, context};
+use crate::core::spelling::nearest;
 use crate::core::text::escaped;
 
 /// Why zklock doesn't start, by clap's error about these words.
@@ -26,14 +27,15 @@ pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
 /// The subcommand behind which a mistake among these words is; none if it is before the subcommand.
 fn subcommand(words: &[OsString]) -> Option<&'static str> {
     let subcommand = |word: &OsString| SUBCOMMANDS.iter().copied().find(|subcommand| word == subcommand);
-    let without_variables = definition().mut_args(|arg| arg.env(None::<&str>));
-    // The words before a subcommand are without mistakes, and none of them is a path.
-    let is_subcommand = |before: &[OsString]| {
-        let matches = without_variables.clone().try_get_matches_from(before);
-        matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
-    };
     let mut found = words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, subcommand(word)?)));
-    found.find(|(at, _)| words.get(..*at).is_some_and(is_subcommand)).map(|(_, subcommand)| subcommand)
+    found.find(|(at, _)| words.get(..*at).is_some_and(are_options)).map(|(_, subcommand)| subcommand)
+}
+
+/// Whether the words behind the first are options without mistakes, as before a subcommand, and none of them is a path.
+pub(super) fn are_options(words: &[OsString]) -> bool {
+    let without_variables = definition().mut_args(|arg| arg.env(None::<&str>));
+    let matches = without_variables.try_get_matches_from(words);
+    matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
 }
 
 /// The message for an error of clap's, in printable characters, with a remedy.
@@ -41,27 +43,47 @@ fn text(error: &Error, subcommand: Option<&str>) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => {
-            let by_letter = || long_option(subcommand?, argument);
-            let suggested = context(error, ContextKind::SuggestedArg).map(str::to_owned).or_else(by_letter);
-            let similar = || suggested.map(|option| format!("did you mean '{option}'?"));
-            // These remedies are about the command line of a lock, not of a subcommand.
-            let of_a_lock = if subcommand.is_none() { other_tools::option(argument) } else { None };
-            let remedy = of_a_lock.or_else(similar).map(|remedy| format!("; {remedy}"));
+            let similar =
+                || similar_option(subcommand, argument).map(|option| format!("did you mean '{option}'?"));
+            let remedy = other_tools::option(subcommand, argument).or_else(similar);
+            let remedy = remedy.map(|remedy| format!("; {remedy}"));
             format!("unexpected argument '{}' found{}", shown(argument), remedy.unwrap_or_default())
         }
         _ => config::mistake(error),
     }
 }
 
-/// The subcommand's own option that begins with the letter of `short`, if there is one: a subcommand's options have no short form.
-fn long_option(subcommand: &str, short: &str) -> Option<String> {
-    let letter = short.strip_prefix('-').filter(|letter| letter.len() == 1 && *letter != "-")?;
+/// The option of zklock, or of this subcommand, that was meant, if one is similar enough.
+fn similar_option(subcommand: Option<&str>, argument: &str) -> Option<String> {
     let definition = definition();
-    let subcommand = definition.find_subcommand(subcommand)?;
-    let own = subcommand.get_arguments().filter(|arg| !arg.is_hide_set() && !arg.is_global_set());
+    let command = match subcommand {
+        Some(subcommand) => definition.find_subcommand(subcommand)?,
+        None => &definition,
+    };
+    let options = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let option = match argument.strip_prefix("--") {
+        Some(name) => nearest(name, options.filter_map(|arg| arg.get_long()))?,
+        None => by_letter(&definition, options, argument)?,
+    };
+    Some(format!("--{option}"))
+}
+
+/// The only option of a subcommand that begins with the letter of `short`: a subcommand's options have no short form. None
+/// for a letter that means something else before a lock path.
+fn by_letter<'a>(
+    definition: &clap::Command,
+    options: impl Iterator<Item = &'a clap::Arg>,
+    short: &str,
+) -> Option<&'a str> {
+    let letter = short.strip_prefix('-').filter(|letter| letter.chars().count() == 1)?;
+    let is_known = |arg: &clap::Arg| arg.get_short().is_some_and(|known| letter.starts_with(known));
+    if definition.get_arguments().any(is_known) {
+        return None;
+    }
+    let own = options.filter(|arg| !arg.is_global_set());
     let mut found = own.filter_map(|arg| arg.get_long()).filter(|long| long.starts_with(letter));
     let option = found.next()?;
-    found.next().is_none().then(|| format!("--{option}"))
+    found.next().is_none().then_some(option)
 }
 
 /// A variable whose value its option doesn't accept.
@@ -157,6 +179,23 @@ mod tests {
                 "invalid value '\\n' for '--session-timeout <SECS>': not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d",
             ),
             (&["status", "-x"], "unexpected argument '-x' found"),
+            (&["status", "-w"], "unexpected argument '-w' found"),
+            (&["revoke", "-n"], "unexpected argument '-n' found"),
+            (
+                &["--name", "a"],
+                "unexpected argument '--name' found; the PATH names the lock, and --label the contender",
+            ),
+            (&["--hosts=a"], "unexpected argument '--hosts' found; write -z HOST:PORT,... (--zookeeper)"),
+            (
+                &["status", "--hosts"],
+                "unexpected argument '--hosts' found; write -z HOST:PORT,... (--zookeeper)",
+            ),
+            (
+                &["status", "--all"],
+                "unexpected argument '--all' found; leave it out: without a PATH, status shows all locks",
+            ),
+            (&["forget", "--all"], "unexpected argument '--all' found"),
+            (&["--stat"], "unexpected argument '--stat' found"),
             (&["revoke", "-é", "/a"], "unexpected argument '-é' found"),
             (&["--slots"], "a value is required for '--slots <N>' but none was supplied"),
         ] {

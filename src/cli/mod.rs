@@ -79,6 +79,8 @@ pub enum StartError {
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
 /// help.
 pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> {
+    let asked = help::as_options(words);
+    let words = asked.as_deref().unwrap_or(words);
     // The option whose variable is invalid but not needed.
     let mut unread = None;
     let matches = match adjusted_definition(Some(words), |command| command).try_get_matches_from(words) {
@@ -118,6 +120,7 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     let from_files = config.values().filter(|value| !is_on_command_line(&value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
+    options.ensemble.unreachable_files = config.unreachable().to_vec();
     definition::check_goes_with_verb(&matches)?;
     if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
         revoke
@@ -178,10 +181,12 @@ fn adjusted_definition(
     adjust: impl FnOnce(clap::Command) -> clap::Command,
 ) -> clap::Command {
     let command = adjust(without_empty_variables(Options::command()));
+    let command = definition::with_any_values(command);
     let has = |wanted: &str| words.is_none_or(|words| words.iter().any(|word| word == wanted));
     if has("--help") || SUBCOMMANDS.iter().any(|subcommand| has(subcommand)) {
         definition::with_help(
-            <Subcommand as clap::Subcommand>::augment_subcommands(command),
+            <Subcommand as clap::Subcommand>::augment_subcommands(command)
+                .mut_subcommands(definition::with_any_values),
             SUBCOMMANDS_WITHOUT_SERVERS,
         )
     } else {

@@ -9,8 +9,8 @@ const RELEASE: &str =
 /// The remedy for a subcommand that only other lock programs have.
 pub(super) fn subcommand(word: &str) -> Option<&'static str> {
     Some(match word {
-        "help" => "for help write zklock --help",
-        "version" => "for the version write zklock --version",
+        "help" => "write zklock help, or zklock help SUBCOMMAND",
+        "version" => "write zklock version and nothing behind it",
         "list" | "ls" => "zklock status lists all locks",
         "run" | "lock" | "exec" => "none is needed; write zklock PATH -- COMMAND",
         "unlock" | "release" => RELEASE,
@@ -18,9 +18,19 @@ pub(super) fn subcommand(word: &str) -> Option<&'static str> {
     })
 }
 
-/// The remedy for an option that only flock(1) or one of zklock's subcommands has.
-pub(super) fn option(name: &str) -> Option<String> {
-    of_flock(name).map(str::to_owned).or_else(|| verb_with(&definition(), name))
+/// The remedy for an option that only another program, or one of zklock's subcommands, has.
+pub(super) fn option(subcommand: Option<&str>, name: &str) -> Option<String> {
+    let known = match (subcommand, name) {
+        (_, "--host" | "--hosts" | "--server" | "--servers" | "--connect" | "--zk") => {
+            Some("write -z HOST:PORT,... (--zookeeper)")
+        }
+        (Some("status"), "--all" | "-a") => Some("leave it out: without a PATH, status shows all locks"),
+        (None, "--name") => Some("the PATH names the lock, and --label the contender"),
+        (None, name) => of_flock(name),
+        _ => None,
+    };
+    let of_a_subcommand = || verb_with(&definition(), name).filter(|_| subcommand.is_none());
+    known.map(str::to_owned).or_else(of_a_subcommand)
 }
 
 fn of_flock(name: &str) -> Option<&'static str> {

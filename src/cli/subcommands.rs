@@ -110,7 +110,7 @@ pub struct CheckOptions {
     pub create_chroot: bool,
 
     /// Session timeout to ask of ZooKeeper, instead of the one in the configuration or 30s
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = values::checked(values::session_timeout))]
+    #[arg(long, value_name = "SECS", value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Option<Duration>,
 
     /// The lock whose permissions are checked too

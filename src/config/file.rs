@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::not_toml::not_toml;
 use super::value;
 use super::{AUTH, Auth, Config, ConfigError, Definition, KEYS, id};
+use crate::core::spelling::nearest;
 use crate::core::text::escaped;
 use crate::files::{open_to_read, refuse_if_others_can_read};
 
@@ -150,10 +151,9 @@ fn remedy(definition: &Command, unknown: &str) -> String {
         return "; a file can't set it, only the command line".to_owned();
     }
     let keys = || KEYS.iter().copied().chain([AUTH]);
-    let nearest = keys().map(|key| (strsim::jaro_winkler(&unknown, key), key));
-    match nearest.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((likeness, key)) if likeness > 0.8 => format!("; did you mean '{key}'?"),
-        _ => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
+    match nearest(&unknown, keys()) {
+        Some(key) => format!("; did you mean '{key}'?"),
+        None => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -12,6 +12,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use thiserror::Error;
 
 pub use self::file::Value;
@@ -61,7 +62,7 @@ const USER: &str = "zklock/config.toml";
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// It can't be read.
-    #[error("can't read the configuration file {file}: {}", describe(why))]
+    #[error("can't read the configuration file {file}: {}{}", describe(why), remedy(why))]
     Unreadable {
         /// The file.
         file: String,
@@ -83,6 +84,7 @@ pub enum ConfigError {
 pub struct Config {
     values: Vec<Value>,
     auth: Option<Auth>,
+    unreachable: Vec<String>,
 }
 
 /// The auth lines of a configuration file.
@@ -125,6 +127,11 @@ impl Config {
         self.auth.as_ref()
     }
 
+    /// The default files that zklock can't get to, and why.
+    pub fn unreachable(&self) -> &[String] {
+        &self.unreachable
+    }
+
     /// Removes the setting of `key`, because another option overrides it.
     pub fn remove(&mut self, key: &str) {
         self.values.retain(|value| value.key() != key);
@@ -153,6 +160,7 @@ pub fn id(key: &str) -> String {
 ///
 /// # Errors
 /// If a file can't be read or parsed, or has a key or a value that the `definition` of the command line doesn't accept.
+/// A default file that zklock can't get to, such as one in the home of another user, counts as missing.
 pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     if let Some(path) = named {
@@ -164,6 +172,9 @@ pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, Conf
         match read_file(definition, &path) {
             Ok(content) => config.overlay(content),
             Err(ConfigError::Unreadable { why, .. }) if is_absent(&why) => {}
+            Err(ConfigError::Unreadable { file, .. }) if let Some(why) = out_of_reach(&path) => {
+                config.unreachable.push(format!("{file}: not read, because zklock can't get there: {why}"));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -172,8 +183,10 @@ pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, Conf
 
 /// The path of the user's file, by the XDG base directory specification, which says to ignore relative paths.
 fn user_file(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let xdg = xdg.map(PathBuf::from).filter(|directory| directory.is_absolute());
-    let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".config"));
+    let absolute =
+        |directory: Option<OsString>| directory.map(PathBuf::from).filter(|path| path.is_absolute());
+    let xdg = absolute(xdg);
+    let home = || absolute(home).map(|home| home.join(".config"));
     xdg.or_else(home).map(|directory| directory.join(USER))
 }
 
@@ -181,6 +194,23 @@ fn user_file(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
 fn is_absent(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(why.kind(), NotFound | NotADirectory)
+}
+
+/// Why not even the existence of the file can be seen: a directory on the way to it is closed to this user, or no file
+/// can have this path. Nothing else: after a fault of a disk or a network, settings that are there would be ignored.
+fn out_of_reach(path: &Path) -> Option<String> {
+    let why = path.metadata().err()?;
+    let errno = why.raw_os_error().map(Errno::from_raw)?;
+    matches!(errno, Errno::EACCES | Errno::ELOOP | Errno::ENAMETOOLONG).then(|| describe(&why))
+}
+
+/// The remedy for a file that can't be read.
+fn remedy(why: &std::io::Error) -> &'static str {
+    if why.kind() == std::io::ErrorKind::PermissionDenied {
+        "; let this user read it, or name another file with --config"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +226,8 @@ mod tests {
             (Some("relative"), Some("/h"), Some("/h/.config/zklock/config.toml")),
             (Some("/x"), None, Some("/x/zklock/config.toml")),
             (None, Some(""), None),
+            (None, Some("relative"), None),
+            (Some("relative"), Some("~"), None),
             (None, None, None),
         ] {
             let found = user_file(xdg.map(OsString::from), home.map(OsString::from));

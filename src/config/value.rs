@@ -15,9 +15,14 @@ pub(super) fn text(option: &Arg, value: &DeValue<'_>, written: &str) -> Result<S
     if is_switch(option) {
         return value.as_bool().map(|on| on.to_string()).ok_or_else(|| "must be true or false".to_owned());
     }
-    let text = match value {
-        DeValue::String(text) => text.clone().into_owned(),
-        value => number(value).ok_or("must be a string or a number")?,
+    let text = match (value, option.get_action()) {
+        (DeValue::String(text), _) => text.clone().into_owned(),
+        // As many as -v: natural beside `quiet = true`.
+        (DeValue::Boolean(on), ArgAction::Count) => u8::from(*on).to_string(),
+        (DeValue::Array(_), _) if is_list(option) => {
+            strings(value).ok_or("must be a string, or a list of strings")?.join(",")
+        }
+        _ => number(value).ok_or_else(|| format!("must be a string or a number, not {}", kind(value)))?,
     };
     if text.is_empty() {
         return Err("an empty text is no value; remove the line".to_owned());
@@ -30,9 +35,28 @@ pub(super) fn text(option: &Arg, value: &DeValue<'_>, written: &str) -> Result<S
 
 /// The auth lines. The credentials in them are checked later, together with those of other sources.
 pub(super) fn lines(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let line = |value: &DeValue<'_>| value.as_str().map(str::to_owned);
-    let lines = value.as_array().and_then(|all| all.iter().map(|value| line(value.get_ref())).collect());
-    lines.ok_or_else(|| "must be a list of strings, such as [\"digest:USER:PASSWORD\"]".to_owned())
+    strings(value).ok_or_else(|| "must be a list of strings, such as [\"digest:USER:PASSWORD\"]".to_owned())
+}
+
+/// The strings of a list; `None` if it isn't one, or has something else.
+fn strings(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let string = |value: &DeValue<'_>| value.as_str().map(str::to_owned);
+    value.as_array()?.iter().map(|value| string(value.get_ref())).collect()
+}
+
+/// Whether the option's value is a list with commas, for which a file may have a list.
+fn is_list(option: &Arg) -> bool {
+    matches!(option.get_long(), Some("zookeeper" | "acl"))
+}
+
+/// What a value is that is neither a string nor a number.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+        _ => "a date",
+    }
 }
 
 /// Whether the option accepts this value, and if not, why. The reason calls the value `shown`.

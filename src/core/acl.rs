@@ -26,7 +26,7 @@ pub struct AclEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AclError {
     /// Not of the form `SCHEME:ID:PERMISSIONS`.
-    #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in world:anyone:r or digest:USER:HASH:cdrw")]
+    #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in sasl:ci:cdrwa or sasl:ci:cdrwa,world:anyone:r")]
     Form(String),
     /// No letter, or one that isn't a permission.
     #[error("'{0}' are no permissions: write some of c (create), d (delete), r (read), w (write), a (admin)")]
@@ -36,12 +36,15 @@ pub enum AclError {
     World(String),
     /// A password instead of its hash. Authenticating with that password would match nothing.
     #[error(
-        "the id of a digest is USER:HASH, never the password. The hash: \
-         printf %s USER:PASSWORD | openssl dgst -sha1 -binary | openssl base64"
+        "the id of a digest is USER:HASH, with the hash in base64 and never the password. The hash: \
+         printf %s USER:PASSWORD | openssl dgst -sha1 -binary | openssl base64 -A (for servers with the setting \
+         zookeeper.DigestAuthenticationProvider.digestAlg, that algorithm instead of -sha1, such as -sha256)"
     )]
     Digest,
     /// No entry has this permission, without which no contender can use the lock.
-    #[error("it gives no one {0}; zklock needs it on its nodes")]
+    #[error(
+        "it gives no one {0}, which zklock needs on its nodes; READ and CREATE are the letters r and c, as in world:anyone:cr"
+    )]
     LockedOut(&'static str),
 }
 
@@ -123,12 +126,19 @@ impl AclEntry {
     }
 }
 
-/// `USER:HASH`, where the hash is 20 bytes in base64.
+/// The sizes of Java's digests in bytes: the servers' `digestAlg` can be any of them.
+const DIGEST_SIZES: [usize; 6] = [16, 20, 28, 32, 48, 64];
+
+/// `USER:HASH`, where the hash is as long as a digest, in base64.
 fn is_digest_id(id: &str) -> bool {
     let base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
     id.split_once(':').is_some_and(|(user, hash)| {
-        let digits = hash.strip_suffix('=').unwrap_or_default();
-        !user.is_empty() && digits.len() == 27 && digits.chars().all(base64)
+        let digits = hash.trim_end_matches('=');
+        let is_size =
+            |size: &usize| digits.len() == (size * 4).div_ceil(3) && hash.len() == size.div_ceil(3) * 4;
+        // The hexadecimal digits of SHA-256 would pass for SHA-384 in base64.
+        let is_hexadecimal = digits.chars().all(|c| c.is_ascii_hexdigit());
+        !user.is_empty() && DIGEST_SIZES.iter().any(is_size) && digits.chars().all(base64) && !is_hexadecimal
     })
 }
 
@@ -175,10 +185,38 @@ mod tests {
             ("world:anyone:", AclError::Letters(String::new())),
             ("world:me:cdrwa", AclError::World("me".to_owned())),
             ("digest:ci:password:cdrwa", AclError::Digest),
+            ("digest::fE2ZyQd3xyBTrKdXNq9jCmvBvdk=:cdrwa", AclError::Digest),
+            ("digest:ci:fE2ZyQd3xyBTrKdXNq9jCmvBvdk:cdrwa", AclError::Digest),
+            ("digest:ci:fE2ZyQd3xyBTrKdXNq9jCmvBvdk==:cdrwa", AclError::Digest),
+            (
+                "digest:ci:ebe42ac0ff9e7b38f8c6c1e0d19ec6b2ae0a2a2b6ea57e3e2a3f1c9d0e5f6a7b:cdrwa",
+                AclError::Digest,
+            ),
             ("world:anyone:cdwa", AclError::LockedOut("READ")),
             ("world:anyone:r,auth::dwa", AclError::LockedOut("CREATE")),
         ] {
             assert_eq!(Acl::parse(list), Err(reason), "{list}");
+        }
+    }
+
+    #[test]
+    fn a_hash_is_as_long_as_any_digest_of_java_s() {
+        for (digits, padding) in [(22, "=="), (27, "="), (38, "=="), (43, "="), (64, ""), (86, "==")] {
+            let list = format!("digest:ci:x{}{padding}:cdrwa", "/".repeat(digits - 1));
+            assert_eq!(Acl::parse(&list).map(|acl| acl.to_string()), Ok(list));
+        }
+        for digits in [21, 24, 26, 28, 42, 44, 63, 65, 87, 128] {
+            let list = format!("digest:ci:{}=:cdrwa", "x".repeat(digits));
+            assert_eq!(Acl::parse(&list), Err(AclError::Digest), "{list}");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_messages_are_accepted() {
+        let message = AclError::Form(String::new()).to_string();
+        let (_, examples) = message.split_once("as in ").unwrap();
+        for example in examples.split(" or ") {
+            assert!(Acl::parse(example).is_ok(), "{example}");
         }
     }
 

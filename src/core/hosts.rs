@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::net::Ipv6Addr;
 
 use thiserror::Error;
@@ -34,6 +35,12 @@ pub enum HostsError {
     /// A server without a name.
     #[error("a server's name is empty; write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181")]
     EmptyHost,
+    /// A port without a host.
+    #[error("'{0}' is a port without a host: write HOST:{0}, as in localhost:{0}")]
+    PortAlone(String),
+    /// A number that the system would take for an IPv4 address, in one of its old forms.
+    #[error("'{0}' isn't an address: an IPv4 address has four numbers from 0 to 255, as in 127.0.0.1")]
+    NotIpv4(String),
     /// A URL scheme, as in `zk://`.
     #[error(
         "servers have no '{0}://' before them: write HOST:PORT[,HOST:PORT...][/CHROOT], as in zk1:2181,zk2:2181"
@@ -131,21 +138,39 @@ impl Server {
             None if text.matches(':').count() > 1 => return Err(HostsError::Brackets(text.to_owned())),
             None => text.split_once(':').unwrap_or((text, "")),
         };
+        let alone = if host.is_empty() { port } else { text };
+        if is_port(alone) {
+            return Err(HostsError::PortAlone(alone.to_owned()));
+        }
         if host.is_empty() {
             return Err(HostsError::EmptyHost);
         }
-        if !host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%')) {
+        let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
+        if host.starts_with('-') || !host.chars().all(is_allowed) {
             return Err(HostsError::HostName(host.to_owned()));
+        }
+        if ends_in_a_number(host) && host.parse::<Ipv4Addr>().is_err() {
+            return Err(HostsError::NotIpv4(host.to_owned()));
         }
         let port = match port {
             "" => DEFAULT_PORT,
-            port => match port.parse() {
-                Ok(number) if number > 0 && port.bytes().all(|b| b.is_ascii_digit()) => number,
-                _ => return Err(HostsError::Port(port.to_owned())),
-            },
+            port if is_port(port) => port.parse().map_err(|_| HostsError::Port(port.to_owned()))?,
+            port => return Err(HostsError::Port(port.to_owned())),
         };
         Ok(Self { host: host.to_owned(), port })
     }
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|number| number > 0)
+}
+
+/// Whether the system would take the host for an IPv4 address: it reads `127.1` and `0x7f000001` as one, too.
+fn ends_in_a_number(host: &str) -> bool {
+    let last = host.strip_suffix('.').unwrap_or(host).rsplit('.').next().unwrap_or_default();
+    let is_number = |digits: &str, radix| !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+    is_number(last, 10)
+        || last.strip_prefix("0x").or(last.strip_prefix("0X")).is_some_and(|hex| is_number(hex, 16))
 }
 
 impl fmt::Display for Server {
@@ -177,6 +202,7 @@ mod tests {
     fn connect_strings_are_parsed_and_completed() {
         for (text, whole) in [
             ("zk", "zk:2181"),
+            ("2181.example.org,zk-1,10.0.0.1", "2181.example.org:2181,zk-1:2181,10.0.0.1:2181"),
             ("zk1:2181,zk2:2182", "zk1:2181,zk2:2182"),
             ("zk1, zk2 ,zk3/app/locks", "zk1:2181,zk2:2181,zk3:2181/app/locks"),
             ("127.0.0.1:2181/", "127.0.0.1:2181"),
@@ -192,7 +218,20 @@ mod tests {
         for (text, reason) in [
             ("", HostsError::EmptyHost),
             ("zk1,,zk2", HostsError::EmptyHost),
-            (":2181", HostsError::EmptyHost),
+            (":", HostsError::EmptyHost),
+            (":70000", HostsError::EmptyHost),
+            (":2181", HostsError::PortAlone("2181".to_owned())),
+            ("2181", HostsError::PortAlone("2181".to_owned())),
+            ("2181/app", HostsError::PortAlone("2181".to_owned())),
+            ("zk1,2182", HostsError::PortAlone("2182".to_owned())),
+            ("70000", HostsError::NotIpv4("70000".to_owned())),
+            ("10:2181", HostsError::NotIpv4("10".to_owned())),
+            ("127.1", HostsError::NotIpv4("127.1".to_owned())),
+            ("127.0.0.256:2181", HostsError::NotIpv4("127.0.0.256".to_owned())),
+            ("127.0.0.01", HostsError::NotIpv4("127.0.0.01".to_owned())),
+            ("0x7f000001", HostsError::NotIpv4("0x7f000001".to_owned())),
+            ("0x7f.1.:2181", HostsError::NotIpv4("0x7f.1.".to_owned())),
+            ("-n", HostsError::HostName("-n".to_owned())),
             ("zk:0", HostsError::Port("0".to_owned())),
             ("zk:65536", HostsError::Port("65536".to_owned())),
             ("zk:+1", HostsError::Port("+1".to_owned())),

@@ -23,5 +23,6 @@ pub mod run;
 pub mod server_wait;
 pub mod shell_line;
 pub mod signal;
+pub mod spelling;
 pub mod text;
 pub mod time;

@@ -63,7 +63,9 @@ fn a_bad_value_is_refused_with_its_key() {
         ("zookeeper = 'zk://h'", ["line 1: zookeeper", "no 'zk://' before them"]),
         ("\n\nverbose = 'much'", ["line 3: verbose", "1 is -v"]),
         ("auth-file = '/no/such'", ["line 1: auth-file", "can't read /no/such"]),
-        ("zookeeper = ['a']", ["zookeeper", "a string or a number"]),
+        ("label = ['a']", ["label", "a string or a number, not a list"]),
+        ("zookeeper = ['a', 1]", ["zookeeper", "a string, or a list of strings"]),
+        ("zookeeper = 2181", ["zookeeper: 2181", "write HOST:2181, as in localhost:2181"]),
         ("label = \"\\u001b\"", ["label", "control characters"]),
     ] {
         assert_refused(&case, text, &reasons);

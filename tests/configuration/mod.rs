@@ -1,6 +1,7 @@
 //! Settings from files: their precedence, and the messages about mistakes.
 
 mod mistakes;
+mod out_of_reach;
 mod precedence;
 
 use crate::support::{Case, Zklock};

@@ -21,6 +21,17 @@ fn shown(text: &str, key: &str) -> String {
 }
 
 #[test]
+fn servers_may_be_a_list_and_verbose_a_switch() {
+    let case = Case::new("config-list");
+    let text = format!("zookeeper = ['127.0.0.1:1', '{}']\nverbose = true\n", case.hosts());
+    let output = with_user_file(&case, &text).args([case.path(), "true"]).run();
+    output.assert_code(0).assert_stderr("acquired");
+    let shown = with_user_file(&case, "acl = ['sasl:ci:cdrwa', 'world:anyone:r']\nverbose = false");
+    let shown = shown.args(["status", "--show-config"]).run();
+    assert!(shown.assert_code(0).stdout.contains("acl = \"sasl:ci:cdrwa,world:anyone:r\""), "{shown}");
+}
+
+#[test]
 fn each_place_counts_over_the_ones_below_it() {
     if !has_namespaces("--mount", "mount -t tmpfs none /etc") {
         return;

@@ -62,6 +62,96 @@ fn the_short_help_fits_a_terminal_and_the_full_one_is_in_groups() {
 }
 
 #[test]
+fn help_and_version_may_be_asked_for_as_words() {
+    let case = Case::new("help-words");
+    let print = |words: &[&str]| {
+        let output = case.zklock().args(words).run();
+        assert_eq!(output.assert_code(0).stderr, "", "{words:?}");
+        output.stdout
+    };
+    for (words, options) in [
+        (&["help"][..], &["--help"][..]),
+        (&["-q", "help"], &["--help"]),
+        (&["help", "help"], &["--help"]),
+        (&["version"], &["--version"]),
+        (&["-v", "version"], &["-v", "--version"]),
+    ] {
+        assert_eq!(print(words), print(options), "{words:?}");
+    }
+    for subcommand in ["status", "revoke", "check", "forget", "completions", "man"] {
+        let help = print(&[subcommand, "--help"]);
+        assert_eq!(print(&["help", subcommand]), help);
+        assert_eq!(print(&[subcommand, "help"]), help);
+    }
+    for (words, remedy) in [
+        (&["help", "nosuch"][..], "write zklock help, or zklock help SUBCOMMAND"),
+        (&["help", "/locks/a"], "write zklock help, or zklock help SUBCOMMAND"),
+        (&["version", "2"], "write zklock version and nothing behind it"),
+    ] {
+        case.zklock().args(words).run().assert_code(125).assert_stdout("").assert_stderr(remedy);
+    }
+    // Behind a path, they are commands.
+    for word in ["help", "version"] {
+        case.lock(&[], [word]).run().assert_code(127);
+        case.zklock().args([case.path(), "echo", word]).run().assert_code(0).assert_stdout(word);
+    }
+}
+
+/// As getopt(3) has it, the word behind such an option is its value, whatever it looks like.
+#[test]
+fn the_word_behind_an_option_is_its_value_even_with_a_dash() {
+    let case = Case::new("dash-values");
+    const TIME: &str = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
+    for (option, value, reason) in [
+        ("-w", "-10s", TIME),
+        ("--timeout", "-10s", TIME),
+        ("-w", "-n", TIME),
+        ("--connect-timeout", "-1m", TIME),
+        ("--session-timeout", "-500ms", TIME),
+        ("--kill-after", "-5s", TIME),
+        ("--once-per", "-1d", TIME),
+        ("--progress", "-1h", TIME),
+        ("-E", "-1x", "an exit code is a number from 0 to 255"),
+        ("--slots", "-3s", "the number of slots is from 1"),
+        ("--signal", "-TERM", "not a signal"),
+        ("--naming", "-x", "it must be one of curator"),
+        ("--on-lost", "-x", "it must be one of terminate"),
+        ("--log-format", "--json", "it must be one of text, json"),
+        ("-z", "-n", "'-n' isn't a host name"),
+        ("--acl", "-x", "'-x' isn't SCHEME:ID:PERMISSIONS"),
+        ("--config", "-x", "can't read the configuration file -x: No such file or directory\n"),
+        ("--auth-file", "-x", "--auth-file: can't read -x: No such file or directory\n"),
+        ("--tls-ca", "-x", "--tls-ca: can't read -x: No such file or directory\n"),
+    ] {
+        let output = case.zklock().args([option, value, case.path(), "echo", "ran"]).run();
+        output.assert_code(125).assert_stdout("").assert_stderr(reason);
+    }
+    for (words, reason) in [
+        (["check", "--session-timeout", "-5s"], TIME),
+        (["status", "--connect-timeout", "-5s"], TIME),
+        (["revoke", "/a", "--node"], "a value is required for '--node <NODE>'"),
+    ] {
+        case.zklock().args(words).run().assert_code(125).assert_stderr(reason);
+    }
+    let output = case.zklock().args(["--label", "-x", case.path(), "--", "sh", "-c", "echo ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
+}
+
+#[test]
+fn the_help_of_a_subcommand_explains_no_option_that_it_lacks() {
+    let case = Case::new("help-options");
+    for subcommand in ["status", "revoke", "check", "forget"] {
+        let help = case.zklock().args([subcommand, "--help"]).run().stdout;
+        for option in ["-w", "-n", "-E", "--timeout "] {
+            assert!(
+                !help.contains(&format!("{option} ")) && !help.contains(&format!("{option},")),
+                "{option}: {help}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_last_occurrence_of_a_repeated_option_wins() {
     let case = Case::new("repeated");
     let run = |options: &[&str], command: &str| case.lock(options, ["sh", "-c", command]).run();
@@ -199,7 +289,11 @@ fn a_mistake_behind_a_verb_names_the_verb_s_help() {
     let case = Case::new("subcommand-help");
     for (words, said) in [
         (&["status", "-r"][..], "unexpected argument '-r' found; did you mean '--recursive'?"),
-        (&["status", "-w"], "unexpected argument '-w' found; did you mean '--watch'?"),
+        (&["status", "-w"], "unexpected argument '-w' found\n"),
+        (
+            &["status", "--all"],
+            "unexpected argument '--all' found; leave it out: without a PATH, status shows all",
+        ),
         (&["status", "/l", "-e"], "unexpected argument '-e' found; did you mean '--exit-code'?"),
         (&["status", "-n"], "unexpected argument '-n' found\n"),
         (&["revoke", "-f", "/l"], "unexpected argument '-f' found; did you mean '--force'?"),

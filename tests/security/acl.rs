@@ -1,8 +1,9 @@
 //! The ACLs of the nodes that zklock creates.
 
 use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
-use crate::support::{Case, DEADLINE, Observer, Zklock, end, end_holder};
+use crate::support::{Case, DEADLINE, Observer, Server, Zklock, end, end_holder};
 use nix::sys::signal::Signal;
+use std::process::Command;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -172,5 +173,26 @@ fn an_acl_that_cannot_work_is_refused_before_connecting() {
     ] {
         let zklock = Zklock::at("127.0.0.1:1", case.marker());
         is_refused(zklock.args(["--acl", acl, "/locks/a", "echo", "ran"]), reason);
+    }
+}
+
+/// `digestAlg` exists since ZooKeeper 3.7. The hash is made by the command in zklock's message.
+#[test]
+fn a_digest_of_another_algorithm_of_the_servers_admits_its_user() {
+    for (algorithm, option) in [("SHA-256", "-sha256"), ("SHA3-384", "-sha3-384"), ("SHA-512", "-sha512")] {
+        let setting = format!("-Dzookeeper.DigestAuthenticationProvider.digestAlg={algorithm}");
+        let server = Server::builder().java_option(&setting).start();
+        let case = Case::on(&server, "digest-algorithm").authenticated_as(ALICE);
+        let message = case.zklock().args(["--acl", "digest:alice:wonder:cdrwa", case.path(), "true"]).run();
+        message.assert_code(125).assert_stderr("zookeeper.DigestAuthenticationProvider.digestAlg");
+        let remedy = message.stderr.split("The hash: ").nth(1).unwrap().split(" (").next().unwrap();
+        let remedy = remedy.replace("USER:PASSWORD", ALICE).replace("-sha1", option);
+        let hash = Command::new("sh").args(["-c", &remedy]).output().unwrap().stdout;
+        let hash = String::from_utf8(hash).unwrap().trim().to_owned();
+        let acl = format!("digest:alice:{hash}:cdrwa");
+        let output = zklock_as(&case, ALICE, &["--acl", &acl]).args([case.path(), "echo", "ran"]).run();
+        assert_eq!(output.assert_code(0).stdout, "ran\n", "{algorithm}: {}", output.stderr);
+        // Another user is excluded, so the servers do use this hash.
+        zklock_as(&case, BOB, &["--acl", &acl]).args([case.path(), "true"]).run().assert_code(125);
     }
 }

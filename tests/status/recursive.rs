@@ -113,12 +113,16 @@ fn without_a_path_all_locks_below_the_root_are_shown() {
 }
 
 #[test]
-fn a_missing_chroot_has_no_locks() {
+fn below_a_missing_chroot_nothing_is_listed() {
     let case = Case::new("chroot-missing");
     let hosts = format!("{}/t/nosuch-{}", case.hosts(), case.marker());
-    let output = Zklock::at(&hosts, case.marker()).arg("status").run();
-    assert_eq!(output.assert_code(0).stdout, "no locks\n");
-    output.assert_stderr("doesn't exist: create it once with 'zklock check --create-chroot'");
+    for words in
+        [&["status"][..], &["status", "--json"], &["status", "--watch"], &["status", "--recursive", "/a"]]
+    {
+        let output = Zklock::at(&hosts, case.marker()).args(words).run();
+        assert_eq!(output.assert_code(125).stdout, "");
+        output.assert_stderr("doesn't exist: create it once with 'zklock check --create-chroot'");
+    }
 }
 
 #[test]

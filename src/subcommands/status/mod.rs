@@ -25,7 +25,6 @@ use crate::core::path::LockPath;
 use crate::core::queue::once::record_path;
 use crate::core::text::without_controls;
 use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, ServerTime, Wakeup};
-use crate::process::system_error::explain;
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -35,13 +34,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     let mut session = session::open(options)?;
-    if let Err(error) = session::check_chroot(&mut session, options) {
-        // Without the chroot there are no locks to list. But a lock that the user named must not be reported as free.
-        if status.exit_code || !is_recursive(status) {
-            return Err(error);
-        }
-        log::warn!("{}", explain(&error));
-    }
+    session::check_chroot(&mut session, options)?;
     if status.watch {
         watch(status, options, session)
     } else {
